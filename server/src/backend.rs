@@ -1,69 +1,43 @@
-//! The state that all handlers share. It has no behavior of its own.
+//! A backend, put together. It has no behavior of its own: each room has what it uses.
 
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use std::sync::Arc;
 
 use crate::bus::Bus;
 use crate::config::Config;
-use crate::fleet::{Authority, Fleet};
+use crate::fleet::enrollment::Enrollment;
+use crate::fleet::{Devices, Fleet};
 use crate::model::Model;
 use crate::notary::Notary;
 use crate::people::{FirstAdmin, IdentityCache};
-use crate::pipeline::call_limits::CallLimits;
-use crate::policy::Policies;
-use crate::store::{Store, StoreError};
+use crate::pipeline::Pipeline;
+use crate::store::Store;
+use crate::tasks::Tasks;
 
-/// The state that all handlers share.
+/// A backend, as the handlers of requests see it.
 #[derive(Debug)]
 pub struct Backend {
     /// The operator's configuration.
-    pub config: Config,
+    pub config: Arc<Config>,
     /// The database.
     pub store: Store,
-    /// The devices.
-    pub fleet: Fleet,
-    /// The active policy.
-    pub policies: Policies,
+    /// The snapshots and sessions of the devices.
+    pub fleet: Arc<Fleet>,
+    /// The devices as a whole, with the active policy.
+    pub devices: Devices,
+    /// Enrolls devices and issues their certificates.
+    pub enrollment: Enrollment,
+    /// Runs calls.
+    pub pipeline: Arc<Pipeline>,
     /// Signs the audit log.
-    pub notary: Notary,
+    pub notary: Arc<Notary>,
     /// Wakes tasks that wait for a change.
     pub bus: Bus,
-    /// The certificate authorities of devices and of this backend.
-    pub authority: Authority,
     /// The models by name, the default first; never empty.
     pub models: Vec<(String, Model)>,
     /// The one-time secrets of the first admin, and of an admin who is locked out.
     pub first_admin: FirstAdmin,
     /// The users and sessions in memory.
     pub people: IdentityCache,
-    /// The calls in flight of each person, and their limits.
-    pub load: CallLimits,
-    /// The addresses that enrolment tokens give to devices, `host:port`.
-    pub device_addresses: Vec<String>,
-    /// Calls in flight: they may end before anything is closed.
-    pub calls: TaskTracker,
-    /// Other tasks that must end before the process does.
-    pub tasks: TaskTracker,
-    /// Cancelled when the backend stops: no new work starts.
-    pub shutdown: CancellationToken,
-    /// Cancelled when the calls have had their time: streams end.
-    pub closing: CancellationToken,
-}
-
-impl Backend {
-    /// Runs work to its end, even if the requester disconnects: what was stored is then also loaded and
-    /// published.
-    ///
-    /// # Errors
-    /// The error of the work; [`StoreError::Unavailable`] if the work panics or is cancelled.
-    pub async fn run_to_completion<T, E>(
-        &self,
-        work: impl Future<Output = Result<T, E>> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        self.calls.spawn(work).await.unwrap_or_else(|_| Err(StoreError::Unavailable.into()))
-    }
+    /// The tasks, and the two stages in which they end.
+    pub tasks: Tasks,
 }

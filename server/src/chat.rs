@@ -24,7 +24,7 @@ use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::model::{Answer, Message, Model, ModelError, NativeCall, Request};
 use crate::people::{self, Identity, StreamEnd};
-use crate::pipeline::audit::CallContext;
+use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::{self, CallView, reauthorize};
 use crate::store::StoreError;
 
@@ -241,7 +241,7 @@ impl Turn<'_> {
     /// Checks the person's current rights in the store. A turn takes long, so each call and each request to
     /// the model requires a valid session or token, and an unchanged role.
     async fn still_authorized(&self) -> Result<(), ChatError> {
-        match reauthorize::person(self.backend, &self.caller, Some(self.token)).await? {
+        match reauthorize::person(&self.backend.pipeline, &self.caller, Some(self.token)).await? {
             Ok(caller) if caller.role == self.caller.role => Ok(()),
             Ok(_) => Err(ChatError::Ended(StreamEnd::RoleChanged)),
             Err(_) => Err(ChatError::Ended(StreamEnd::SignedOut)),
@@ -252,12 +252,16 @@ impl Turn<'_> {
     async fn call(&mut self, written: ExtractedCall) -> Result<CallView, ChatError> {
         let key = identity_of(&written);
         let request = pipeline::extract::request(written.clone());
-        let target = pipeline::validate::target(self.backend, &request).ok();
-        let strangers = self.taint.about(&written, target.as_ref().map(|it| &it.device.name));
-        let quoted = strangers.quoted;
+        let target = pipeline::validate::target(&self.backend.pipeline, &request).ok();
+        let provenance = self.taint.about(&written, target.as_ref().map(|it| &it.device.name));
+        let quoted = provenance.quoted;
         let token = Some(self.token);
-        let incoming =
-            CallContext { strangers, token, ..CallContext::new(self.caller.clone(), request) };
+        let incoming = CallContext {
+            provenance,
+            token,
+            origin: Origin::Chat,
+            ..CallContext::new(self.caller.clone(), request)
+        };
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
         // After sending an event, which may wait for the client to read.
         self.still_authorized().await?;
@@ -266,12 +270,11 @@ impl Turn<'_> {
                 let mut error = earlier.clone();
                 error.message =
                     format!("This call failed for good before in this turn: {}", error.message);
-                let shared = Arc::clone(self.backend);
-                let denied =
-                    async move { pipeline::audit::deny(&shared, incoming, None, error).await };
-                self.backend.run_to_completion(denied).await?
+                let shared = Arc::clone(&self.backend.pipeline);
+                let denied = async move { shared.deny(incoming, error).await };
+                self.backend.tasks.run_to_completion(denied).await?
             }
-            None => pipeline::run_incoming(self.backend, incoming).await?,
+            None => self.backend.pipeline.run(incoming).await?,
         };
         reply = self.ended(reply).await?;
         if let Some(other) = changed_to(&reply) {
@@ -301,7 +304,7 @@ impl Turn<'_> {
                 break;
             }
             tokio::select! {
-                () = self.backend.shutdown.cancelled() => return Err(ChatError::Left),
+                () = self.backend.tasks.shutdown.cancelled() => return Err(ChatError::Left),
                 () = changes.changed() => {}
             }
         }

@@ -1,33 +1,35 @@
-//! The devices in memory: their snapshots, their sessions and the calls that wait for their results. The
+//! The devices in memory: their snapshots, their links and the calls that wait for their results. The
 //! database is authoritative; this cache is filled from it.
 
 pub mod authority;
 mod device_snapshot;
+mod devices;
+mod directory;
 pub mod effective_policy;
 pub mod enrollment;
+mod find;
+mod link;
+mod messages;
 mod outstanding_queries;
 mod pending_calls;
 pub mod presence;
-mod session;
 mod slots;
 pub mod witness;
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
-use dashmap::{DashMap, DashSet, Entry};
-use orion_domain::{Actor, CallId, DeviceId, DeviceName, ErrorCode, Hint, ToolError};
+use dashmap::{DashMap, DashSet};
+use orion_domain::{CallId, DeviceId, DeviceName};
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use uuid::Uuid;
 
 pub use authority::Authority;
-pub use device_snapshot::{ActiveTerms, DeviceSnapshot, PolicyTerms};
+pub use device_snapshot::{ActiveTerms, DeviceSnapshot};
+pub use devices::Devices;
+pub use link::{DeviceLink, LinkId, SendError};
+pub use messages::{ApprovalProof, CallProgress, DeviceResult, Dispatch, ToDevice};
 pub use outstanding_queries::OutstandingQueries;
 pub use pending_calls::{CallEvent, PendingCall, PendingCalls};
-pub use session::{
-    ApprovalProof, CallProgress, DeviceResult, Dispatch, SendError, Session, SessionId, ToDevice,
-};
 pub use slots::{Place, SlotError};
 use witness::Witnesses;
 
@@ -44,12 +46,12 @@ impl Drop for Delivery<'_> {
     }
 }
 
-/// All devices, their sessions and their pending calls.
+/// All devices, their links and their pending calls.
 #[derive(Debug, Default)]
 pub struct Fleet {
     known: DashMap<DeviceId, Arc<DeviceSnapshot>>,
     names: DashMap<DeviceName, DeviceId>,
-    sessions: DashMap<DeviceId, Session>,
+    links: DashMap<DeviceId, DeviceLink>,
     waiting: PendingCalls,
     deliveries: DashSet<CallId>,
     revoked: Arc<RwLock<HashSet<String>>>,
@@ -90,7 +92,7 @@ impl Fleet {
     }
 
     /// Marks a device whose newest row could not be loaded: it allows nothing until a reload succeeds, and
-    /// its session ends.
+    /// its link ends.
     pub fn mark_stale(&self, id: DeviceId) {
         // A device that is not cached yet is marked too: a later reload caches it.
         self.behind.insert(id);
@@ -129,113 +131,10 @@ impl Fleet {
         self.known.get(&id).map(|entry| Arc::clone(&entry))
     }
 
-    /// Returns the device that a caller names by id or name.
-    ///
-    /// # Errors
-    /// `DEVICE_REQUIRED` where several devices could be meant, `DEVICE_NOT_FOUND` where none is.
-    pub fn find(&self, wanted: Option<&str>) -> Result<Arc<DeviceSnapshot>, ToolError> {
-        let Some(wanted) = wanted else { return self.only() };
-        let by_name =
-            || wanted.parse().ok().and_then(|name: DeviceName| self.names.get(&name).map(|id| *id));
-        let by_id = || wanted.parse::<Uuid>().ok().map(DeviceId::new);
-        by_id().or_else(by_name).and_then(|id| self.known(id)).ok_or_else(|| {
-            let shown: String = wanted.chars().take(64).collect();
-            let mut near: Vec<_> = self
-                .names
-                .iter()
-                .map(|entry| {
-                    (strsim::jaro_winkler(&shown, entry.key().as_str()), entry.key().to_string())
-                })
-                .filter(|(score, _)| *score > 0.75)
-                .collect();
-            near.sort_by(|a, b| b.0.total_cmp(&a.0));
-            ToolError::new(ErrorCode::DeviceNotFound, format!("No device is called `{shown}`."))
-                .hint(Hint::run("list the devices", "orion devices list"))
-                .suggesting(near.into_iter().take(3).map(|(_, name)| name).collect())
-        })
-    }
-
-    /// Returns the last device of this name whose identity has ended.
-    #[must_use]
-    pub fn ended(&self, wanted: &str) -> Option<Arc<DeviceSnapshot>> {
-        let named = |known: &DeviceSnapshot| known.has_ended() && known.name.as_str() == wanted;
-        let ended = self.known.iter().filter(|entry| named(entry));
-        // Ids sort by their creation time.
-        ended.max_by_key(|entry| entry.id.uuid()).map(|entry| Arc::clone(&entry))
-    }
-
-    fn only(&self) -> Result<Arc<DeviceSnapshot>, ToolError> {
-        let usable: Vec<_> = self
-            .known
-            .iter()
-            .filter(|entry| entry.is_approved())
-            .map(|entry| Arc::clone(&entry))
-            .collect();
-        match &usable[..] {
-            [one] => Ok(Arc::clone(one)),
-            [] => Err(ToolError::new(ErrorCode::DeviceNotFound, "No device is enrolled.")
-                .hint(Hint::run("make a token for one", "orion devices invite").by(Actor::Admin))),
-            several => {
-                let names = several.iter().map(|known| known.name.to_string()).collect::<Vec<_>>();
-                Err(ToolError::new(
-                    ErrorCode::DeviceRequired,
-                    format!("There are {} devices, and the call names none.", several.len()),
-                )
-                .suggesting(names.into_iter().take(10).collect()))
-            }
-        }
-    }
-
     /// Returns every device.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<DeviceSnapshot>> {
         self.known.iter().map(|entry| Arc::clone(&entry)).collect()
-    }
-
-    /// Returns whether the device has a live session.
-    #[must_use]
-    pub fn is_online(&self, id: DeviceId) -> bool {
-        self.session(id).is_some()
-    }
-
-    /// Makes this the device's session, and ends an older one. Where a newer session is live, ends this one
-    /// and returns `false`.
-    pub fn attach(&self, id: DeviceId, session: Session) -> bool {
-        match self.sessions.entry(id) {
-            Entry::Occupied(current) if current.get().is_newer_than(&session) => {
-                session.end();
-                return false;
-            }
-            Entry::Occupied(mut current) => current.insert(session).end(),
-            Entry::Vacant(free) => {
-                free.insert(session);
-            }
-        }
-        true
-    }
-
-    /// Removes a session, unless a newer one has replaced it.
-    pub fn detach(&self, id: DeviceId, session: SessionId) -> bool {
-        self.sessions.remove_if(&id, |_, current| current.id() == session).is_some()
-    }
-
-    /// Ends the device's live session immediately.
-    pub fn disconnect(&self, id: DeviceId) {
-        if let Some((_, session)) = self.sessions.remove(&id) {
-            session.end();
-        }
-    }
-
-    /// Returns the live session of a device.
-    #[must_use]
-    pub fn session(&self, id: DeviceId) -> Option<Session> {
-        self.sessions.get(&id).filter(|entry| !entry.has_ended()).map(|entry| entry.clone())
-    }
-
-    /// Queues a message for a device without waiting. A device with a full queue loses the message; whatever
-    /// depends on it ends at its deadline. Returns whether the message was queued.
-    pub fn notify(&self, id: DeviceId, message: ToDevice) -> bool {
-        self.session(id).is_some_and(|session| session.send(message).is_ok())
     }
 
     /// Returns the calls that were sent and have no result yet.
@@ -262,41 +161,5 @@ impl Fleet {
     /// Revokes the certificates with these serial numbers.
     pub fn revoke(&self, serials: impl IntoIterator<Item = String>) {
         self.revoked.write().unwrap_or_else(PoisonError::into_inner).extend(serials);
-    }
-
-    /// Returns how many devices have a session, roughly.
-    #[must_use]
-    pub fn online(&self) -> usize {
-        self.sessions.len()
-    }
-
-    /// Asks every device to disconnect and to reconnect after this time.
-    pub fn drain(&self, reconnect: Duration) {
-        for session in &self.sessions {
-            let _ = session.send(ToDevice::Drain { reconnect });
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio_util::sync::CancellationToken;
-
-    use super::*;
-
-    #[test]
-    fn a_newer_connection_takes_over_and_an_older_one_that_comes_late_does_not() {
-        let (fleet, device) = (Fleet::default(), DeviceId::new(Uuid::from_u128(1)));
-        let session = |generation| Session::new(generation, 1, CancellationToken::new()).0;
-        let (first, second) = (session(1), session(2));
-        assert!(fleet.attach(device, second.clone()));
-        assert!(!fleet.attach(device, first.clone()));
-        assert_eq!((first.has_ended(), second.has_ended()), (true, false));
-        assert_eq!(fleet.session(device).map(|it| it.id()), Some(second.id()));
-        let third = session(3);
-        assert!(fleet.attach(device, third.clone()) && second.has_ended());
-        // As after a quarantine, when the device's counter starts again.
-        third.end();
-        assert!(fleet.attach(device, session(1)));
     }
 }

@@ -22,6 +22,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::store::StoreError;
+use crate::tasks::Tasks;
 
 /// Work that is due again and again.
 pub trait PeriodicJob: Send + 'static {
@@ -38,23 +39,25 @@ pub trait PeriodicJob: Send + 'static {
 }
 
 /// Starts every job, each in a task of its own, so that a slow one delays no other.
-pub fn spawn_all(backend: &Arc<Backend>) {
-    spawn(backend, reload_stale_devices::ReloadStaleDevices(Arc::clone(backend)));
-    spawn(backend, end_modes::EndModes(Arc::clone(backend)));
-    spawn(backend, end_standing_rules::EndStandingRules::new(Arc::clone(backend), now_ms()));
-    spawn(backend, expire_approvals::ExpireApprovals(Arc::clone(backend)));
-    spawn(backend, expire_queued_calls::ExpireQueuedCalls(Arc::clone(backend)));
-    spawn(backend, expire_plans::ExpirePlans(Arc::clone(backend)));
-    spawn(backend, publish_authorities::PublishAuthorities(Arc::clone(backend)));
-    spawn(backend, reconcile_calls::ReconcileCalls(Arc::clone(backend)));
-    spawn(backend, record_chain_heads::RecordChainHeads(Arc::clone(backend)));
-    spawn(backend, sign_audit_log::SignAuditLog::new(Arc::clone(backend)));
-    spawn(backend, log_load::LogLoad(Arc::clone(backend)));
+pub fn spawn_all(backend: &Backend) {
+    let Backend { devices, enrollment, pipeline, notary, store, tasks, .. } = backend;
+    let pipeline = || Arc::clone(pipeline);
+    spawn(tasks, reload_stale_devices::ReloadStaleDevices(devices.clone()));
+    spawn(tasks, end_modes::EndModes(devices.clone()));
+    spawn(tasks, end_standing_rules::EndStandingRules::new(devices.clone(), now_ms()));
+    spawn(tasks, expire_approvals::ExpireApprovals(pipeline()));
+    spawn(tasks, expire_queued_calls::ExpireQueuedCalls(pipeline()));
+    spawn(tasks, expire_plans::ExpirePlans(pipeline()));
+    spawn(tasks, publish_authorities::PublishAuthorities(enrollment.clone()));
+    spawn(tasks, reconcile_calls::ReconcileCalls(pipeline()));
+    spawn(tasks, record_chain_heads::RecordChainHeads(devices.clone()));
+    spawn(tasks, sign_audit_log::SignAuditLog::new(store.clone(), notary.clone()));
+    spawn(tasks, log_load::LogLoad(tasks.clone()));
 }
 
-fn spawn<J: PeriodicJob>(backend: &Arc<Backend>, mut job: J) {
-    let shutdown = backend.shutdown.clone();
-    backend.tasks.spawn(async move {
+fn spawn<J: PeriodicJob>(tasks: &Tasks, mut job: J) {
+    let shutdown = tasks.shutdown.clone();
+    tasks.background.spawn(async move {
         let mut ticks = interval(J::INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

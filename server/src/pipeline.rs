@@ -1,21 +1,25 @@
-//! Runs a call from its request to its end in one function. Each step is a file beside this one:
+//! The life of a call: decide, record, act. Start reading here.
 //!
-//! extract → **validate → authorize → confirm → route → result**. The call is stored before anything is
-//! sent and closed last, in every case. This file decides nothing itself.
+//! [`decide`] evaluates a call and returns a verdict; `orion why` stops after its first half, [`evaluate`].
+//! [`audit`] stores the verdict, denials included, in one transaction. Only then is a call sent, by [`route`],
+//! and its end is stored by [`result`]. A call that was approved, whose device is back, that is a step of a
+//! plan or that did not arrive enters the same [`Pipeline::resume`], and is decided again.
 
 pub mod audit;
 pub mod authorize;
+pub mod call;
 pub mod call_limits;
 pub mod cancel;
 pub mod confirm;
+mod decide;
+mod evaluate;
 pub mod explain;
 pub mod extract;
-mod gate;
 pub mod idempotency;
 pub mod plan;
 pub mod preview;
 pub mod queue;
-pub mod raise;
+mod raise;
 pub mod rate_limit;
 pub mod reauthorize;
 pub mod reconcile;
@@ -23,165 +27,267 @@ pub mod result;
 pub mod route;
 mod undo;
 pub mod validate;
+mod verdict;
+pub mod view;
 
 use std::sync::Arc;
 
-use orion_domain::evaluate::Decision;
-use orion_domain::{ApprovalId, CallId, CallRequest, CallState, Caller, DeviceName};
+use futures_util::future::BoxFuture;
+use orion_domain::{CallState, ErrorCode, ToolError};
 
-use self::audit::CallContext;
-use self::gate::Stopped;
-use self::preview::Preview;
-use crate::backend::Backend;
-use crate::store::StoreError;
+use self::audit::{Dispatched, Recorded};
+use self::call::CallContext;
+use self::call_limits::CallLimits;
+use self::evaluate::Unread;
+use self::result::DeviceReport;
+use self::route::{DispatchSlot, Sent};
+use self::verdict::{Held, Subject, Verdict};
+use crate::bus::Bus;
+use crate::config::Config;
+use crate::fleet::{Devices, Fleet};
+use crate::store::{Store, StoreError};
+use crate::tasks::Tasks;
 
-/// The state of a call, as its caller sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallView {
-    /// The id of the call.
-    pub call: CallId,
-    /// The state: final, or waiting for a person or a device.
-    pub state: CallState,
-    /// The tool's name, without aliases. The requested name if there is no such tool.
-    pub tool: String,
-    /// The device. None if none was found.
-    pub device: Option<DeviceName>,
-    /// Canonical JSON.
-    pub arguments: Vec<u8>,
-    /// Whether it is a preview.
-    pub dry_run: bool,
-    /// The result envelope, JSON. Empty until there is one.
-    pub result: Vec<u8>,
-    /// The open approval request. None while no approval is needed.
-    pub approval: Option<ApprovalId>,
-    /// The person that the call is made for.
-    pub caller: Caller,
-    /// Unix milliseconds.
-    pub created_at: i64,
-    /// Until when the call may wait for its device, Unix milliseconds. None if it may not wait.
-    pub queued_until: Option<i64>,
-    /// Unix milliseconds. None until the call ends.
-    pub closed_at: Option<i64>,
+pub use self::view::CallView;
+
+/// The most times that one call is decided: it is decided again when it is approved, when it did not arrive,
+/// and when a count changed.
+const MAX_ROUNDS: usize = 32;
+
+/// What a call needs of the backend.
+#[derive(Debug)]
+pub struct Pipeline {
+    /// The operator's configuration.
+    pub config: Arc<Config>,
+    /// The database.
+    pub store: Store,
+    /// The snapshots and links of the devices.
+    pub fleet: Arc<Fleet>,
+    /// The devices as a whole, to reload one after a rule was made.
+    pub devices: Devices,
+    /// Wakes tasks that wait for a change.
+    pub bus: Bus,
+    /// The calls in flight of each person, and their limits.
+    pub limits: CallLimits,
+    /// The tasks in which calls run.
+    pub tasks: Tasks,
 }
 
-/// Runs a call to its end, or to the approval request that it waits for.
-///
-/// # Errors
-/// The database cannot be written; then nothing is sent.
-pub async fn run(
-    backend: &Arc<Backend>,
-    caller: Caller,
-    request: CallRequest,
-) -> Result<CallView, StoreError> {
-    run_incoming(backend, CallContext::new(caller, request)).await
+/// How the run of a call ended.
+#[derive(Debug)]
+struct Ended {
+    /// The call.
+    view: CallView,
+    /// The report on a preview, which is not stored yet. None for any other call.
+    report: Option<DeviceReport>,
 }
 
-/// Runs a call that has its id already, so that it can be shown before it ends. The work continues if the
-/// requester disconnects, so that every opened call is closed.
-///
-/// # Errors
-/// As [`run`].
-pub async fn run_incoming(
-    backend: &Arc<Backend>,
-    incoming: CallContext,
-) -> Result<CallView, StoreError> {
-    if backend.shutdown.is_cancelled() {
-        return Err(StoreError::Unavailable);
-    }
-    let shared = Arc::clone(backend);
-    let task = backend.calls.spawn(async move { steps(&shared, incoming).await });
-    task.await.unwrap_or(Err(StoreError::Unavailable))
-}
-
-/// Runs a call as [`run_incoming`] does and returns its state as soon as it is stored. The call continues
-/// in the background.
-///
-/// # Errors
-/// As [`run`].
-pub async fn begin(backend: &Arc<Backend>, incoming: CallContext) -> Result<CallView, StoreError> {
-    let id = incoming.id;
-    let mut changes = backend.bus.watch_call(id);
-    let run = run_incoming(backend, incoming);
-    tokio::pin!(run);
-    loop {
-        tokio::select! {
-            done = &mut run => return done,
-            () = changes.changed() => {}
-        }
-        match backend.store.call(&id.to_string()).await {
-            Ok(row) if row.state != CallState::Received => return Ok(CallView::from(row)),
-            Ok(_) | Err(StoreError::NotFound) => {}
-            Err(error) => return Err(error),
-        }
+impl From<CallView> for Ended {
+    fn from(view: CallView) -> Self {
+        Self { view, report: None }
     }
 }
 
-async fn steps(backend: &Arc<Backend>, incoming: CallContext) -> Result<CallView, StoreError> {
-    let most = backend.config.calls.in_flight_per_person;
-    let _place = match backend.load.acquire_slot(&incoming.caller.user, most) {
-        Ok(place) => place,
-        Err(error) => {
-            let mut incoming = incoming;
-            // The key may be used again when a slot is free.
-            incoming.request.idempotency_key = None;
-            return audit::deny(backend, incoming, None, error).await;
-        }
-    };
-    if incoming.request.idempotency_key.is_none() {
-        return first_time(backend, incoming).await;
+impl Pipeline {
+    /// Puts together what calls need.
+    #[must_use]
+    pub fn new(config: Arc<Config>, devices: Devices) -> Self {
+        let Devices { store, fleet, bus, tasks, .. } = devices.clone();
+        Self { config, store, fleet, devices, bus, limits: CallLimits::default(), tasks }
     }
-    if let Some(earlier) = idempotency::answer(backend, &incoming).await? {
-        return Ok(earlier);
-    }
-    match first_time(backend, incoming.clone()).await {
-        // Two requests with the same key came at once, and the other one was stored first.
-        Err(StoreError::KeyInUse) => {
-            idempotency::answer(backend, &incoming).await?.ok_or(StoreError::KeyInUse)
-        }
-        done => done,
-    }
-}
 
-/// Denies a call without reading its arguments: the tool or device does not exist, or the caller may not
-/// call the tool there at all. The call is stored without arguments. Returns `None` if the arguments have
-/// to be read.
-///
-/// # Errors
-/// As [`run`].
-pub async fn deny_unread(
-    backend: &Arc<Backend>,
-    mut incoming: CallContext,
-) -> Result<Option<CallView>, StoreError> {
-    let Err(stopped) = gate::target(backend, &incoming) else { return Ok(None) };
-    // The key may be used again with arguments that are read.
-    incoming.request.idempotency_key = None;
-    audit::deny(backend, incoming, stopped.target.as_ref(), stopped.error).await.map(Some)
-}
-
-async fn first_time(backend: &Arc<Backend>, incoming: CallContext) -> Result<CallView, StoreError> {
-    let (target, parsed) = match gate::take(backend, &incoming).await? {
-        Ok(taken) => taken,
-        Err(stopped) => {
-            let Stopped { target, error, .. } = *stopped;
-            return audit::deny(backend, incoming, target.as_ref(), error).await;
+    /// Runs a new call to its end, or until it waits for an approval or its device. The work continues if
+    /// the requester disconnects, so that every opened call is closed.
+    ///
+    /// # Errors
+    /// The database cannot be written; then nothing is sent.
+    pub async fn run(self: &Arc<Self>, context: CallContext) -> Result<CallView, StoreError> {
+        if self.tasks.shutdown.is_cancelled() {
+            return Err(StoreError::Unavailable);
         }
-    };
-    let evaluated = rate_limit::judge(backend, incoming, target, parsed).await?;
-    if let Some(Preview::WouldFail(error)) = &evaluated.preview {
-        if queue::may_wait(backend, &evaluated, error) {
-            return queue::wait_unmeasured(backend, evaluated).await;
-        }
-        return audit::deny_judged(backend, &evaluated, error.clone()).await;
+        let shared = Arc::clone(self);
+        let task = self.tasks.calls.spawn(async move { shared.run_once(context).await });
+        task.await.unwrap_or(Err(StoreError::Unavailable))
     }
-    match evaluated.decision() {
-        Decision::Allow => match evaluated.permit(None) {
-            Ok(permit) => {
-                let sent = route::route(backend, &evaluated, permit);
-                raise::attempt(backend, &evaluated, sent).await
+
+    /// Runs a call as [`Self::run`] does and returns its state as soon as it is stored. The call continues
+    /// in the background.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub async fn start(self: &Arc<Self>, context: CallContext) -> Result<CallView, StoreError> {
+        let id = context.id;
+        let mut changes = self.bus.watch_call(id);
+        let run = self.run(context);
+        tokio::pin!(run);
+        loop {
+            tokio::select! {
+                done = &mut run => return done,
+                () = changes.changed() => {}
             }
-            Err(refusal) => audit::deny_judged(backend, &evaluated, *refusal).await,
-        },
-        Decision::Ask | Decision::DryRunFirst => confirm::ask(backend, &evaluated, None).await,
-        Decision::Deny => audit::deny_judged(backend, &evaluated, evaluated.refusal()).await,
+            match self.store.call(&id.to_string()).await {
+                Ok(row) if row.state != CallState::Received => return Ok(CallView::from(row)),
+                Ok(_) | Err(StoreError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Runs a call, unless its idempotency key was used before.
+    async fn run_once(self: &Arc<Self>, context: CallContext) -> Result<CallView, StoreError> {
+        let most = self.config.calls.in_flight_per_person;
+        let _slot = match self.limits.acquire_slot(&context.caller.user, most) {
+            Ok(slot) => slot,
+            Err(error) => return self.deny(context, error).await,
+        };
+        if context.request.idempotency_key.is_none() {
+            return self.resume(context, None).await;
+        }
+        if let Some(earlier) = idempotency::answer(self, &context).await? {
+            return Ok(earlier);
+        }
+        match self.resume(context.clone(), None).await {
+            // Two requests with the same key came at once, and the other one was stored first.
+            Err(StoreError::KeyInUse) => {
+                idempotency::answer(self, &context).await?.ok_or(StoreError::KeyInUse)
+            }
+            done => done,
+        }
+    }
+
+    /// Stores a call as denied, whatever the policy says. Its idempotency key may be used again.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub async fn deny(
+        &self,
+        mut context: CallContext,
+        error: ToolError,
+    ) -> Result<CallView, StoreError> {
+        context.request.idempotency_key = None;
+        audit::deny(self, context, None, error).await
+    }
+
+    /// Denies a call without reading its arguments: the tool or device does not exist, or the caller may not
+    /// call the tool there at all. The call is stored without arguments. Returns `None` if the arguments
+    /// have to be read.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub async fn deny_unread(
+        &self,
+        mut context: CallContext,
+    ) -> Result<Option<CallView>, StoreError> {
+        let Err(unread) = evaluate::target(self, &context) else { return Ok(None) };
+        let Unread { target, refused } = *unread;
+        // The key may be used again with arguments that are read.
+        context.request.idempotency_key = None;
+        audit::deny(self, context, target, refused.error).await.map(Some)
+    }
+
+    /// Runs a call, new or stored, until it ends or waits for an approval or its device. A stored call
+    /// brings its slot among the calls of its device, if it has one.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    async fn resume(
+        self: &Arc<Self>,
+        context: CallContext,
+        slot: Option<DispatchSlot>,
+    ) -> Result<CallView, StoreError> {
+        let held = slot.map_or(Held::Nothing, Held::Slot);
+        let id = context.id;
+        let mut is_approved = context.approval().is_some();
+        match self.rounds(context, held, &mut is_approved).await {
+            Ok(Ended { view, report }) => {
+                DeviceReport::record_any(report, self).await?;
+                Ok(view)
+            }
+            Err(error) => {
+                // An approved call that was not sent ends, instead of waiting for a restart.
+                if is_approved && let Ok(row) = self.store.call(&id.to_string()).await {
+                    audit::break_off(self, &CallView::from(row)).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Runs a preview of another call. The caller stores the report of the device.
+    fn run_preview(
+        self: &Arc<Self>,
+        context: CallContext,
+    ) -> BoxFuture<'_, Result<Ended, StoreError>> {
+        // Boxed: a call with a preview runs a call.
+        Box::pin(async { self.rounds(context, Held::Nothing, &mut false).await })
+    }
+
+    /// Decides, records and acts until nothing follows. `is_approved` tells whether the call has an approval
+    /// that is not used up.
+    async fn rounds<'a>(
+        self: &'a Arc<Self>,
+        mut context: CallContext,
+        mut held: Held<'a>,
+        is_approved: &mut bool,
+    ) -> Result<Ended, StoreError> {
+        // A request with the same key waits for the call that replaces this one.
+        let key = context.request.idempotency_key.as_ref();
+        let _attempted = key.map(|_| self.limits.attempted(context.id));
+        let mut replaced: Option<CallView> = None;
+        for _ in 0..MAX_ROUNDS {
+            let decided = decide::decide(self, context, held).await?;
+            if let (Verdict::Dispatch(_), Some(view)) = (&decided.verdict, &replaced) {
+                // The device has a stricter limit than the backend knows, and its refusal counts.
+                return Ok(view.clone().into());
+            }
+            let Dispatched { call, view, permit, proof, mut in_flight } =
+                *match audit::record(self, decided).await? {
+                    Recorded::Rests(view) => return Ok(view.into()),
+                    Recorded::Again(next, slot) => {
+                        *is_approved = next.approval().is_some();
+                        (context, held) = (*next, slot);
+                        continue;
+                    }
+                    Recorded::Dispatched(dispatched) => {
+                        *is_approved = false;
+                        dispatched
+                    }
+                };
+            match in_flight.send(&call, permit, proof.clone()).await {
+                Sent::Failed(error) => return Ok(audit::close(self, view, error).await?.into()),
+                Sent::Reported(answer) if call.context.is_preview() => {
+                    let report = DeviceReport::of(call.target.device.id, answer);
+                    return Ok(Ended { view: report.ends(view), report: Some(report) });
+                }
+                Sent::Reported(answer) => {
+                    let device = call.target.device.id;
+                    let view = result::close(self, device, view, answer).await?;
+                    drop(in_flight);
+                    match raise::replacement(call, proof.as_ref(), &view) {
+                        Some(next) => (context, held) = (next, Held::Nothing),
+                        None => return Ok(view.into()),
+                    }
+                    replaced = Some(view);
+                }
+                Sent::NotDelivered => {
+                    let row = self.store.call(&view.call.to_string()).await?;
+                    if let Some(error) = in_flight.given_up(&call, &row).await? {
+                        return Ok(audit::close(self, view, error).await?.into());
+                    }
+                    let approval = match &proof {
+                        Some(proof) => Some(self.store.approval(&proof.id.to_string()).await?),
+                        None => None,
+                    };
+                    context = call.sent(row, approval);
+                    held = Held::InFlight(in_flight);
+                }
+            }
+        }
+        let error = ToolError::new(
+            ErrorCode::PreconditionFailed,
+            "What the call depends on changed again and again. Run the call again.",
+        );
+        let subject = Subject::Unread { context: Box::new(context), target: None };
+        Ok(audit::denied(self, &subject, error).await?.into())
     }
 }

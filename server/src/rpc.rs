@@ -97,7 +97,7 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
 impl Api {
     /// Rejects requests that start new work while the backend stops.
     pub(crate) fn not_stopping(&self) -> Result<(), Status> {
-        if self.0.shutdown.is_cancelled() {
+        if self.0.tasks.shutdown.is_cancelled() {
             return Err(Status::unavailable(
                 "The backend is stopping. Try again in a few seconds.",
             ));

@@ -15,16 +15,18 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tower::Layer as _;
 
+use crate::active_policy::Policies;
 use crate::backend::Backend;
 use crate::backup;
 use crate::bus::Bus;
 use crate::clock::now_ms;
 use crate::config::{Config, PeopleConfig};
 use crate::data_folder::{self, ADDRESSES, DATABASE};
-use crate::fleet::{Authority, Fleet, enrollment};
+use crate::fleet::effective_policy::load_all;
+use crate::fleet::enrollment::Enrollment;
+use crate::fleet::{Authority, Devices, Fleet};
 use crate::jobs;
 use crate::listen::connections::ConnectionLimits;
 use crate::listen::descriptors::{self, Share};
@@ -33,12 +35,11 @@ use crate::listen::{Door, open_port};
 use crate::model::Model;
 use crate::notary::Notary;
 use crate::people::{self, FirstAdmin};
-use crate::pipeline::call_limits::CallLimits;
-use crate::pipeline::{confirm, plan, queue};
-use crate::policy::Policies;
+use crate::pipeline::{Pipeline, confirm, plan, queue};
 use crate::rpc;
 use crate::rpc::access::AccessLayer;
 use crate::store::Store;
+use crate::tasks::Tasks;
 use crate::webhook::{self, Webhook};
 
 /// How long a new connection of a device is kept before it may be closed for another: a handshake takes a
@@ -90,7 +91,8 @@ pub async fn prepare(
 
     let people_listener = bind(config.people.listen, "[people] listen")?;
     let device_listener = bind(config.devices.listen, "[devices] listen")?;
-    let (people, devices) = (people_listener.local_addr()?, device_listener.local_addr()?);
+    let people_address = people_listener.local_addr()?;
+    let device_address = device_listener.local_addr()?;
 
     let store = Store::open(&data_dir.join(DATABASE))
         .await
@@ -118,40 +120,51 @@ pub async fn prepare(
         .collect::<anyhow::Result<Vec<_>>>()?;
 
     let scheme = if config.people.key.is_some() { "https" } else { "http" };
-    let webhook = Webhook::prepare(&config.approvals, &format!("{scheme}://{people}"))?;
-    let device_addresses = advertised(&config, devices);
+    let webhook = Webhook::prepare(&config.approvals, &format!("{scheme}://{people_address}"))?;
+    let addresses = advertised(&config, device_address);
     let policies = Policies::load(&store).await?;
-    let notary = Notary::prepare(data_dir, &store).await?;
+    let notary = Arc::new(Notary::prepare(data_dir, &store).await?);
+    let (config, bus, tasks) = (Arc::new(config), Bus::new(), Tasks::new(shutdown));
+    let fleet = Arc::new(Fleet::default());
+    let devices = Devices {
+        store: store.clone(),
+        fleet: Arc::clone(&fleet),
+        policies: Arc::new(policies),
+        bus: bus.clone(),
+        tasks: tasks.clone(),
+    };
+    let enrollment = Enrollment {
+        devices: devices.clone(),
+        authority: Arc::new(authority),
+        addresses,
+        certificate_seconds: config.devices.certificate_seconds,
+    };
     let backend = Arc::new(Backend {
+        pipeline: Arc::new(Pipeline::new(Arc::clone(&config), devices.clone())),
         config,
         store,
-        fleet: Fleet::default(),
-        policies,
+        fleet,
+        devices,
+        enrollment,
         notary,
-        bus: Bus::new(),
-        authority,
+        bus,
         models,
         first_admin,
         people: people::IdentityCache::default(),
-        load: CallLimits::default(),
-        device_addresses,
-        calls: TaskTracker::new(),
-        tasks: TaskTracker::new(),
-        shutdown,
-        closing: CancellationToken::new(),
+        tasks,
     });
     backend.fleet.witnesses().load(&backend.store).await?;
     backend.fleet.revoke(backend.store.revoked_serials().await?);
-    enrollment::load_all(&backend).await?;
-    plan::recover(&backend).await?;
+    load_all(&backend.devices).await?;
+    plan::recover(&backend.pipeline).await?;
     // Calls that waited too long while the backend was down end before their device can connect.
-    while queue::expire(&backend, now_ms()).await? > 0 {}
-    write_addresses(data_dir, people, devices)?;
+    while queue::expire(&backend.pipeline, now_ms()).await? > 0 {}
+    write_addresses(data_dir, people_address, device_address)?;
     let data_dir = data_dir.to_owned();
     Ok(Ready {
         backend,
-        people,
-        devices,
+        people: people_address,
+        devices: device_address,
         people_listener,
         device_listener,
         webhook,
@@ -175,15 +188,15 @@ impl Ready {
             data_dir,
             ..
         } = self;
-        let closing = backend.closing.clone();
+        let closing = backend.tasks.closing.clone();
         let access = AccessLayer::new(Arc::clone(&backend));
         let device_tls = device_listener_trusting(
-            backend.authority.trust(),
-            backend.authority.certificate(),
+            backend.enrollment.authority.trust(),
+            backend.enrollment.authority.certificate(),
             backend.fleet.is_revoked(),
         )?;
         let share = Share::of(descriptors::raise());
-        let Config { people, devices: of_devices, .. } = &backend.config;
+        let Config { people, devices: of_devices, .. } = &*backend.config;
         let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let per_address = count(of_devices.max_connections_per_address);
         let device_door = Door {
@@ -208,7 +221,7 @@ impl Ready {
         let people_door = people_door.serve(people_service, closing.clone());
         work(&backend);
         if let Some(webhook) = webhook {
-            backend.tasks.spawn(webhook::run(Arc::clone(&backend), webhook));
+            backend.tasks.background.spawn(webhook::run(Arc::clone(&backend), webhook));
         }
 
         let doors = async { tokio::join!(device_door, people_door) };
@@ -236,15 +249,15 @@ impl Ready {
 /// Lets work in progress end, once shutdown is requested.
 #[doc(hidden)]
 pub async fn close(backend: Arc<Backend>) {
-    backend.shutdown.cancelled().await;
-    backend.calls.close();
-    if tokio::time::timeout(DRAIN_TIMEOUT, backend.calls.wait()).await.is_err() {
+    backend.tasks.shutdown.cancelled().await;
+    backend.tasks.calls.close();
+    if tokio::time::timeout(DRAIN_TIMEOUT, backend.tasks.calls.wait()).await.is_err() {
         tracing::warn!("some calls did not end in time; their outcome is told at the next start");
     }
     backend.fleet.drain(RECONNECT_DELAY);
-    backend.closing.cancel();
-    backend.tasks.close();
-    if tokio::time::timeout(DRAIN_TIMEOUT, backend.tasks.wait()).await.is_err() {
+    backend.tasks.closing.cancel();
+    backend.tasks.background.close();
+    if tokio::time::timeout(DRAIN_TIMEOUT, backend.tasks.background.wait()).await.is_err() {
         tracing::warn!("some work did not end in time");
     }
 }
@@ -253,8 +266,8 @@ pub async fn close(backend: Arc<Backend>) {
 #[doc(hidden)]
 pub fn work(backend: &Arc<Backend>) {
     let resumed = Arc::clone(backend);
-    backend.tasks.spawn(async move {
-        if let Err(error) = confirm::resume_approved(&resumed).await {
+    backend.tasks.background.spawn(async move {
+        if let Err(error) = confirm::resume_approved(&resumed.pipeline).await {
             tracing::error!(%error, "approved calls could not be taken up again");
         }
     });

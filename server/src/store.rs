@@ -1,8 +1,8 @@
-//! The store: the only module that speaks SQL. One SQLite file has many readers and one writer.
+//! The store: the only module that speaks SQL. One database has many readers and one writer.
 //!
-//! Every change goes through the `writer`, which commits waiting changes in groups and links the audit rows
-//! in the same transaction. Reads use a small pool and never wait for the writer. The store does not decide
-//! anything: it does not evaluate policies or reach devices.
+//! Each subject has a file with its statements. `db` runs them: it commits waiting changes in groups and
+//! links the audit entries in the same transaction. Reads use a small pool and never wait for the writer. The
+//! store does not decide anything: it does not evaluate policies or reach devices.
 
 mod approvals;
 mod audit;
@@ -11,14 +11,14 @@ mod backup;
 mod calls;
 mod chats;
 mod checkpoints;
+mod columns;
+mod db;
 mod devices;
 mod invites;
 mod labels;
 mod people;
 mod plans;
 mod policies;
-mod row;
-mod writer;
 
 #[cfg(test)]
 mod tests;
@@ -26,16 +26,12 @@ mod tests;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use dashmap::{DashMap, DashSet};
+use dashmap::DashMap;
 use futures_util::future::BoxFuture;
+use orion_domain::DeviceId;
 use orion_domain::audit::AuditHead;
-use orion_domain::{CallId, DeviceId};
-use sqlx::ConnectOptions as _;
-use sqlx::SqlitePool;
-use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions};
 
 pub use approvals::{
     ApprovalRow, ApprovalScope, ApprovalState, AskError, Card, CommittedWith, DecideError,
@@ -44,13 +40,14 @@ pub use approvals::{
 };
 pub use audit::{AuditVerdict, TrustAnchor, verify_file};
 pub use authorities::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};
-pub use backup::{Health, check_file, copy_file, newest_version};
+pub use backup::{Health, check_file};
 pub use calls::{
     Admitted, CallRow, CloseCall, ClosedBy, NewCall, QueueError, QueueLimits, RecordedCall,
     StateChange, UnreconciledCall, Witness, first_id_at,
 };
 pub use chats::MessageRow;
 pub use checkpoints::{CheckpointRow, DeviceChainRow, SignedTree};
+pub use db::{copy_file, newest_version};
 pub use devices::{
     Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
     PolicyMismatchKind, RedeemError, Redemption,
@@ -66,22 +63,11 @@ pub use plans::{
 };
 pub use policies::{NewPolicy, PolicyRow};
 
-use writer::{Durability, Shape, Tx, WriterHandle};
+use calls::OpenCalls;
+use db::{Db, Durability, Tx};
 
-/// The schema migrations, oldest first.
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
-
-/// How long a statement waits for another process that holds a lock on the file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The size of the pool of readers.
-const READERS: u32 = 4;
-/// The limit of tracked calls that need no fsync; calls beyond the limit are fsynced.
-const MAX_READ_ONLY_CALLS: usize = 100_000;
-/// How long a read waits for a connection of the pool.
-const READER_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Why the database could not be read or changed. SQLite's own message is logged where the error occurs and
-/// is not passed on.
+/// Why the database could not be read or changed. The engine's own message is logged where the error occurs
+/// and is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The database did not answer, or the store is closed.
@@ -111,49 +97,6 @@ pub enum StoreError {
     Corrupt,
 }
 
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        let kind = classify(&error);
-        match kind {
-            Self::Conflict | Self::KeyInUse | Self::NotFound => {}
-            Self::Unavailable | Self::Full | Self::OtherVersion | Self::Corrupt => {
-                tracing::error!(%error, "the database failed");
-            }
-        }
-        kind
-    }
-}
-
-/// Maps SQLite's primary result codes, which are the low byte of the extended code.
-fn classify(error: &sqlx::Error) -> StoreError {
-    const CORRUPT: u32 = 11;
-    const FULL: u32 = 13;
-    const CONSTRAINT: u32 = 19;
-    const NOT_A_DATABASE: u32 = 26;
-    if matches!(error, sqlx::Error::RowNotFound) {
-        return StoreError::NotFound;
-    }
-    if matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) {
-        return StoreError::Corrupt;
-    }
-    let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
-    match code.map(|code| code & 0xff) {
-        Some(FULL) => StoreError::Full,
-        Some(CONSTRAINT) if is_key_in_use(error) => StoreError::KeyInUse,
-        Some(CONSTRAINT) => StoreError::Conflict,
-        Some(CORRUPT | NOT_A_DATABASE) => StoreError::Corrupt,
-        Some(_) | None => StoreError::Unavailable,
-    }
-}
-
-/// Returns whether a call was rejected for its idempotency key. SQLite names the columns that must be
-/// unique.
-fn is_key_in_use(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| {
-        error.is_unique_violation() && error.message().contains("calls.idempotency_key")
-    })
-}
-
 /// A handle to the database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -164,11 +107,9 @@ pub struct Store {
 struct Inner {
     /// The database file.
     path: PathBuf,
-    reads: SqlitePool,
-    writer: WriterHandle,
-    /// Open calls that are known to change nothing; their changes of state need no fsync. A call that is
-    /// not in the set is treated as one with effects.
-    read_only_calls: DashSet<CallId>,
+    db: Db,
+    /// The calls that this process opened.
+    open_calls: OpenCalls,
     /// When this process last stored a hello of each device.
     greeted: Arc<DashMap<DeviceId, Instant>>,
 }
@@ -180,113 +121,55 @@ impl Store {
     /// The file cannot be created, opened or read.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         keep_private(path)?;
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .foreign_keys(true)
-            .busy_timeout(BUSY_TIMEOUT)
-            .pragma("cache_size", "-16384")
-            .pragma("temp_store", "MEMORY")
-            .disable_statement_logging();
-        let writing = options
-            .clone()
-            .journal_mode(SqliteJournalMode::Wal)
-            .pragma("wal_autocheckpoint", writer::LOG_PAGES);
-        let mut connection = writing.connect().await?;
-        MIGRATIONS.run(&mut connection).await.map_err(|error| {
-            tracing::error!(%error, "the record's tables cannot be brought up to date");
-            let other = matches!(
-                error,
-                MigrateError::VersionMissing(_)
-                    | MigrateError::VersionMismatch(_)
-                    | MigrateError::VersionTooNew(..)
-            );
-            if other { StoreError::OtherVersion } else { StoreError::Corrupt }
-        })?;
-        let reads = SqlitePoolOptions::new()
-            .max_connections(READERS)
-            .acquire_timeout(READER_TIMEOUT)
-            .test_before_acquire(false)
-            .connect_lazy_with(options.pragma("query_only", "ON"));
-        let writer = WriterHandle::start(writing, connection).await?;
         Ok(Self {
             inner: Arc::new(Inner {
                 path: path.to_owned(),
-                reads,
-                writer,
-                read_only_calls: DashSet::new(),
+                db: Db::open(path).await?,
+                open_calls: OpenCalls::default(),
                 greeted: Arc::default(),
             }),
         })
     }
 
-    /// Returns whether no read or write is in progress, for tests that take one step at a time.
+    /// Returns whether no read or write is in progress, for tests that take one step at a time. A change
+    /// that waits for what comes next does not count.
     #[doc(hidden)]
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
-        let reads = &self.inner.reads;
-        reads.num_idle() == reads.size() as usize && self.inner.writer.is_at_rest()
+        self.inner.db.is_at_rest()
     }
 
     /// Commits what waits, moves everything into the main file and closes it. Later changes fail.
     pub async fn close(&self) {
-        self.inner.reads.close().await;
-        self.inner.writer.close().await;
+        self.inner.db.close().await;
     }
 
     /// Returns the last audit row that survives a power cut: only this head may be shown to others.
     #[must_use]
     pub fn synced_audit_head(&self) -> AuditHead {
-        self.inner.writer.synced_head()
+        self.inner.db.synced_head()
     }
 
-    /// Tracks a call that changes nothing, before the call is stored: a result may arrive at any moment
-    /// after that.
-    fn track_read_only_call(&self, call: &NewCall) -> bool {
-        let lists = !call.has_effects && self.inner.read_only_calls.len() < MAX_READ_ONLY_CALLS;
-        if lists {
-            self.inner.read_only_calls.insert(call.id);
-        }
-        lists
+    fn db(&self) -> &Db {
+        &self.inner.db
     }
 
-    fn untrack_read_only_call(&self, call: CallId) {
-        self.inner.read_only_calls.remove(&call);
+    fn open_calls(&self) -> &OpenCalls {
+        &self.inner.open_calls
     }
 
-    fn reads(&self) -> &SqlitePool {
-        &self.inner.reads
-    }
-
-    /// Runs a change of several statements in one transaction.
+    /// Reads, decides and writes in one transaction.
     async fn write<T: Send + 'static>(
         &self,
         durability: Durability,
         work: impl for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.write_as(Shape::Several, durability, work).await
-    }
-
-    /// Runs a change of one statement, which SQLite itself makes atomic.
-    async fn write_one<T: Send + 'static>(
-        &self,
-        durability: Durability,
-        work: impl for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.write_as(Shape::One, durability, work).await
-    }
-
-    async fn write_as<T: Send + 'static>(
-        &self,
-        shape: Shape,
-        durability: Durability,
-        work: impl for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, StoreError>> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.inner.writer.submit(durability, shape, work).await
+        self.inner.db.transact(durability, work).await
     }
 }
 
-/// Creates the file, or sets the mode of an existing one, so that only its owner can read it. SQLite gives
-/// the files beside it the same mode.
+/// Creates the file, or sets the mode of an existing one, so that only its owner can read it. The engine
+/// gives the files beside it the same mode.
 fn keep_private(path: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -305,21 +188,11 @@ fn keep_private(path: &Path) -> Result<(), StoreError> {
         Ok(())
     });
     made.map_err(|error| {
-        tracing::error!(%error, path = %path.display(), "the record's file cannot be opened");
+        tracing::error!(%error, path = %path.display(), "the database's file cannot be opened");
         if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
             StoreError::Full
         } else {
             StoreError::Unavailable
         }
     })
-}
-
-/// Opens a database read-only; another process may have it open.
-async fn read_only(path: &Path) -> Result<SqliteConnection, StoreError> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .read_only(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .disable_statement_logging();
-    Ok(options.connect().await?)
 }

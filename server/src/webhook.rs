@@ -154,7 +154,7 @@ pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
     tokio::select! {
         () = delivering => {}
         () = listening => {}
-        () = backend.shutdown.cancelled() => {}
+        () = backend.tasks.shutdown.cancelled() => {}
     }
 }
 

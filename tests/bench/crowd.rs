@@ -101,10 +101,10 @@ async fn enrolled(data: &Path, count: usize) -> anyhow::Result<Arc<[Light]>> {
             grants: serde_json::from_value(json!({"profile": "reader", "paths": ["/home/ann"]}))?,
             ..Invitation::default()
         };
-        let token = invite(backend, &by, invitation).await?;
+        let token = invite(&backend.enrollment, &by, invitation).await?;
         let key = DeviceKey::generate()?;
         let admitted = enroll(
-            backend,
+            &backend.enrollment,
             Applicant {
                 invite_id: token.invite_id,
                 secret: token.secret,
@@ -117,7 +117,7 @@ async fn enrolled(data: &Path, count: usize) -> anyhow::Result<Arc<[Light]>> {
         )
         .await?;
         let issued = admitted.certificate.context("the token was pre-approved")?;
-        let authorities = backend.authority.certificates();
+        let authorities = backend.enrollment.authority.certificates();
         let authorities: Vec<&str> = authorities.iter().map(String::as_str).collect();
         let tls = orion_mtls::mutual(&authorities, &issued.cert_pem, &key)?;
         devices.push(Light { tls, generation: AtomicU64::new(0) });

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use orion_agent::apps::Apps;
-use orion_agent::risk_gate::RiskGate;
+use orion_agent::call::{Context, FileContext, Memory, RiskGate};
 use orion_agent::roots::Roots;
-use orion_agent::tools::{Context, find};
+use orion_agent::tools::find;
 use orion_agent::trash::Trash;
 use orion_domain::grants::{Grants, PathGrant};
 use orion_domain::{Access, CallId, PathStyle, Places, Touches};
@@ -255,26 +255,29 @@ impl Alone {
 
     /// What a tool returns.
     fn call(&self, tool: &str, arguments: Value) -> anyhow::Result<Value> {
-        let context = Context {
-            memory: &orion_agent::tools::Memory::default(),
+        let common = Context {
             call: CallId::new(Uuid::now_v7()),
-            roots: &self.roots,
-            places: &self.places,
-            apps: &self.apps,
-            trash: &self.trash,
             device_id: "bench",
             dry_run: false,
+            roots: &self.roots,
+            places: &self.places,
+            memory: &Memory::default(),
+            cancelled: &AtomicBool::new(false),
+            deadline: Instant::now() + Duration::from_secs(60),
+            progress: &|_, _, _| {},
+        };
+        let context = FileContext {
+            common,
+            trash: &self.trash,
             risk: &RiskGate::default(),
             is_final: &std::cell::Cell::new(false),
             touches: &Touches::nothing(),
             undo: None,
-            cancelled: &AtomicBool::new(false),
-            deadline: Instant::now() + Duration::from_secs(60),
-            progress: &|_, _, _| {},
             expected: None,
         };
         let executor = find(tool).context("no such tool")?;
-        let outcome = (executor.run)(arguments, &context)
+        let outcome = executor
+            .call(arguments, &context, &self.apps)
             .map_err(|error| anyhow::anyhow!("{tool}: {}", error.message))?;
         Ok(outcome.data)
     }

@@ -7,6 +7,7 @@
 //! being slow.
 
 mod bare;
+mod cost;
 mod crowd;
 mod files;
 mod ground;
@@ -50,6 +51,7 @@ fn main() -> anyhow::Result<()> {
             let rows = runtime.block_on(crowd::run(number("--idle")?, number("--back")?))?;
             write(after("--json"), &rows)
         }
+        Some("--cost") => write(after("--json"), &runtime.block_on(cost::run())?),
         _ => runtime.block_on(run(after("--json"))),
     }
 }
@@ -71,10 +73,11 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
     let token = sign_in(&backend, folder.path()).await?;
     let (names, identities) = enrolled(&backend).await?;
 
-    let bare = bare::start(backend.authority.set().signer(), now_ms(), "127.0.0.1:0").await?;
+    let bare =
+        bare::start(backend.enrollment.authority.set().signer(), now_ms(), "127.0.0.1:0").await?;
     let mut bare_names = Vec::new();
     for (index, tls) in identities.iter().enumerate() {
-        let address = backend.device_addresses.first().context("no address")?;
+        let address = backend.enrollment.addresses.first().context("no address")?;
         light::run(address, tls.clone(), true).await?;
         light::run(&bare.devices, tls.clone(), false).await?;
         let known = backend
@@ -188,7 +191,7 @@ async fn enrolled(
             grants: serde_json::from_value(json!({"profile": "reader", "paths": ["/home/ann"]}))?,
             ..Invitation::default()
         };
-        let token: EnrollmentToken = invite(backend, &by, invitation).await?;
+        let token: EnrollmentToken = invite(&backend.enrollment, &by, invitation).await?;
         identities.push(light::enroll(&token, &name).await?);
         names.push(name);
     }

@@ -179,8 +179,7 @@ async fn what_there_is_can_be_listed_and_shown() {
     let cli = world.cli();
     let mut shown = String::new();
     for words in [
-        &["tools", "list"][..],
-        &["tools", "list", "--device", "kiosk"],
+        &["tools", "list", "--device", "kiosk"][..],
         &["tools", "show", "create_directory"],
         &["approvals", "list"],
         &["devices", "permissions", "get", "kiosk"],
@@ -189,6 +188,16 @@ async fn what_there_is_can_be_listed_and_shown() {
         shown.push_str(&format!("$ orion {}\n{}\n", words.join(" "), output.shown()));
     }
     insta::assert_snapshot!(world.seen().in_text(&shown));
+    let all = cli.run(&["tools", "list"]).await;
+    let listed: Vec<Vec<_>> = all
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().take(3).map(str::to_owned).collect())
+        .collect();
+    let tools = orion_catalog::CATALOG.iter();
+    let tools = tools.map(|spec| [spec.name, spec.category.as_str(), spec.risk.as_str()]);
+    let expected: Vec<_> = [["NAME", "CATEGORY", "RISK"]].into_iter().chain(tools).collect();
+    assert_eq!(listed, expected, "{}", all.stdout);
     let openai = cli.run(&["tools", "list", "--format", "openai"]).await;
     assert_eq!(openai.code, 0, "{openai:?}");
     let devices = cli.run(&["devices", "list", "-o", "json"]).await;

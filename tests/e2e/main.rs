@@ -9,6 +9,7 @@ mod audit;
 mod backups;
 mod bad_input;
 mod bounds;
+mod catalogue;
 mod ceiling;
 mod certificates;
 mod chaos;

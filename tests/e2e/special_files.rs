@@ -9,6 +9,8 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use orion_catalog::Target;
+use orion_domain::Capability;
 use orion_tests::FileCall;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use serde_json::json;
@@ -16,8 +18,6 @@ use serde_json::json;
 use crate::escapes::say;
 use rig::{Mount, Rig};
 
-/// The tools that read or write what is in a file.
-const CONTENT: [&str; 5] = ["read_file", "write_file", "edit_file", "read_config", "modify_config"];
 /// How a call may end that went as it should, by its code.
 const ORDINARY: [&str; 9] = [
     "",
@@ -33,8 +33,7 @@ const ORDINARY: [&str; 9] = [
 
 /// Whether a tool goes through a folder, and changes nothing there.
 fn walks(call: &FileCall) -> bool {
-    let takes_files = CONTENT.contains(&call.spec.name) || call.spec.name == "get_file_info";
-    !call.spec.has_effects && !takes_files
+    !call.spec.has_effects && call.spec.sample.target == Target::Folder
 }
 
 /// Puts one of each kind into a folder, as far as this account may.
@@ -74,7 +73,7 @@ async fn fifos_sockets_and_devices_are_never_opened() {
                     let answer = rig.call(&call, &text, dry_run, 5_000).await;
                     let who = format!("{} {text}: {answer:?}", call.name());
                     assert!(ORDINARY.contains(&answer.code.as_str()), "{who}");
-                    if CONTENT.contains(&call.spec.name) {
+                    if call.spec.sample.target.is_content() {
                         assert_ne!(answer.code, "", "{who}");
                     }
                     if text == *name && ["read_file", "write_file"].contains(&call.spec.name) {
@@ -186,7 +185,8 @@ async fn a_hard_link_to_a_file_outside_is_not_written_through() {
     std::fs::write(&outside, text).unwrap();
     std::fs::hard_link(&outside, root.join("hard.txt")).unwrap();
     for call in FileCall::all().into_iter().filter(|call| call.spec.has_effects) {
-        if matches!(call.spec.name, "delete_file" | "move_path" | "delete_directory") {
+        // What takes the name away leaves the file as it is under its other name.
+        if call.spec.capabilities.contains(&Capability::FileDelete) {
             continue;
         }
         let answer = rig.call(&call, "hard.txt", false, 5_000).await;

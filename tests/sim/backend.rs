@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use orion_domain::{CallId, CallRequest, Caller, DeviceId, Role};
 use orion_server::backend::Backend as Real;
-use orion_server::pipeline::audit::CallContext;
-use orion_server::pipeline::{cancel, run_incoming};
+use orion_server::pipeline::call::CallContext;
+use orion_server::pipeline::cancel;
 use orion_server::rpc;
 use orion_server::serve::{Ready, close, work};
 use orion_wire::v1;
@@ -63,7 +63,7 @@ impl Backend {
         let (backend, stopping) = (Arc::clone(self.real()), Arc::new(Stopping::default()));
         self.stopping = Some(Arc::clone(&stopping));
         self.host.spawn(async move {
-            backend.shutdown.cancel();
+            backend.tasks.shutdown.cancel();
             close(Arc::clone(&backend)).await;
             stopping.closes.store(true, Ordering::Relaxed);
             backend.store.close().await;
@@ -141,6 +141,15 @@ impl Backend {
 
     /// Makes a call; `number` identifies it in the answers.
     pub(crate) fn call(&self, number: usize, call: &Call, id: CallId, answers: &Reports) {
+        if call.is_read {
+            let request = CallRequest {
+                tool: "get_datetime".to_owned(),
+                device: Some(format!("d{}", call.device)),
+                timeout_ms: Some(call.timeout_ms),
+                ..CallRequest::default()
+            };
+            return self.run(number, id, request, answers);
+        }
         let line = format!("{number}\n");
         let arguments = json!({"path": "log", "content": line, "append": true});
         let request = CallRequest {
@@ -153,10 +162,14 @@ impl Backend {
             queue_ms: call.queue_ms,
             ..CallRequest::default()
         };
+        self.run(number, id, request, answers);
+    }
+
+    fn run(&self, number: usize, id: CallId, request: CallRequest, answers: &Reports) {
         let incoming = CallContext { id, ..CallContext::new(ann(), request) };
         let (backend, answers) = (Arc::clone(self.real()), Arc::clone(answers));
         self.host.spawn(async move {
-            let reply = run_incoming(&backend, incoming).await;
+            let reply = backend.pipeline.run(incoming).await;
             answers.lock().unwrap().push((number, reply.ok().map(|reply| reply.state)));
         });
     }
@@ -167,7 +180,7 @@ impl Backend {
         self.host.spawn(async move {
             // A call that was never recorded cannot be cancelled.
             if let Ok(row) = backend.store.call(&id.to_string()).await {
-                drop(cancel::cancel(&backend, &ann(), row).await);
+                drop(cancel::cancel(&backend.pipeline, &ann(), row).await);
             }
         });
     }

@@ -13,6 +13,8 @@ pub(crate) type Reports = Arc<Mutex<Vec<(usize, Option<CallState>)>>>;
 pub(crate) struct Call {
     pub(crate) id: CallId,
     pub(crate) device: usize,
+    /// Whether it only reads. A call that reads has no key and is not queued.
+    pub(crate) is_read: bool,
     /// The idempotency key.
     pub(crate) key: String,
     /// The longest time in the queue, in milliseconds. `None` means that the call is not queued.

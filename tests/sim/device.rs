@@ -148,7 +148,7 @@ impl Device {
     }
 }
 
-/// A planted fault in the devices of a story.
+/// A planted fault of a story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Faults {
     None,
@@ -156,4 +156,6 @@ pub(crate) enum Faults {
     NoSync,
     /// The agent has no memory of earlier calls.
     NoMemory,
+    /// The result of a call that reads reaches its caller before it is committed.
+    EarlyResult,
 }

@@ -145,7 +145,9 @@ impl World {
             }
             for call in self.open_calls() {
                 events.push((1, Event::Cancel(call)));
-                events.push((1, Event::Repeat(call)));
+                if !self.calls.all[call].is_read {
+                    events.push((1, Event::Repeat(call)));
+                }
             }
         }
         events

@@ -115,6 +115,11 @@ fn a_device_that_forgets_what_it_has_seen_is_found() {
     assert!(found(Faults::NoMemory) <= FOUND);
 }
 
+#[test]
+fn a_result_that_leaves_before_its_commit_is_found() {
+    assert!(found(Faults::EarlyResult) <= FOUND);
+}
+
 /// Runs all events of this kind.
 fn drain(world: &mut World, kind: fn(&Event) -> bool) {
     while let Some((_, event)) = world.going_on().into_iter().find(|(_, event)| kind(event)) {

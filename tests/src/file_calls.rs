@@ -1,29 +1,18 @@
 //! Every file tool of the catalogue with each of its path arguments, so that a test can put any text in
-//! that place. A new tool of the catalogue is covered automatically.
+//! that place. A new file tool of the catalogue is called with the paths that its `touches` returns and the
+//! arguments of its `SAMPLE`.
 
 use std::fs;
 use std::path::Path;
 
-use orion_catalog::{CATALOG, ToolSpec};
-use orion_domain::{Capability, PathStyle, Places};
+use orion_catalog::{CATALOG, Execution, ToolSpec};
+use orion_domain::{PathStyle, Places};
 use serde_json::{Map, Value, json};
 
-/// The path arguments, wherever they occur.
-const PATHS: [&str; 5] = ["path", "source", "destination", "base", "paths"];
-
-/// Returns values for the other arguments, so that a call shows or changes as much as it can. The texts
-/// are those of [`Outside`](crate::Outside)'s files; none of them is a secret mark.
-fn telling(argument: &str, tool: &str) -> Option<Value> {
-    Some(match (argument, tool) {
-        ("pattern", "search_text") => json!("(?i)canary-tex[t]"),
-        ("query", _) => json!("*"),
-        ("name", _) => json!("a"),
-        ("recursive" | "parents" | "overwrite" | "sha256" | "confirm", _) => json!(true),
-        ("old_text", _) => json!("first=line"),
-        ("changes", _) => json!([{"line": 1, "old": "first=line", "new": "first=changed"}]),
-        _ => return None,
-    })
-}
+/// The first line of [`Outside`](crate::Outside)'s files, and a part of the names of their entries. Neither is
+/// a secret mark.
+const FIRST_LINE: &str = "first=line";
+const NAME_PART: &str = "a";
 
 /// One tool with one of its path arguments.
 #[derive(Debug, Clone)]
@@ -31,16 +20,13 @@ pub struct FileCall {
     /// The tool's specification.
     pub spec: &'static ToolSpec,
     /// The argument's name.
-    pub place: &'static str,
+    pub place: String,
     arguments: Map<String, Value>,
 }
 
 /// Returns the tools that read, write or delete files.
 pub fn file_tools() -> impl Iterator<Item = &'static ToolSpec> {
-    let is_of_files = |capability: &Capability| {
-        matches!(capability, Capability::FileRead | Capability::FileWrite | Capability::FileDelete)
-    };
-    CATALOG.iter().filter(move |spec| spec.capabilities.iter().any(is_of_files))
+    CATALOG.iter().filter(|spec| spec.execution == Execution::File)
 }
 
 impl FileCall {
@@ -57,18 +43,19 @@ impl FileCall {
     /// Its example does not match its schema.
     #[must_use]
     pub fn of(spec: &'static ToolSpec) -> Vec<Self> {
-        let mut example: Map<String, Value> = serde_json::from_str(spec.example).unwrap();
-        example.retain(|name, _| name != "tool" && name != "device");
         let places = Places::parse(PathStyle::Posix, Some("/w"), Some("/h")).unwrap();
-        let whole = spec.parse(example, &places).unwrap().arguments;
+        let sample = spec.sample_arguments(FIRST_LINE, NAME_PART);
+        let whole = spec.parse(sample, &places).unwrap().arguments;
         let mut arguments: Map<String, Value> = serde_json::from_str(whole.as_str()).unwrap();
+        // A call shows or changes as much as it can, but for what its sample states.
+        let stated: Map<String, Value> = serde_json::from_str(spec.sample.arguments).unwrap();
         for (name, value) in &mut arguments {
-            if let Some(replacement) = telling(name, spec.name) {
-                *value = replacement;
+            if value.is_boolean() && !stated.contains_key(name) {
+                *value = json!(true);
             }
         }
-        let here = PATHS.into_iter().filter(|place| arguments.contains_key(*place));
-        here.map(|place| Self { spec, place, arguments: arguments.clone() }).collect()
+        let places = spec.path_arguments().into_iter();
+        places.map(|place| Self { spec, place, arguments: arguments.clone() }).collect()
     }
 
     /// Returns the call with `text` in its place. Another path argument gets an honest path for this
@@ -82,8 +69,8 @@ impl FileCall {
         if self.place == "source" {
             arguments.insert("destination".to_owned(), json!(format!("copies/{number}")));
         }
-        let text = if self.place == "paths" { json!([text]) } else { json!(text) };
-        arguments.insert(self.place.to_owned(), text);
+        let is_list = arguments.get(&self.place).is_some_and(Value::is_array);
+        arguments.insert(self.place.clone(), if is_list { json!([text]) } else { json!(text) });
         Value::Object(arguments)
     }
 
@@ -104,7 +91,7 @@ impl FileCall {
     /// Returns the tool and the argument, for people.
     #[must_use]
     pub fn name(&self) -> String {
-        match self.place {
+        match self.place.as_str() {
             "source" | "destination" => format!("{}.{}", self.spec.name, self.place),
             _ => self.spec.name.to_owned(),
         }

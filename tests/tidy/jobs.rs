@@ -13,7 +13,7 @@ fn every_job_is_named_after_its_file_is_started_and_is_documented() {
         let name = name.trim_end_matches(".rs");
         let quoted = |line: &str| line.contains(&format!("const NAME: &'static str = \"{name}\";"));
         assert!(file.text.lines().any(quoted), "{}: its name is not {name}", file.path);
-        let call = format!("spawn(backend, {name}::");
+        let call = format!("spawn(tasks, {name}::");
         let is_started = code_lines(&jobs).any(|(_, line)| line.contains(&call));
         assert!(is_started, "{name} is not started");
         let seconds = file.text.split("INTERVAL: Duration = Duration::from_secs(").nth(1);

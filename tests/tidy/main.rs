@@ -14,6 +14,7 @@ mod markdown;
 mod messages;
 mod rooms;
 mod sources;
+mod sql;
 mod tools;
 mod tree;
 mod words;

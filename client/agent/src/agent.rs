@@ -4,6 +4,7 @@
 //! [`calls`] handles a call, [`session`] the connection, [`ceiling`] changes of the owner's file, and
 //! [`policy_inspection`] finds policy entries that do not match this device.
 
+mod call_events;
 mod calls;
 pub mod ceiling;
 pub mod chain_recorder;
@@ -11,6 +12,7 @@ pub mod chain_recorder;
 pub mod environment;
 pub mod event;
 mod policy_inspection;
+mod receive;
 mod session;
 
 use std::collections::{HashMap, VecDeque};
@@ -28,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::chain::Chain;
+use crate::changes::sweep;
 use crate::clock::{now_ms, until};
 use crate::config::Settings;
 use crate::connect::ConnectError;
@@ -284,23 +287,7 @@ impl Agent {
                     self.not_stalled();
                 }
             }
-            Event::Started { call } => {
-                let call_id = call.to_string();
-                self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
-            }
-            Event::Progress { call, done, total, note } => {
-                // Late progress is useless, so it is dropped when any message waits.
-                let is_idle = self
-                    .phase
-                    .linked()
-                    .is_some_and(|linked| linked.out.capacity() == linked.out.max_capacity());
-                if is_idle && self.outbox.is_empty() {
-                    let call_id = call.to_string();
-                    let progress = v1::CallProgress { call_id, done, total, note };
-                    self.send(link_request::Message::CallProgress(progress));
-                }
-            }
-            Event::Finished { call, ended, slot } => self.finished(call, ended, slot).await,
+            Event::Call(event) => self.call_event(event).await,
             Event::Renewed(result) => self.renewed(result),
             Event::Owner(ceiling) => self.owner(ceiling),
             Event::Opened { found } => self.opened(found),
@@ -371,7 +358,7 @@ impl Agent {
     fn sweep(&mut self) {
         let (toolbox, roots) = (Arc::clone(&self.toolbox), Arc::clone(&self.roots));
         self.tasks.spawn_blocking(move || {
-            if let Err(error) = toolbox.trash.sweep(&roots, jiff::Timestamp::now()) {
+            if let Err(error) = sweep(&toolbox.trash, &roots, jiff::Timestamp::now()) {
                 tracing::warn!(%error, "the trash could not be looked through");
             }
         });

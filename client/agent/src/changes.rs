@@ -6,19 +6,17 @@
 
 mod checked_stamp;
 mod contents;
-mod file_stamp;
 mod folders;
 mod path_lock;
 mod place;
-pub(crate) mod record;
 mod recover;
 mod rename;
 mod rights;
 mod staged;
 mod step_error;
 mod swap;
+mod sweep;
 mod tail;
-mod target;
 #[cfg(test)]
 mod tests;
 mod trash_space;
@@ -29,30 +27,29 @@ use cap_std::fs::{Dir, File};
 use jiff::Timestamp;
 use orion_domain::{CallId, DevicePath, ErrorCode, ToolError};
 
-pub(crate) use contents::forget_local_of;
-pub(crate) use file_stamp::{
-    FileStamp, MAX_HASHED_BYTES, NoDigest, disk_bytes, inode, mode, of_reader,
-};
+use contents::forget_local_of;
 pub(crate) use path_lock::lock_paths;
 pub(crate) use place::Precondition;
-use record::{Header, Line, Record, RecordedStep, Step};
 pub use recover::{Recovered, recover};
-pub(crate) use rights::is_executable;
 pub(crate) use staged::{Staged, StagedFolder};
 pub(crate) use step_error::StepError;
 #[cfg(test)]
 pub(crate) use swap::NO_SWAP;
-pub(crate) use target::{Target, disk_bytes_at};
+#[cfg(test)]
+pub(crate) use sweep::make_room;
+pub use sweep::{SweepResult, sweep};
 pub(crate) use trash_space::TrashSpace;
 pub(crate) use undo::{UndoneCall, as_it_acts, undo};
 
-use crate::tools::Context;
+use crate::call::FileContext;
+use crate::entry::{FileStamp, Target};
+use crate::record::{self, Header, Line, Record, RecordedStep, Step};
 
 /// The changes of one call. Rolls back when dropped before [`finish`](Self::finish).
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Change<'a> {
-    context: &'a Context<'a>,
+    context: &'a FileContext<'a>,
     header: Header,
     room: TrashSpace<'a>,
     log: Option<Log>,
@@ -76,7 +73,7 @@ impl<'a> Change<'a> {
     /// are the paths that the call names and may change; undoing the call evaluates them again. `room`
     /// reserves trash space for replaced and deleted content.
     pub(crate) fn begin(
-        context: &'a Context<'_>,
+        context: &'a FileContext<'_>,
         tool: &str,
         paths: &[&DevicePath],
         room: TrashSpace<'a>,
@@ -102,7 +99,12 @@ impl<'a> Change<'a> {
     }
 
     /// Begins the changes of a call that undoes the call of header `of`.
-    fn undoing(context: &'a Context<'_>, tool: &str, of: &Header, room: TrashSpace<'a>) -> Self {
+    fn undoing(
+        context: &'a FileContext<'_>,
+        tool: &str,
+        of: &Header,
+        room: TrashSpace<'a>,
+    ) -> Self {
         let paths: Vec<&DevicePath> = of.paths.iter().collect();
         let mut change = Self::begin(context, tool, &paths, room);
         (change.header.touched, change.header.undo) = (of.touched.clone(), Some(of.undoing()));

@@ -4,6 +4,8 @@
 //! A file tool gets a thread of its own, which is confined before the tool runs and ends with the call. Any
 //! other tool runs in the blocking pool. The number of calls in flight limits both.
 
+mod event;
+
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
@@ -16,18 +18,19 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot::{self, error::RecvError};
 
-use crate::agent::environment::Environment;
-use crate::agent::event::{Event, Slot};
 use crate::apps::Apps;
-use crate::guard::Verdict;
+use crate::call::{
+    Context, ExpectedState, FileContext, Memory, ObservationMode, Outcome, RiskGate,
+};
 use crate::journal::{Admission, Ended};
+use crate::observe::{compare, observe};
 use crate::report::Subject;
-use crate::risk_gate::RiskGate;
 use crate::roots::GrantedPaths;
-use crate::sandbox::{Reach, Sandbox, confine};
-use crate::tools::observe::{ExpectedState, ObservationMode, observe};
-use crate::tools::{Context, Executor, Memory, Outcome};
+use crate::sandbox::{Confinement, Sandbox, confine};
+use crate::tools::Executor;
 use crate::trash::Trash;
+use crate::verdict::Verdict;
+pub use event::{CallEvent, Slot};
 
 /// How long a tool may take to notice its deadline. Tools check the clock in their loops, but not while a
 /// disk hangs. Less than a backend waits beyond the deadline, so that the backend receives the result.
@@ -69,8 +72,8 @@ pub struct Job {
     pub touches: Touches,
     /// What an undo call undoes or does again. None for other calls.
     pub undo: Option<Undo>,
-    /// What the kernel lets the call reach. None if the kernel does not confine it.
-    pub reach: Option<Reach>,
+    /// How the call is confined.
+    pub confinement: Confinement,
     /// Whether the call may change something.
     pub has_effects: bool,
     /// The call's part of the memory that all calls share.
@@ -92,17 +95,18 @@ pub struct Job {
 /// Receives the result of a running call.
 pub type Work = oneshot::Receiver<Result<Outcome, ToolError>>;
 
-/// Runs the call and posts its events. Returns when the tool has ended, however late.
-pub async fn execute(
+/// Runs the call and posts its events; `start` gives it a thread. Returns when the tool has ended, however
+/// late.
+pub async fn execute<E: From<CallEvent>>(
     job: Job,
     admission: Admission,
-    events: mpsc::Sender<Event>,
-    environment: Arc<dyn Environment>,
+    events: mpsc::Sender<E>,
+    start: impl FnOnce(Job, mpsc::Sender<E>) -> io::Result<Work>,
 ) {
     let Job { subject, deadline, has_effects, .. } = &job;
     let (subject, deadline, has_effects) = (subject.clone(), *deadline, *has_effects);
     let (call, memory) = (subject.call, Arc::clone(&job.memory));
-    let finished = |ended: Ended, slot: Slot| Event::Finished { call, ended, slot };
+    let finished = |ended: Ended, slot: Slot| CallEvent::Finished { call, ended, slot };
 
     let admitted = match tokio::time::timeout_at(deadline.into(), admission.wait()).await {
         Ok(admitted) => admitted.map_err(|error| error.refusal()),
@@ -117,10 +121,10 @@ pub async fn execute(
         let ended = subject.failure(error, Duration::ZERO);
         return post(&events, finished(ended, Slot::Free)).await;
     }
-    post(&events, Event::Started { call }).await;
+    post(&events, CallEvent::Started { call }).await;
 
     let started = Instant::now();
-    let mut work = match environment.work(job, events.clone()) {
+    let mut work = match start(job, events.clone()) {
         Ok(work) => work,
         Err(error) => {
             tracing::error!(tool = subject.tool, %error, "a thread could not be started");
@@ -148,23 +152,28 @@ pub async fn execute(
 }
 
 /// Starts the call in a thread, which sends the result at the end.
-pub(crate) fn begin(job: Job, progress: mpsc::Sender<Event>) -> io::Result<Work> {
+pub(crate) fn begin<E: From<CallEvent> + Send + 'static>(
+    job: Job,
+    progress: mpsc::Sender<E>,
+) -> io::Result<Work> {
     let (done, work) = oneshot::channel();
-    let reach = job.reach;
+    let confinement = job.confinement;
     let run = move || drop(done.send(run(job, &progress)));
-    match reach {
-        Some(_) => drop(thread::Builder::new().name("file tool".to_owned()).spawn(run)?),
-        None => drop(tokio::task::spawn_blocking(run)),
+    match confinement {
+        Confinement::Landlock(_) => {
+            drop(thread::Builder::new().name("file tool".to_owned()).spawn(run)?);
+        }
+        Confinement::Handles => drop(tokio::task::spawn_blocking(run)),
     }
     Ok(work)
 }
 
 /// Posts an event. The loop ends after every call, so it receives the event unless the process ends.
-async fn post(events: &mpsc::Sender<Event>, event: Event) {
-    drop(events.send(event).await);
+async fn post<E: From<CallEvent>>(events: &mpsc::Sender<E>, event: CallEvent) {
+    drop(events.send(event.into()).await);
 }
 
-fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
+fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome, ToolError> {
     let Job {
         subject,
         permit,
@@ -180,10 +189,10 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         verdict,
         approved_raises,
         toolbox,
-        reach,
+        confinement,
         ..
     } = job;
-    if let Some(reach) = reach {
+    if let Confinement::Landlock(reach) = confinement {
         confine(&roots, &[toolbox.trash.dir()], reach).map_err(|error| {
             tracing::error!(tool = subject.tool, %error, "a thread could not be confined");
             error.refusal()
@@ -199,12 +208,10 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         }
         last.set(Some(Instant::now()));
         // If the loop is busy, the progress report is dropped.
-        drop(events.try_send(Event::Progress {
-            call: subject.call,
-            done,
-            total: total.unwrap_or(0),
-            note: note.chars().take(MAX_NOTE).collect(),
-        }));
+        let note = note.chars().take(MAX_NOTE).collect();
+        let total = total.unwrap_or(0);
+        let event = CallEvent::Progress { call: subject.call, done, total, note };
+        drop(events.try_send(event.into()));
     };
     let Toolbox { places, apps, trash, device_id, sandbox: _ } = &*toolbox;
     let risk = RiskGate::new(verdict.clone(), approved_raises, subject.dry_run);
@@ -214,32 +221,34 @@ fn run(job: Job, events: &mpsc::Sender<Event>) -> Result<Outcome, ToolError> {
         ObservationMode::Nothing | ObservationMode::Tell(_) => None,
     };
     let is_final = Cell::new(false);
-    let context = Context {
+    let common = Context {
         call: subject.call,
-        memory: &memory,
-        roots: of_call.as_ref().unwrap_or(&roots),
-        places,
-        apps,
-        trash,
         device_id,
         dry_run: subject.dry_run,
+        roots: of_call.as_ref().unwrap_or(&roots),
+        places,
+        memory: &memory,
+        cancelled: &cancelled,
+        deadline,
+        progress: &progress,
+    };
+    let context = FileContext {
+        common,
+        trash,
         risk: &risk,
         is_final: &is_final,
         touches: &touches,
         undo: undo.as_ref(),
         expected,
-        cancelled: &cancelled,
-        deadline,
-        progress: &progress,
     };
     // Compared here so that a stale call ends at once, and again under its path locks, so that no other
     // call changes the paths in between.
-    context.compare()?;
+    compare(&context)?;
     let observed = match &seeing {
         ObservationMode::Nothing | ObservationMode::Compare(..) => None,
         ObservationMode::Tell(touches) => Some(observe(touches, &context)?),
     };
-    let outcome = (executor.run)(arguments, &context)?;
+    let outcome = executor.call(arguments, &context, apps)?;
     let raises = risk.into_reported();
     let message = raises.iter().fold(outcome.message, |message, raise| {
         format!("{message} {} A person has to approve this call.", raise.sentence())

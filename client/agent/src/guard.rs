@@ -15,12 +15,11 @@ use crate::changes::as_it_acts;
 use crate::clock::now_ms;
 use crate::journal::APPROVED_REMEMBERED_MS;
 use crate::trash::Trash;
+use crate::verdict::Verdict;
 
 mod size;
-mod verdict;
 
 pub use size::TooLarge;
-pub use verdict::Verdict;
 
 /// The policy, ceiling and places by which this device evaluates calls.
 #[derive(Debug)]

@@ -7,24 +7,31 @@
 
 pub mod agent;
 pub mod apps;
+pub mod call;
 pub mod chain;
 pub mod changes;
 pub mod clock;
 pub mod config;
 pub mod connect;
 pub mod enroll;
+mod entry;
 pub mod execute;
 pub mod facts;
 pub mod guard;
 pub mod journal;
+mod observe;
+mod record;
 pub mod report;
-pub mod risk_gate;
 pub mod roots;
 pub mod run;
 pub mod sandbox;
+mod scan;
 pub mod state;
+mod survey;
 pub mod tools;
 pub mod trash;
+pub mod verdict;
+mod walk;
 
 pub use config::Config;
 pub use run::run;

@@ -5,11 +5,9 @@ use std::time::Duration;
 use orion_domain::{CallId, CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state, v1};
 
+use crate::call::{MAX_RESULT_BYTES, Outcome, ProgramEnd};
 use crate::changes::Recovered;
 use crate::journal::{Ended, Interrupted};
-
-/// The largest result, in bytes of JSON.
-pub const MAX_RESULT_BYTES: usize = 2 * 1024 * 1024;
 
 /// The call that is reported on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,9 +38,14 @@ impl Subject {
 
     /// Returns the end of a call that succeeded.
     #[must_use]
-    pub fn success(&self, outcome: crate::tools::Outcome, took: Duration) -> Ended {
-        let crate::tools::Outcome { message, data, truncated, observed, raises } = outcome;
-        let meta = Meta { truncated, observed, raises, ..self.meta(took) };
+    pub fn success(&self, outcome: Outcome, took: Duration) -> Ended {
+        let Outcome { message, data, truncated, program, observed, raises } = outcome;
+        let mut meta = Meta { truncated, observed, raises, ..self.meta(took) };
+        if let Some(ProgramEnd { command, exit_code, stdout_tail, stderr_tail }) = program {
+            meta.command = Some(command);
+            meta.exit_code = exit_code;
+            (meta.stdout_tail, meta.stderr_tail) = (Some(stdout_tail), Some(stderr_tail));
+        }
         let envelope = Envelope::success(message, data, self.dry_run, meta);
         let ended = ended(&envelope, took);
         if ended.result.len() <= MAX_RESULT_BYTES {
@@ -212,7 +215,6 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::tools::Outcome;
 
     fn subject(tool: &str) -> Subject {
         Subject {
@@ -239,6 +241,21 @@ mod tests {
         assert_eq!((data, error), (Some(json!({"x": 1})), None));
         assert_eq!((meta.device.as_str(), meta.tool.as_str()), ("web-1", "read_file"));
         assert_eq!((meta.duration_ms, meta.sandbox.as_deref()), (2, Some("handles")));
+    }
+
+    #[test]
+    fn how_the_program_of_a_call_ended_is_in_its_result() {
+        let program = ProgramEnd::new("make test".to_owned(), Some(2), b"one\n", b"two\n");
+        let outcome = Outcome::new("Ran.", json!({})).of_program(program);
+        let ended = subject("read_file").success(outcome, Duration::ZERO);
+        let Meta { command, exit_code, stdout_tail, stderr_tail, .. } = envelope(&ended).meta;
+        assert_eq!((command.as_deref(), exit_code), (Some("make test"), Some(2)));
+        assert_eq!(
+            (stdout_tail.as_deref(), stderr_tail.as_deref()),
+            (Some("one\n"), Some("two\n"))
+        );
+        let none = subject("read_file").success(Outcome::new("Read.", json!({})), Duration::ZERO);
+        assert_eq!(envelope(&none).meta.exit_code, None);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod names;
 mod open;
 #[cfg(target_os = "linux")]
 mod pseudo;
+pub(crate) mod regular;
 mod suspects;
 #[cfg(test)]
 mod tests;

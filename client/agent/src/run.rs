@@ -16,12 +16,12 @@ use crate::apps::Apps;
 use crate::chain::Chain;
 use crate::changes::{Recovered, recover};
 use crate::clock::now_ms;
-use crate::config::{Config, SandboxChoice, Settings};
+use crate::config::{Config, Settings};
 use crate::execute::Toolbox;
 use crate::journal::Journal;
 use crate::report;
 use crate::roots::Roots;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, suffices};
 use crate::state::{Identity, State};
 use crate::trash::Trash;
 
@@ -35,18 +35,11 @@ const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(20);
 )]
 pub struct NotEnrolled;
 
-/// The owner requires that the kernel confines file tools, and it cannot.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "agent.toml says sandbox = \"required\", and this kernel has no Landlock that this process may use (it takes Linux 5.19 or newer with landlock among its security modules, and a container that permits it); turn it on, or write sandbox = \"auto\" to rely on handles alone"
-)]
-pub struct NoLandlock;
-
 /// Runs an agent until `shutdown`. The caller owns the signal, and the process's cryptography
 /// provider.
 ///
 /// # Errors
-/// The agent cannot start: [`NotEnrolled`], [`NoLandlock`], another agent with the same state, or an
+/// The agent cannot start: [`NotEnrolled`], [`NoLandlock`](crate::sandbox::NoLandlock), another agent with the same state, or an
 /// unusable journal or identity. A later failure of the connection is not an error.
 pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<()> {
     let Config { state_dir, settings } = config;
@@ -169,14 +162,6 @@ async fn clean_up(settings: &Settings, trash: Trash) -> HashMap<CallId, Recovere
     match timeout(CLEAN_UP_TIMEOUT, cleaning).await {
         Ok(settled) => settled.unwrap_or_default().into_iter().collect(),
         Err(_) => HashMap::new(),
-    }
-}
-
-/// Checks that the sandbox meets the owner's choice.
-pub(crate) fn suffices(sandbox: Sandbox, choice: SandboxChoice) -> Result<(), NoLandlock> {
-    match choice {
-        SandboxChoice::Required if !sandbox.has_landlock() => Err(NoLandlock),
-        SandboxChoice::Required | SandboxChoice::Auto => Ok(()),
     }
 }
 

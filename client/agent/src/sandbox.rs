@@ -16,9 +16,10 @@ mod tests;
 use std::fmt;
 
 use cap_std::fs::Dir;
-use orion_catalog::ToolSpec;
-use orion_domain::{Capability, ErrorCode, ToolError};
+use orion_catalog::{Execution, RunsOn, ToolSpec};
+use orion_domain::{ErrorCode, ToolError};
 
+use crate::config::SandboxChoice;
 use crate::roots::Roots;
 
 /// What confines file tools on this device.
@@ -51,6 +52,15 @@ impl Reach {
             (true, false) => Self::Change,
         }
     }
+}
+
+/// How a call is confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confinement {
+    /// The call has a thread of its own, which the kernel confines to what it may reach.
+    Landlock(Reach),
+    /// The tool's own code reaches files by handle only. The kernel does not confine it.
+    Handles,
 }
 
 /// The kernel did not confine the thread, so no tool may run in it.
@@ -104,16 +114,39 @@ impl Sandbox {
         if self.has_landlock() { "landlock" } else { "handles" }
     }
 
-    /// Returns whether calls of this tool run in a thread that the kernel confines.
-    #[must_use]
-    pub fn confines(self, spec: &ToolSpec) -> bool {
-        self.has_landlock() && is_for_files(spec)
+    /// Returns how a call of this tool is confined. The only place that decides it.
+    ///
+    /// # Errors
+    /// `NOT_SUPPORTED` if this device cannot confine tools of that kind, or the tool runs on the backend.
+    pub fn confinement(self, spec: &ToolSpec, dry_run: bool) -> Result<Confinement, ToolError> {
+        let refused = |why: &str| {
+            let message = format!("This device does not run {}: {why}.", spec.name);
+            Err(ToolError::new(ErrorCode::NotSupported, message))
+        };
+        match (spec.runs_on, spec.execution) {
+            (RunsOn::Backend, _) => refused("it runs on the backend"),
+            (RunsOn::Device, Execution::File) if self.has_landlock() => {
+                Ok(Confinement::Landlock(Reach::of(spec, dry_run)))
+            }
+            // An application belongs to the person's desktop; the agent gives it nothing of its own.
+            (RunsOn::Device, Execution::File | Execution::Plain | Execution::DesktopApp) => {
+                Ok(Confinement::Handles)
+            }
+            (RunsOn::Device, Execution::ChildProcess) => {
+                refused("it starts programs, and this version of the agent cannot confine them")
+            }
+        }
     }
+}
 
-    /// Returns the name of the sandbox that applies to this tool.
+impl Confinement {
+    /// Returns the name of this confinement in results: `landlock` or `handles`.
     #[must_use]
-    pub fn of(self, spec: &ToolSpec) -> &'static str {
-        if self.confines(spec) { self.as_str() } else { Self::handles().as_str() }
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Landlock(_) => "landlock",
+            Self::Handles => "handles",
+        }
     }
 }
 
@@ -126,13 +159,19 @@ impl fmt::Display for Sandbox {
     }
 }
 
-/// Returns whether a tool needs only files. A tool that starts a program or queries the device needs more
-/// than any folder contains.
-fn is_for_files(spec: &ToolSpec) -> bool {
-    let is_file = |capability: &Capability| {
-        matches!(capability, Capability::FileRead | Capability::FileWrite | Capability::FileDelete)
-    };
-    !spec.capabilities.is_empty() && spec.capabilities.iter().all(is_file)
+/// The owner requires that the kernel confines file tools, and it cannot.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "agent.toml says sandbox = \"required\", and this kernel has no Landlock that this process may use (it takes Linux 5.19 or newer with landlock among its security modules, and a container that permits it); turn it on, or write sandbox = \"auto\" to rely on handles alone"
+)]
+pub struct NoLandlock;
+
+/// Checks that the sandbox meets the owner's choice.
+pub(crate) fn suffices(sandbox: Sandbox, choice: SandboxChoice) -> Result<(), NoLandlock> {
+    match choice {
+        SandboxChoice::Required if !sandbox.has_landlock() => Err(NoLandlock),
+        SandboxChoice::Required | SandboxChoice::Auto => Ok(()),
+    }
 }
 
 /// Confines the calling thread, and the threads that it starts, permanently: to `roots` within `reach`

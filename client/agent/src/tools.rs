@@ -5,7 +5,6 @@
 
 mod analyze_disk;
 mod config_format;
-pub mod context;
 mod copy_path;
 mod counted;
 mod create_directory;
@@ -18,72 +17,63 @@ mod get_device_info;
 mod get_file_info;
 mod glob;
 mod list_directory;
-mod memory;
 mod modify_config;
 mod move_path;
 mod nearby;
-pub mod observe;
 mod open_app;
 mod read_config;
 mod read_file;
-mod regular;
-mod scan;
 mod search_directory;
 mod search_files;
 mod search_text;
 #[cfg(test)]
 pub(crate) mod testing;
 mod undo_call;
-mod walk;
 mod write_file;
 
-use orion_catalog::{Tool, tools as catalog};
-use orion_domain::{ErrorCode, Observation, RiskRaise, ToolError};
+use orion_catalog::{Execution, Tool, tools as catalog};
+use orion_domain::{ErrorCode, ToolError};
 use serde_json::Value;
 
-pub use context::Context;
-pub(crate) use copy_path::method::refuse_unfit_for;
 pub use get_file_info::cache_accounts;
-pub use memory::Memory;
 
-/// The result of a call that succeeded.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome<D = Value> {
-    /// One sentence for a person.
-    pub message: String,
-    /// The tool's return value.
-    pub data: D,
-    /// Whether data was cut at a limit.
-    pub truncated: bool,
-    /// The observations of the paths before the call. `None` if not requested.
-    pub observed: Option<Vec<Observation>>,
-    /// In a preview: why the call's risk is higher than its tool's.
-    pub raises: Vec<RiskRaise>,
-}
+use crate::apps::Apps;
+use crate::call::{AppContext, Context, FileContext, Outcome};
+use crate::roots::regular;
 
-impl<D> Outcome<D> {
-    /// Returns an outcome without cut data.
-    pub fn new(message: impl Into<String>, data: D) -> Self {
-        Self { message: message.into(), data, truncated: false, observed: None, raises: Vec::new() }
-    }
-
-    /// Sets whether data was cut.
-    #[must_use]
-    pub fn cut(mut self, truncated: bool) -> Self {
-        self.truncated = truncated;
-        self
-    }
-}
-
-/// A tool that this device executes.
-pub trait Execute: Tool {
+/// A tool that reaches files and nothing else.
+pub trait FileTool: Tool {
     /// Executes the tool. With `context.dry_run`, reports what it would do and changes nothing.
     ///
     /// # Errors
     /// Every failure of the tool, and `TIMEOUT` or `CANCELLED` if the call was stopped.
     fn run(
         arguments: Self::Arguments,
+        context: &FileContext<'_>,
+    ) -> Result<Outcome<Self::Returns>, ToolError>;
+}
+
+/// A tool that reaches neither files nor programs: its own code is all that runs.
+pub trait PlainTool: Tool {
+    /// Executes the tool, as [`FileTool::run`].
+    ///
+    /// # Errors
+    /// As [`FileTool::run`].
+    fn run(
+        arguments: Self::Arguments,
         context: &Context<'_>,
+    ) -> Result<Outcome<Self::Returns>, ToolError>;
+}
+
+/// A tool that opens applications on the person's desktop.
+pub trait AppTool: Tool {
+    /// Executes the tool, as [`FileTool::run`].
+    ///
+    /// # Errors
+    /// As [`FileTool::run`].
+    fn run(
+        arguments: Self::Arguments,
+        context: &AppContext<'_>,
     ) -> Result<Outcome<Self::Returns>, ToolError>;
 }
 
@@ -92,41 +82,77 @@ pub trait Execute: Tool {
 pub struct Executor {
     /// The tool's name.
     pub name: &'static str,
-    /// Executes the tool with the canonical arguments of the call. Blocks.
-    ///
-    /// # Errors
-    /// As [`Execute::run`], and `INVALID_ARGUMENT` for arguments that do not fit the tool.
-    pub run: fn(Value, &Context<'_>) -> Result<Outcome, ToolError>,
+    /// The tool's function.
+    pub run: Run,
+}
+
+/// The function of a tool. It takes the canonical arguments of the call and what its kind of tools may use.
+#[derive(Debug, Clone, Copy)]
+pub enum Run {
+    /// A file tool.
+    File(fn(Value, &FileContext<'_>) -> Result<Outcome, ToolError>),
+    /// A plain tool.
+    Plain(fn(Value, &Context<'_>) -> Result<Outcome, ToolError>),
+    /// A tool that opens applications.
+    DesktopApp(fn(Value, &AppContext<'_>) -> Result<Outcome, ToolError>),
 }
 
 impl Executor {
-    const fn of<T: Execute>() -> Self {
-        Self { name: T::NAME, run: run::<T> }
+    const fn file<T: FileTool>() -> Self {
+        const { assert!(matches!(T::EXECUTION, Execution::File)) };
+        Self { name: T::NAME, run: Run::File(run_file::<T>) }
+    }
+
+    const fn plain<T: PlainTool>() -> Self {
+        const { assert!(matches!(T::EXECUTION, Execution::Plain)) };
+        Self { name: T::NAME, run: Run::Plain(run_plain::<T>) }
+    }
+
+    const fn app<T: AppTool>() -> Self {
+        const { assert!(matches!(T::EXECUTION, Execution::DesktopApp)) };
+        Self { name: T::NAME, run: Run::DesktopApp(run_app::<T>) }
+    }
+
+    /// Executes the tool. Blocks.
+    ///
+    /// # Errors
+    /// As [`FileTool::run`], and `INVALID_ARGUMENT` for arguments that do not fit the tool.
+    pub fn call(
+        &self,
+        arguments: Value,
+        context: &FileContext<'_>,
+        apps: &Apps,
+    ) -> Result<Outcome, ToolError> {
+        match self.run {
+            Run::File(run) => run(arguments, context),
+            Run::Plain(run) => run(arguments, &context.common),
+            Run::DesktopApp(run) => run(arguments, &AppContext { common: context.common, apps }),
+        }
     }
 }
 
 /// Every tool of the device, in the order of the catalogue.
 pub const EXECUTORS: &[Executor] = &[
-    Executor::of::<catalog::list_directory::ListDirectory>(),
-    Executor::of::<catalog::search_files::SearchFiles>(),
-    Executor::of::<catalog::search_directory::SearchDirectory>(),
-    Executor::of::<catalog::analyze_disk::AnalyzeDisk>(),
-    Executor::of::<catalog::search_text::SearchText>(),
-    Executor::of::<catalog::read_file::ReadFile>(),
-    Executor::of::<catalog::get_file_info::GetFileInfo>(),
-    Executor::of::<catalog::write_file::WriteFile>(),
-    Executor::of::<catalog::edit_file::EditFile>(),
-    Executor::of::<catalog::create_directory::CreateDirectory>(),
-    Executor::of::<catalog::copy_path::CopyPath>(),
-    Executor::of::<catalog::move_path::MovePath>(),
-    Executor::of::<catalog::delete_file::DeleteFile>(),
-    Executor::of::<catalog::delete_directory::DeleteDirectory>(),
-    Executor::of::<catalog::read_config::ReadConfig>(),
-    Executor::of::<catalog::modify_config::ModifyConfig>(),
-    Executor::of::<catalog::undo_call::UndoCall>(),
-    Executor::of::<catalog::open_app::OpenApp>(),
-    Executor::of::<catalog::get_device_info::GetDeviceInfo>(),
-    Executor::of::<catalog::get_datetime::GetDatetime>(),
+    Executor::file::<catalog::list_directory::ListDirectory>(),
+    Executor::file::<catalog::search_files::SearchFiles>(),
+    Executor::file::<catalog::search_directory::SearchDirectory>(),
+    Executor::file::<catalog::analyze_disk::AnalyzeDisk>(),
+    Executor::file::<catalog::search_text::SearchText>(),
+    Executor::file::<catalog::read_file::ReadFile>(),
+    Executor::file::<catalog::get_file_info::GetFileInfo>(),
+    Executor::file::<catalog::write_file::WriteFile>(),
+    Executor::file::<catalog::edit_file::EditFile>(),
+    Executor::file::<catalog::create_directory::CreateDirectory>(),
+    Executor::file::<catalog::copy_path::CopyPath>(),
+    Executor::file::<catalog::move_path::MovePath>(),
+    Executor::file::<catalog::delete_file::DeleteFile>(),
+    Executor::file::<catalog::delete_directory::DeleteDirectory>(),
+    Executor::file::<catalog::read_config::ReadConfig>(),
+    Executor::file::<catalog::modify_config::ModifyConfig>(),
+    Executor::file::<catalog::undo_call::UndoCall>(),
+    Executor::app::<catalog::open_app::OpenApp>(),
+    Executor::plain::<catalog::get_device_info::GetDeviceInfo>(),
+    Executor::plain::<catalog::get_datetime::GetDatetime>(),
 ];
 
 /// Returns the executor of a tool by its name; aliases do not match.
@@ -135,18 +161,39 @@ pub fn find(name: &str) -> Option<&'static Executor> {
     EXECUTORS.iter().find(|executor| executor.name == name)
 }
 
-fn run<T: Execute>(arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
-    let arguments = serde_json::from_value(arguments)
-        .map_err(|error| invalid(format!("The arguments of {} do not fit: {error}.", T::NAME)))?;
+fn run_file<T: FileTool>(
+    arguments: Value,
+    context: &FileContext<'_>,
+) -> Result<Outcome, ToolError> {
+    let arguments = parsed::<T>(arguments)?;
     context.check()?;
-    let Outcome { message, data, truncated, observed, raises } = T::run(arguments, context)?;
-    let data = serde_json::to_value(data).map_err(|_| {
-        ToolError::new(
-            ErrorCode::Internal,
-            format!("The result of {} cannot be written as JSON.", T::NAME),
-        )
-    })?;
-    Ok(Outcome { message, data, truncated, observed, raises })
+    as_json::<T>(T::run(arguments, context)?)
+}
+
+fn run_plain<T: PlainTool>(arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
+    let arguments = parsed::<T>(arguments)?;
+    context.check()?;
+    as_json::<T>(T::run(arguments, context)?)
+}
+
+fn run_app<T: AppTool>(arguments: Value, context: &AppContext<'_>) -> Result<Outcome, ToolError> {
+    let arguments = parsed::<T>(arguments)?;
+    context.check()?;
+    as_json::<T>(T::run(arguments, context)?)
+}
+
+fn parsed<T: Tool>(arguments: Value) -> Result<T::Arguments, ToolError> {
+    serde_json::from_value(arguments)
+        .map_err(|error| invalid(format!("The arguments of {} do not fit: {error}.", T::NAME)))
+}
+
+fn as_json<T: Tool>(outcome: Outcome<T::Returns>) -> Result<Outcome, ToolError> {
+    outcome.try_map(|data| {
+        serde_json::to_value(data).map_err(|_| {
+            let message = format!("The result of {} cannot be written as JSON.", T::NAME);
+            ToolError::new(ErrorCode::Internal, message)
+        })
+    })
 }
 
 /// Returns the error for an invalid argument.

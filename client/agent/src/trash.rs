@@ -1,12 +1,11 @@
 //! Orion's own trash on the device. It keeps what file calls replaced or deleted for seven days, with the
 //! records needed to undo them.
 //!
-//! Each call has a folder named by its id, with its [record](crate::changes) and its replaced or deleted
+//! Each call has a folder named by its id, with its [record](crate::record) and its replaced or deleted
 //! content. Content on another file system stays there, in a hidden folder of the allowed path; records are
 //! never read from that folder. This is not the desktop's trash, which others may empty, search or
 //! synchronise.
 
-mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -21,15 +20,15 @@ use cap_std::fs::{Dir, DirBuilder};
 use jiff::Timestamp;
 use orion_domain::CallId;
 
-use crate::changes::record::Record;
-use crate::roots::{LOCAL_TRASH, Roots};
-
-pub use sweep::SweepResult;
+use crate::record::Record;
+use crate::roots::LOCAL_TRASH;
 
 /// Suffix of a call's folder until the call ends.
 const OPEN: &str = ".open";
 /// Maximum size of the trash, in bytes on the disk.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
+/// How long content stays, in milliseconds.
+const KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 /// Size of a call's folder and record in the trash, in bytes, without its content.
 const RECORD_BYTES: u64 = 8 * 1024;
 
@@ -49,6 +48,17 @@ pub struct Trash {
 struct TrashContents {
     calls: HashMap<CallId, TrashedCall>,
     bytes: u64,
+}
+
+/// Whether a reservation found space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reservation {
+    /// The space is reserved.
+    Made,
+    /// There is no space until expired content is removed.
+    NeedsSweep,
+    /// There is no space, and nothing has expired.
+    NoSpace,
 }
 
 /// What the trash holds for one call.
@@ -113,37 +123,29 @@ impl Trash {
     /// expired content as free.
     pub(crate) fn has_room(&self, bytes: u64, leaving: u64) -> bool {
         let (now, kept) = (Timestamp::now(), self.kept());
-        let old = kept.calls.values().filter(|held| sweep::is_old(held.at_ms, now));
+        let old = kept.calls.values().filter(|held| is_old(held.at_ms, now));
         let leaving = old.fold(leaving, |sum, held| sum.saturating_add(held.bytes));
         let more = bytes.saturating_add(RECORD_BYTES);
         kept.bytes.saturating_add(more).saturating_sub(leaving) <= self.max_bytes
     }
 
-    /// Reserves space for a call. Removes expired content if that is needed.
-    pub(crate) fn take_room(&self, call: CallId, bytes: u64, leaving: u64, roots: &Roots) -> bool {
-        let now = Timestamp::now();
-        for is_swept in [false, true] {
-            let mut kept = self.kept();
-            let before = kept.calls.get(&call).copied();
-            let more = if before.is_some() { bytes } else { bytes.saturating_add(RECORD_BYTES) };
-            let after = kept.bytes.saturating_add(more).saturating_sub(leaving);
-            if after <= self.max_bytes {
-                let before = before.unwrap_or_default().bytes;
-                let bytes = before.saturating_add(more.saturating_sub(leaving));
-                kept.set(call, Some(TrashedCall { at_ms: now.as_millisecond(), bytes }));
-                return true;
-            }
-            let any_old = kept.calls.values().any(|held| sweep::is_old(held.at_ms, now));
-            drop(kept);
-            if is_swept || !any_old {
-                return false;
-            }
-            if let Err(error) = self.sweep(roots, now) {
-                tracing::warn!(kind = %error.kind(), "the trash could not be looked through");
-                return false;
-            }
+    /// Reserves space for a call, once `leaving` bytes have left.
+    pub(crate) fn reserve(&self, call: CallId, bytes: u64, leaving: u64) -> Reservation {
+        let (now, mut kept) = (Timestamp::now(), self.kept());
+        let before = kept.calls.get(&call).copied();
+        let more = if before.is_some() { bytes } else { bytes.saturating_add(RECORD_BYTES) };
+        let after = kept.bytes.saturating_add(more).saturating_sub(leaving);
+        if after <= self.max_bytes {
+            let before = before.unwrap_or_default().bytes;
+            let bytes = before.saturating_add(more.saturating_sub(leaving));
+            kept.set(call, Some(TrashedCall { at_ms: now.as_millisecond(), bytes }));
+            return Reservation::Made;
         }
-        false
+        if kept.calls.values().any(|held| is_old(held.at_ms, now)) {
+            Reservation::NeedsSweep
+        } else {
+            Reservation::NoSpace
+        }
     }
 
     /// Releases the space that a call reserved and did not use.
@@ -224,8 +226,13 @@ impl Trash {
     }
 }
 
+/// Returns whether content that was put away at this moment has expired.
+pub(crate) fn is_old(put_at_ms: i64, now: Timestamp) -> bool {
+    now.as_millisecond().saturating_sub(put_at_ms) >= KEPT_MS
+}
+
 /// Parses the name of a call's folder. Returns the call, and whether it is still open.
-fn call_of(name: &str) -> Option<(CallId, bool)> {
+pub(crate) fn call_of(name: &str) -> Option<(CallId, bool)> {
     let (id, is_open) = name.strip_suffix(OPEN).map_or((name, false), |id| (id, true));
     Some((id.parse().ok()?, is_open))
 }

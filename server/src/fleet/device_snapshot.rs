@@ -2,30 +2,15 @@
 
 use std::sync::Arc;
 
-use orion_domain::evaluate::{Mode, RiskDefaults};
+use orion_domain::evaluate::Mode;
 use orion_domain::grants::BadEntry;
 use orion_domain::rule::Rule;
 use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy};
 use orion_wire::{DeviceFacts, DevicePolicy, Os, Timezone};
 
 use super::ToDevice;
-use crate::policy::FILE_NAME;
+use crate::active_policy::{FILE_NAME, PolicyTerms};
 use crate::store::{DeviceState, ModeRow};
-
-/// What the policy file says about one device.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PolicyTerms {
-    /// The grants and their line in the file. None where the file does not name the device.
-    pub grants: Option<(Grants, u32)>,
-    /// The rules that apply to the device.
-    pub rules: Vec<Rule>,
-    /// What each risk requires by default.
-    pub risk: RiskDefaults,
-    /// The IANA name of the time zone for hours in rules; empty for UTC.
-    pub timezone: String,
-    /// Whether the active policy file cannot be read: everything is denied then.
-    pub unreadable: bool,
-}
 
 /// The active terms of a device besides its own grants and ceiling.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

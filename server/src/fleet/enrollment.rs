@@ -12,10 +12,8 @@ mod issue;
 pub use issue::renew;
 use issue::{give, give_again};
 
-pub use super::effective_policy::{
-    attach, end_modes, end_rules, load_all, person_changed, refresh, refresh_all, reload_stale,
-};
-use crate::backend::Backend;
+use super::effective_policy::refresh;
+use super::{Authority, Devices};
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;
 use crate::store::{
@@ -109,12 +107,25 @@ pub struct Invitation {
     pub grants: Grants,
 }
 
+/// What enrolls devices and issues their certificates.
+#[derive(Debug, Clone)]
+pub struct Enrollment {
+    /// The devices.
+    pub devices: Devices,
+    /// The certificate authorities of devices and of this backend.
+    pub authority: Arc<Authority>,
+    /// The addresses that enrolment tokens give to devices, `host:port`.
+    pub addresses: Vec<String>,
+    /// Lifetime of a device's certificate, in seconds.
+    pub certificate_seconds: u32,
+}
+
 /// Creates an invitation and its token.
 ///
 /// # Errors
 /// The store failed.
 pub async fn invite(
-    backend: &Backend,
+    enrollment: &Enrollment,
     by: &Caller,
     invitation: Invitation,
 ) -> Result<EnrollmentToken, StoreError> {
@@ -125,7 +136,8 @@ pub async fn invite(
     };
     let expires_at = now + i64::try_from(seconds).unwrap_or(0) * 1000;
     let (invite_id, secret) = (InviteId::new(new_uuid()), random_secret());
-    backend
+    enrollment
+        .devices
         .store
         .create_invite(NewInvite {
             id: invite_id,
@@ -140,9 +152,14 @@ pub async fn invite(
         })
         .await?;
     Ok(EnrollmentToken {
-        addresses: backend.device_addresses.clone(),
+        addresses: enrollment.addresses.clone(),
         // All active authorities: the token works now, and after the older authority is retired.
-        pins: backend.authority.fingerprints().iter().filter_map(|pin| pin.parse().ok()).collect(),
+        pins: enrollment
+            .authority
+            .fingerprints()
+            .iter()
+            .filter_map(|pin| pin.parse().ok())
+            .collect(),
         invite_id,
         secret,
         expires_at,
@@ -189,7 +206,10 @@ pub struct Admission {
 ///
 /// # Errors
 /// [`EnrollError`].
-pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission, EnrollError> {
+pub async fn enroll(
+    enrollment: &Enrollment,
+    applicant: Applicant,
+) -> Result<Admission, EnrollError> {
     let csr = VerifiedCsr::parse(applicant.certificate_request.as_bytes())?;
     let fingerprint = csr.public_key_fingerprint();
     let own_name = own_name(&applicant)?;
@@ -200,7 +220,8 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
     }
     let may_come_again = applicant.ticket.is_some();
     let ticket = applicant.ticket.unwrap_or_else(random_secret);
-    let Redemption { device: row, is_new } = backend
+    let Redemption { device: row, is_new } = enrollment
+        .devices
         .store
         .enroll_device(Candidate {
             id: DeviceId::new(new_uuid()),
@@ -217,10 +238,10 @@ pub async fn enroll(backend: &Backend, applicant: Applicant) -> Result<Admission
             at: now_ms(),
         })
         .await?;
-    refresh(backend, row.id).await?;
+    refresh(&enrollment.devices, row.id).await?;
     let certificate = match row.state {
-        DeviceState::Approved if is_new => Some(give(backend, &row).await?),
-        DeviceState::Approved => Some(give_again(backend, &row).await?),
+        DeviceState::Approved if is_new => Some(give(enrollment, &row).await?),
+        DeviceState::Approved => Some(give_again(enrollment, &row).await?),
         DeviceState::Pending => None,
         held @ (DeviceState::Rejected | DeviceState::Quarantined | DeviceState::Revoked) => {
             return Err(EnrollError::Held(held));
@@ -263,11 +284,11 @@ fn display(text: &str) -> String {
 /// # Errors
 /// The ticket does not belong to this device, or the store failed.
 pub async fn status(
-    backend: &Backend,
+    enrollment: &Enrollment,
     device: &str,
     ticket: &str,
 ) -> Result<(DeviceRow, Option<IssuedCertificate>), EnrollError> {
-    let row = match backend.store.device(device).await {
+    let row = match enrollment.devices.store.device(device).await {
         Ok(row) => row,
         Err(StoreError::NotFound) => return Err(EnrollError::Ticket),
         Err(error) => return Err(error.into()),
@@ -276,7 +297,7 @@ pub async fn status(
         return Err(EnrollError::Ticket);
     }
     let certificate = match row.state {
-        DeviceState::Approved => Some(give_again(backend, &row).await?),
+        DeviceState::Approved => Some(give_again(enrollment, &row).await?),
         DeviceState::Pending
         | DeviceState::Rejected
         | DeviceState::Quarantined
@@ -286,41 +307,41 @@ pub async fn status(
 }
 
 /// Reloads the authorities from the data folder, and audits a change.
-pub async fn keep_authorities(backend: &Backend, now: i64) -> usize {
-    let lifetime = i64::from(backend.config.devices.certificate_seconds) * 1000;
-    if backend.authority.takes_long(lifetime, now) {
+pub async fn keep_authorities(enrollment: &Enrollment, now: i64) -> usize {
+    let lifetime = i64::from(enrollment.certificate_seconds) * 1000;
+    if enrollment.authority.takes_long(lifetime, now) {
         tracing::warn!(
             "two authorities have counted for longer than a certificate is good; end that with `orion-server ca retire`"
         );
     }
-    if !backend.authority.keep(now) {
+    if !enrollment.authority.keep(now) {
         return 0;
     }
-    let fingerprints = backend.authority.fingerprints();
+    let fingerprints = enrollment.authority.fingerprints();
     tracing::warn!(authorities = fingerprints.join(" "), "other authorities count from here on");
-    if let Err(error) = backend.store.record_authorities(fingerprints, now).await {
+    if let Err(error) = enrollment.devices.store.record_authorities(fingerprints, now).await {
         // They count all the same; the next start records them.
         tracing::error!(%error, "the change of authorities could not be recorded");
     }
     1
 }
 
-/// Changes a device's state for a person. A change that takes away the device's rights also ends its session
+/// Changes a device's state for a person. A change that takes away the device's rights also ends its link
 /// immediately.
 ///
 /// # Errors
 /// The device does not exist, its state does not allow the change, or the store failed.
 pub async fn set_state(
-    backend: &Arc<Backend>,
+    devices: &Devices,
     device: &str,
     from: &[DeviceState],
     to: DeviceState,
     by: &Caller,
     reason: &str,
 ) -> Result<DeviceRow, StoreError> {
-    let id = backend.store.device(device).await?.id;
+    let id = devices.store.device(device).await?.id;
     let reason: String = reason.chars().take(500).collect();
-    let (shared, from, by) = (Arc::clone(backend), from.to_vec(), by.user.clone());
+    let (shared, from, by) = (devices.clone(), from.to_vec(), by.user.clone());
     let work = async move {
         let changed = shared.store.set_device_state(id, &from, to, &by, &reason, now_ms()).await;
         // The state may be stored already, but not cached.
@@ -330,7 +351,7 @@ pub async fn set_state(
         let row = refresh(&shared, id).await?;
         changed.map(|_| row)
     };
-    backend.run_to_completion(work).await
+    devices.tasks.run_to_completion(work).await
 }
 
 #[cfg(test)]

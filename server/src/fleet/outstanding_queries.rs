@@ -20,7 +20,7 @@ impl OutstandingQueries {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks the reconciliation of this session, so that calls are asked about once at a time.
+    /// Locks the reconciliation of this link, so that calls are asked about once at a time.
     pub async fn lock(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.reconcile_lock.lock().await
     }

@@ -8,7 +8,7 @@ use dashmap::Entry::Vacant;
 use orion_domain::{CallId, DeviceId};
 use tokio::sync::mpsc;
 
-use super::{CallProgress, DeviceResult, SessionId};
+use super::{CallProgress, DeviceResult, LinkId};
 
 /// Minimum time between two progress updates to a call's watchers.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -20,8 +20,8 @@ const MAX_EVENTS: usize = 8;
 pub enum CallEvent {
     /// The call's result.
     Answer(DeviceResult),
-    /// The device never received the call. Copies sent on streams before this session will not run.
-    NotSeen(SessionId),
+    /// The device never received the call. Copies sent on streams before this link will not run.
+    NotSeen(LinkId),
     /// A person cancels the call.
     Stop,
 }
@@ -96,10 +96,10 @@ impl PendingCalls {
     }
 
     /// Reports to the waiting task that the device never received the call; `false` where no task waits.
-    pub fn not_seen(&self, device: DeviceId, session: SessionId, call: CallId) -> bool {
+    pub fn not_seen(&self, device: DeviceId, link: LinkId, call: CallId) -> bool {
         self.0.get(&call).is_some_and(|entry| {
             // Where the queue is full, the device is asked again.
-            entry.device == device && entry.events.try_send(CallEvent::NotSeen(session)).is_ok()
+            entry.device == device && entry.events.try_send(CallEvent::NotSeen(link)).is_ok()
         })
     }
 
@@ -148,13 +148,13 @@ mod tests {
     #[tokio::test]
     async fn only_the_device_that_a_call_was_sent_to_is_heard_and_while_somebody_waits() {
         let (waiting, (call, device, other)) = (PendingCalls::default(), ids());
-        let session = SessionId::of_tests(1);
-        assert!(!waiting.not_seen(device, session, call));
+        let link = LinkId::of_tests(1);
+        assert!(!waiting.not_seen(device, link, call));
         let mut expected = waiting.expect(call, device).unwrap();
         assert!(waiting.expect(call, device).is_none(), "two wait for one call");
-        assert!(!waiting.not_seen(other, session, call));
-        assert!(waiting.not_seen(device, session, call) && waiting.stop(call));
-        assert!(matches!(expected.next_event().await, CallEvent::NotSeen(said) if said == session));
+        assert!(!waiting.not_seen(other, link, call));
+        assert!(waiting.not_seen(device, link, call) && waiting.stop(call));
+        assert!(matches!(expected.next_event().await, CallEvent::NotSeen(said) if said == link));
         assert!(matches!(expected.next_event().await, CallEvent::Stop));
         drop(expected);
         assert!(!waiting.is_expected(call) && !waiting.stop(call));

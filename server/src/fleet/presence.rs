@@ -8,8 +8,8 @@ use orion_mtls::{DeviceIdentity, Fingerprint};
 use orion_wire::{DeviceFacts, Os};
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceSnapshot, enrollment};
-use crate::backend::Backend;
+use super::effective_policy::refresh;
+use super::{DeviceSnapshot, Devices};
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::store::{DeviceState, Hello, HelloError, StoreError};
@@ -131,15 +131,15 @@ pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
 /// # Errors
 /// [`ConnectError`].
 pub async fn recognise(
-    backend: &Backend,
+    devices: &Devices,
     id: DeviceId,
     identity: &DeviceIdentity,
 ) -> Result<(), ConnectError> {
     let key = identity.public_key_fingerprint.to_string();
-    if backend.fleet.known(id).is_some_and(|known| known.key == key) {
+    if devices.fleet.known(id).is_some_and(|known| known.key == key) {
         return Ok(());
     }
-    let row = match backend.store.device_by_id(id).await {
+    let row = match devices.store.device_by_id(id).await {
         Ok(row) => row,
         Err(StoreError::NotFound) => return Err(ConnectError::Unknown),
         Err(error) => return Err(error.into()),
@@ -153,7 +153,7 @@ pub async fn recognise(
 /// # Errors
 /// [`ConnectError`].
 pub async fn accept(
-    backend: &Backend,
+    devices: &Devices,
     id: DeviceId,
     since: Instant,
     serial: String,
@@ -172,13 +172,13 @@ pub async fn accept(
         since,
         at: now_ms(),
     };
-    match backend.store.record_hello(id, hello).await {
+    match devices.store.record_hello(id, hello).await {
         Ok(()) => {}
         Err(HelloError::Store(StoreError::NotFound)) => return Err(ConnectError::Unknown),
         Err(HelloError::Held(state)) => return Err(ConnectError::Held(state)),
         Err(HelloError::Overtaken) => return Err(ConnectError::Overtaken),
         Err(HelloError::GenerationBackwards) => {
-            quarantine_copies(backend, id).await?;
+            quarantine_copies(devices, id).await?;
             return Err(ConnectError::Copied);
         }
         Err(HelloError::Store(error)) => return Err(error.into()),
@@ -186,7 +186,7 @@ pub async fn accept(
     // A snapshot that matches the hello is reused: other changes reload it themselves, and thousands of
     // devices may reconnect at once. The hello is compared with the snapshot, not with the row: a device that
     // hung up in between left a row that was never cached.
-    let cached = backend.fleet.current(id).filter(|known| {
+    let cached = devices.fleet.current(id).filter(|known| {
         known.is_approved()
             && known.ceiling.as_ref() == Some(&ceiling)
             && known.facts.as_ref().map(facts_to_json).as_ref() == Some(&facts)
@@ -194,8 +194,8 @@ pub async fn accept(
     if let Some(known) = cached {
         return Ok(known);
     }
-    enrollment::refresh(backend, id).await?;
-    let known = backend.fleet.known(id).ok_or(ConnectError::Unknown)?;
+    refresh(devices, id).await?;
+    let known = devices.fleet.known(id).ok_or(ConnectError::Unknown)?;
     // The approval may have been withdrawn at this moment.
     if known.is_approved() { Ok(known) } else { Err(ConnectError::Held(known.state)) }
 }
@@ -205,12 +205,12 @@ pub async fn accept(
 /// # Errors
 /// [`CeilingError`]; nothing has changed then.
 pub async fn ceiling_reported(
-    backend: &Backend,
+    devices: &Devices,
     id: DeviceId,
     report: CeilingTold,
 ) -> Result<(), CeilingError> {
     let CeilingTold { ceiling, workspace, fault } = report;
-    let facts = backend.fleet.known(id).and_then(|known| known.facts.clone());
+    let facts = devices.fleet.known(id).and_then(|known| known.facts.clone());
     let mut facts = facts.ok_or(CeilingError::Workspace)?;
     let start = (!workspace.is_empty()).then_some(&workspace);
     let start = start.map(|text| DevicePath::parse(facts.places.style, text)).transpose();
@@ -222,28 +222,28 @@ pub async fn ceiling_reported(
     }
     let ceiling = serde_json::to_string(&ceiling).unwrap_or_default();
     let facts = facts_to_json(&facts);
-    backend.store.record_ceiling(id, &facts, &ceiling, &fault, now_ms()).await?;
-    enrollment::refresh(backend, id).await?;
+    devices.store.record_ceiling(id, &facts, &ceiling, &fault, now_ms()).await?;
+    refresh(devices, id).await?;
     Ok(())
 }
 
 /// Quarantines a device and its copy, which cannot be told apart, until an admin decides.
-async fn quarantine_copies(backend: &Backend, id: DeviceId) -> Result<(), StoreError> {
+async fn quarantine_copies(devices: &Devices, id: DeviceId) -> Result<(), StoreError> {
     tracing::warn!(device = %id, "a connection counter ran backwards; the device is quarantined");
     let (from, to) = ([DeviceState::Approved], DeviceState::Quarantined);
     let why = "its connection counter ran backwards: its state was copied or restored";
-    match backend.store.set_device_state(id, &from, to, None, why, now_ms()).await {
+    match devices.store.set_device_state(id, &from, to, None, why, now_ms()).await {
         // The other one of the two was quarantined first.
         Ok(_) | Err(StoreError::Conflict) => {}
         Err(error) => return Err(error),
     }
-    enrollment::refresh(backend, id).await.map(drop)
+    refresh(devices, id).await.map(drop)
 }
 
 /// Records that a device has disconnected.
-pub async fn disconnected(backend: &Backend, id: DeviceId) {
-    if let Err(error) = backend.store.touch_device(id, now_ms()).await {
+pub async fn disconnected(devices: &Devices, id: DeviceId) {
+    if let Err(error) = devices.store.touch_device(id, now_ms()).await {
         tracing::warn!(device = %id, %error, "when the device was last seen could not be recorded");
     }
-    backend.bus.publish(Change::Device(id));
+    devices.bus.publish(Change::Device(id));
 }

@@ -1,22 +1,20 @@
 //! Ends the modes of devices whose time is over.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::PeriodicJob;
-use crate::backend::Backend;
-use crate::fleet::enrollment;
+use crate::fleet::{Devices, effective_policy};
 use crate::store::StoreError;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct EndModes(pub(super) Arc<Backend>);
+pub(super) struct EndModes(pub(super) Devices);
 
 impl PeriodicJob for EndModes {
     const NAME: &'static str = "end_modes";
     const INTERVAL: Duration = Duration::from_secs(1);
 
     async fn run(&mut self, now_ms: i64) -> Result<usize, StoreError> {
-        enrollment::end_modes(&self.0, now_ms).await
+        effective_policy::end_modes(&self.0, now_ms).await
     }
 }

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::PeriodicJob;
-use crate::backend::Backend;
-use crate::pipeline::confirm;
+use crate::pipeline::{Pipeline, confirm};
 use crate::store::StoreError;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct ExpireApprovals(pub(super) Arc<Backend>);
+pub(super) struct ExpireApprovals(pub(super) Arc<Pipeline>);
 
 impl PeriodicJob for ExpireApprovals {
     const NAME: &'static str = "expire_approvals";

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::PeriodicJob;
-use crate::backend::Backend;
-use crate::pipeline::plan;
+use crate::pipeline::{Pipeline, plan};
 use crate::store::StoreError;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct ExpirePlans(pub(super) Arc<Backend>);
+pub(super) struct ExpirePlans(pub(super) Arc<Pipeline>);
 
 impl PeriodicJob for ExpirePlans {
     const NAME: &'static str = "expire_plans";

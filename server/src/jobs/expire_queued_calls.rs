@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::PeriodicJob;
-use crate::backend::Backend;
-use crate::pipeline::queue;
+use crate::pipeline::{Pipeline, queue};
 use crate::store::StoreError;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct ExpireQueuedCalls(pub(super) Arc<Backend>);
+pub(super) struct ExpireQueuedCalls(pub(super) Arc<Pipeline>);
 
 impl PeriodicJob for ExpireQueuedCalls {
     const NAME: &'static str = "expire_queued_calls";

@@ -1,15 +1,14 @@
 //! Logs how much is under way, where the log shows `debug`.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::PeriodicJob;
-use crate::backend::Backend;
 use crate::store::StoreError;
+use crate::tasks::Tasks;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct LogLoad(pub(super) Arc<Backend>);
+pub(super) struct LogLoad(pub(super) Tasks);
 
 impl PeriodicJob for LogLoad {
     const NAME: &'static str = "log_load";

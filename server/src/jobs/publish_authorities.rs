@@ -1,16 +1,14 @@
 //! Takes in certificate authorities that were rotated or retired on the disk, and records them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::PeriodicJob;
-use crate::backend::Backend;
-use crate::fleet::enrollment;
+use crate::fleet::enrollment::{self, Enrollment};
 use crate::store::StoreError;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct PublishAuthorities(pub(super) Arc<Backend>);
+pub(super) struct PublishAuthorities(pub(super) Enrollment);
 
 impl PeriodicJob for PublishAuthorities {
     const NAME: &'static str = "publish_authorities";

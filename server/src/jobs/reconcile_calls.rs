@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::PeriodicJob;
-use crate::backend::Backend;
-use crate::pipeline::reconcile;
+use crate::pipeline::{Pipeline, reconcile};
 use crate::store::StoreError;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct ReconcileCalls(pub(super) Arc<Backend>);
+pub(super) struct ReconcileCalls(pub(super) Arc<Pipeline>);
 
 impl PeriodicJob for ReconcileCalls {
     const NAME: &'static str = "reconcile_calls";

@@ -1,15 +1,14 @@
 //! Records the heads of the devices' audit chains that arrived since the last run.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::PeriodicJob;
-use crate::backend::Backend;
+use crate::fleet::Devices;
 use crate::store::StoreError;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct RecordChainHeads(pub(super) Arc<Backend>);
+pub(super) struct RecordChainHeads(pub(super) Devices);
 
 impl PeriodicJob for RecordChainHeads {
     const NAME: &'static str = "record_chain_heads";

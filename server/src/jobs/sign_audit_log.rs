@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::PeriodicJob;
-use crate::backend::Backend;
-use crate::store::StoreError;
+use crate::notary::Notary;
+use crate::store::{Store, StoreError};
 
 /// How many new entries make a checkpoint due.
 const ENTRIES: u64 = 1_024;
@@ -17,15 +17,16 @@ const MAX_AGE: Duration = Duration::from_mins(1);
 /// See the module.
 #[derive(Debug)]
 pub(super) struct SignAuditLog {
-    backend: Arc<Backend>,
+    store: Store,
+    notary: Arc<Notary>,
     signed_at: Instant,
     /// Whether the last attempt failed. The next then reads all new entries again, so it waits for its time.
     has_failed: bool,
 }
 
 impl SignAuditLog {
-    pub(super) fn new(backend: Arc<Backend>) -> Self {
-        Self { backend, signed_at: Instant::now(), has_failed: false }
+    pub(super) fn new(store: Store, notary: Arc<Notary>) -> Self {
+        Self { store, notary, signed_at: Instant::now(), has_failed: false }
     }
 }
 
@@ -34,7 +35,7 @@ impl PeriodicJob for SignAuditLog {
     const INTERVAL: Duration = Duration::from_secs(1);
 
     async fn run(&mut self, _now_ms: i64) -> Result<usize, StoreError> {
-        let Backend { store, notary, .. } = &*self.backend;
+        let Self { store, notary, .. } = self;
         let entries = u64::try_from(store.audit_head().await?.seq).unwrap_or_default();
         let new = entries.saturating_sub(notary.size().await);
         if (new >= ENTRIES && !self.has_failed) || (new > 0 && self.signed_at.elapsed() >= MAX_AGE)

@@ -1,246 +1,126 @@
-//! The stored row of a call: opened before anything is sent, closed when the call ends. Denied calls are
-//! stored too.
+//! Records the verdict on a call, denials included, in one transaction. This file and [`super::result`] are
+//! the only writers of calls; nothing is sent before its verdict is stored.
+
+pub mod row;
 
 use std::sync::Arc;
 
-use orion_catalog::find;
-use orion_domain::{
-    CallId, CallRequest, CallState, Caller, CanonicalArguments, Digest, Envelope, Meta,
-    Observation, PlanId, Risk, RiskRaise, ToolError,
-};
-use serde_json::Value;
+use orion_domain::{CallState, ErrorCode, Permit, ToolError};
+use serde_json::json;
 
-use super::CallView;
 use super::authorize::EvaluatedCall;
+use super::call::{CallContext, StoredCall};
+use super::result::DeviceReport;
+use super::route::InFlight;
 use super::validate::Target;
-use crate::backend::Backend;
+use super::verdict::{Decided, Held, Subject, ToSend, Verdict};
+use super::view::CallView;
+use super::{Pipeline, confirm, queue, rate_limit};
 use crate::bus::Change;
-use crate::clock::{new_uuid, now_ms};
-use crate::store::{CallRow, CloseCall, ClosedBy, NewCall, Provenance, StoreError};
+use crate::clock::now_ms;
+use crate::fleet::ApprovalProof;
+use crate::store::{AskError, ClosedBy, CommittedWith, NewApproval, QueueError, StoreError};
 
-/// The most characters that are stored of the name of a tool that does not exist.
-pub const NAMED: usize = 128;
-
-/// A call as it was received, with the identity that it keeps.
-#[derive(Debug, Clone)]
-pub struct CallContext {
-    /// The id of the call.
-    pub id: CallId,
-    /// The person that the call is made for.
-    pub caller: Caller,
-    /// The requested call.
-    pub request: CallRequest,
-    /// Unix milliseconds.
-    pub created_at: i64,
-    /// The untrusted content that may have influenced the call.
-    pub strangers: Provenance,
-    /// The plan that the call belongs to. None for a call of its own.
-    pub plan: Option<PlanId>,
-    /// Whether the device reports what it observes of the paths. Set for previews.
-    pub observe: bool,
-    /// What the preview observed. It must be unchanged when the call runs.
-    pub observed: Vec<Observation>,
-    /// Whether the requester continues at once and reads the result later.
-    pub background: bool,
-    /// Whether the backend makes the call for itself, to preview another call.
-    pub is_internal: bool,
-    /// Why the risk is higher than the tool's, as the device reported.
-    pub raises: Vec<RiskRaise>,
-    /// The ended call that this one replaces, because its device reported a higher risk. None otherwise.
-    pub replaces: Option<CallId>,
-    /// SHA-256 of the session or token of the request. None if the request did not come over the network.
-    pub token: Option<Digest>,
+/// What follows from a recorded verdict.
+#[derive(Debug)]
+pub(super) enum Recorded<'a> {
+    /// Nothing: the call has ended, or waits.
+    Rests(CallView),
+    /// The call is sent.
+    Dispatched(Box<Dispatched<'a>>),
+    /// The call is decided again: it has an approval now, or a count changed after it was read.
+    Again(Box<CallContext>, Held<'a>),
 }
 
-impl CallContext {
-    /// Creates the context of a request, with a new id and without untrusted content of a chat. A tool without
-    /// effects has no preview: a dry run of it is evaluated, counted and stored like any call.
-    #[must_use]
-    pub fn new(caller: Caller, mut request: CallRequest) -> Self {
-        let (id, created_at) = (CallId::new(new_uuid()), now_ms());
-        request.dry_run &= find(&request.tool).is_none_or(|(spec, _)| spec.has_effects);
-        let strangers = Provenance::default();
-        Self {
-            id,
-            caller,
-            request,
-            created_at,
-            strangers,
-            plan: None,
-            observe: false,
-            observed: Vec::new(),
-            background: false,
-            is_internal: false,
-            raises: Vec::new(),
-            replaces: None,
-            token: None,
+/// A call that is stored as dispatched.
+#[derive(Debug)]
+pub(super) struct Dispatched<'a> {
+    /// The call.
+    pub(super) call: EvaluatedCall,
+    /// The view of its row.
+    pub(super) view: CallView,
+    /// The right to send it, once.
+    pub(super) permit: Permit,
+    /// The approval for the device. None if the call needed none.
+    pub(super) proof: Option<ApprovalProof>,
+    /// The wait for its result.
+    pub(super) in_flight: Box<InFlight<'a>>,
+}
+
+/// Records a verdict and returns what follows from it.
+///
+/// # Errors
+/// The database cannot be written; then nothing has changed.
+pub(super) async fn record<'a>(
+    pipeline: &'a Arc<Pipeline>,
+    Decided { mut subject, verdict }: Decided<'a>,
+) -> Result<Recorded<'a>, StoreError> {
+    let report = subject.context_mut().preview.as_mut().and_then(|it| it.report.take());
+    let request = match verdict {
+        Verdict::NeedsApproval(request) | Verdict::Preapproved(request) => request,
+        Verdict::Dispatch(to_send) => {
+            DeviceReport::record_any(report, pipeline).await?;
+            return match subject {
+                Subject::Evaluated(call) => dispatch(pipeline, *call, *to_send).await,
+                // Only an evaluated call has a permit.
+                Subject::Unread { .. } => Err(StoreError::Conflict),
+            };
         }
-    }
-
-    /// Returns the arguments in the form that is stored.
-    #[must_use]
-    pub fn canonical(&self) -> CanonicalArguments {
-        CanonicalArguments::from_value(&Value::Object(self.request.arguments.clone()))
-    }
+        Verdict::Queued => {
+            DeviceReport::record_any(report, pipeline).await?;
+            return queued(pipeline, subject).await.map(Recorded::Rests);
+        }
+        Verdict::Unchanged => {
+            DeviceReport::record_any(report, pipeline).await?;
+            let row = pipeline.store.call(&subject.context().id.to_string()).await?;
+            return Ok(Recorded::Rests(CallView::from(row)));
+        }
+        Verdict::Denied(error) => {
+            DeviceReport::record_any(report, pipeline).await?;
+            return denied(pipeline, &subject, error).await.map(Recorded::Rests);
+        }
+    };
+    asked(pipeline, subject, *request, report).await
 }
 
-/// Returns the row of a call that passed the gate, in the state in which it is stored.
-#[must_use]
-pub fn row(backend: &Backend, evaluated: &EvaluatedCall, state: CallState) -> NewCall {
-    let EvaluatedCall { incoming, target, parsed, .. } = evaluated;
-    let timeout = backend.config.call_timeout(incoming.request.timeout_ms);
-    NewCall {
-        id: incoming.id,
-        conversation: incoming.caller.conversation,
-        caller: incoming.caller.clone(),
-        device: Some((target.device.id, target.device.name.clone())),
-        tool: target.spec.name.to_owned(),
-        arguments: parsed.arguments.as_bytes().to_vec(),
-        arguments_digest: parsed.arguments.digest(),
-        dry_run: incoming.request.dry_run,
-        recovered: incoming.request.recovered,
-        tainted: incoming.strangers.taint(),
-        quoted: incoming.strangers.quoted,
-        touches: evaluated.touches(),
-        decision: evaluated.decision().as_str().to_owned(),
-        rule: evaluated.rule(),
-        policy_version: target.device.policy.version.clone(),
-        risk: Some(evaluated.risk()),
-        undo: parsed.undo.clone(),
-        has_effects: target.spec.has_effects && !incoming.request.dry_run,
-        state,
-        idempotency_key: incoming.request.idempotency_key.clone(),
-        replaces: incoming.replaces,
-        plan: incoming.plan,
-        is_own_preview: incoming.is_internal && incoming.request.dry_run,
-        deadline_at: incoming.created_at
-            + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
-        queued_until: queued_until(backend, incoming),
-        created_at: incoming.created_at,
-        admitted_at: (state == CallState::Dispatched).then(now_ms),
-        token: incoming.token,
-    }
-}
-
-/// Returns until when a call may wait for its device, Unix milliseconds.
-fn queued_until(backend: &Backend, incoming: &CallContext) -> Option<i64> {
-    let time = backend.config.queue_time(&incoming.request)?;
-    Some(incoming.created_at + i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2))
-}
-
-fn unevaluated_row(backend: &Backend, incoming: &CallContext, target: Option<&Target>) -> NewCall {
-    let canonical = incoming.canonical();
-    let risk: Option<Risk> = target.map(|target| target.spec.risk);
-    let timeout = backend.config.call_timeout(incoming.request.timeout_ms);
-    NewCall {
-        id: incoming.id,
-        conversation: incoming.caller.conversation,
-        caller: incoming.caller.clone(),
-        device: target.map(|target| (target.device.id, target.device.name.clone())),
-        tool: target.map_or_else(
-            || incoming.request.tool.chars().take(NAMED).collect(),
-            |target| target.spec.name.to_owned(),
-        ),
-        arguments: canonical.as_bytes().to_vec(),
-        arguments_digest: canonical.digest(),
-        dry_run: incoming.request.dry_run,
-        recovered: incoming.request.recovered,
-        tainted: incoming.strangers.taint(),
-        quoted: incoming.strangers.quoted,
-        touches: Vec::new(),
-        decision: "deny".to_owned(),
-        rule: String::new(),
-        policy_version: target.map(|t| t.device.policy.version.clone()).unwrap_or_default(),
-        risk,
-        undo: None,
-        has_effects: false,
-        state: CallState::Received,
-        idempotency_key: incoming.request.idempotency_key.clone(),
-        replaces: incoming.replaces,
-        plan: incoming.plan,
-        is_own_preview: incoming.is_internal && incoming.request.dry_run,
-        deadline_at: incoming.created_at
-            + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),
-        queued_until: None,
-        created_at: incoming.created_at,
-        admitted_at: None,
-        token: incoming.token,
-    }
-}
-
-/// Stores a call that did not pass the gate, opened and closed at once.
+/// Stores a denied call that was not evaluated.
 ///
 /// # Errors
 /// The database cannot be written.
-pub async fn deny(
-    backend: &Arc<Backend>,
-    incoming: CallContext,
-    target: Option<&Target>,
-    refusal: ToolError,
+pub(super) async fn deny(
+    pipeline: &Pipeline,
+    context: CallContext,
+    target: Option<Target>,
+    error: ToolError,
 ) -> Result<CallView, StoreError> {
-    let mut row = unevaluated_row(backend, &incoming, target);
-    row.rule = refusal
-        .details
-        .get("rule")
-        .and_then(Value::as_str)
-        .map_or_else(|| refusal.code.to_string(), str::to_owned);
-    open_and_close(backend, row, refusal).await
+    denied(pipeline, &Subject::Unread { context: Box::new(context), target }, error).await
 }
 
-/// Stores a denied call whose evaluation is complete, opened and closed at once.
-///
-/// # Errors
-/// The database cannot be written.
-pub async fn deny_judged(
-    backend: &Arc<Backend>,
-    evaluated: &EvaluatedCall,
-    refusal: ToolError,
+/// Stores a denial: a new call is opened and closed at once, a stored one is closed.
+pub(super) async fn denied(
+    pipeline: &Pipeline,
+    subject: &Subject,
+    error: ToolError,
 ) -> Result<CallView, StoreError> {
-    let row = row(backend, evaluated, CallState::Received);
-    open_and_close(backend, row, refusal).await
-}
-
-async fn open_and_close(
-    backend: &Arc<Backend>,
-    row: NewCall,
-    refusal: ToolError,
-) -> Result<CallView, StoreError> {
+    if let Some(StoredCall { row, .. }) = subject.context().stored_call() {
+        return close(pipeline, CallView::from(row.clone()), error).await;
+    }
+    let verdict = Verdict::Denied(error.clone());
+    let row = row::new_row(pipeline, subject, &verdict, CallState::Received);
     let view = CallView::of_new(&row);
-    let mut close = closing(&view, refusal);
+    let mut end = view.closing(error);
     // A call that was never sent cannot time out, even if a similar call before it did.
-    if !CallState::Received.can_become(close.state) || !close.state.is_closed() {
-        close.state = CallState::Denied;
+    if !CallState::Received.can_become(end.state) || !end.state.is_closed() {
+        end.state = CallState::Denied;
     }
-    let view = view.ended(close.state, close.result.clone(), close.at);
+    let view = view.ended(end.state, end.result.clone(), end.at);
     tracing::info!(
-        call = %view.call, user = %view.caller.user, tool = ?view.tool, code = ?close.code,
+        call = %view.call, user = %view.caller.user, tool = ?view.tool, code = ?end.code,
         "a call was denied"
     );
-    backend.store.open_and_close_call(row, close).await?;
-    backend.bus.publish(Change::CallClosed(view.call));
+    pipeline.store.open_and_close_call(row, end).await?;
+    pipeline.bus.publish(Change::CallClosed(view.call));
     Ok(view)
-}
-
-/// Returns how a call ends that the backend ends by itself.
-#[must_use]
-pub fn closing(view: &CallView, error: ToolError) -> CloseCall {
-    let (state, code) = (error.code.final_state(), error.code);
-    let meta = Meta {
-        call_id: view.call.to_string(),
-        device: view.device.as_ref().map(ToString::to_string).unwrap_or_default(),
-        tool: view.tool.clone(),
-        ..Meta::default()
-    };
-    let envelope = Envelope::failure(error, view.dry_run, meta);
-    CloseCall {
-        id: view.call,
-        state,
-        code: Some(code),
-        result: serde_json::to_vec(&envelope).unwrap_or_default(),
-        duration_us: 0,
-        at: now_ms(),
-        witness: None,
-    }
 }
 
 /// Ends a stored call from the backend's side and wakes its waiters. A call that has ended already is not
@@ -248,62 +128,238 @@ pub fn closing(view: &CallView, error: ToolError) -> CloseCall {
 ///
 /// # Errors
 /// The database cannot be written.
-pub async fn close(
-    backend: &Backend,
+pub(super) async fn close(
+    pipeline: &Pipeline,
     view: CallView,
     error: ToolError,
 ) -> Result<CallView, StoreError> {
-    let close = closing(&view, error);
-    let (state, result, at) = (close.state, close.result.clone(), close.at);
-    if !backend.store.close_call(close, ClosedBy::Backend).await? {
-        return backend.store.call(&view.call.to_string()).await.map(CallView::from);
+    let end = view.closing(error);
+    let (state, result, at) = (end.state, end.result.clone(), end.at);
+    if !pipeline.store.close_call(end, ClosedBy::Backend).await? {
+        return pipeline.store.call(&view.call.to_string()).await.map(CallView::from);
     }
-    backend.bus.publish(Change::CallClosed(view.call));
+    pipeline.bus.publish(Change::CallClosed(view.call));
     Ok(view.ended(state, result, at))
 }
 
-impl CallView {
-    /// Returns the same call with its end.
-    #[must_use]
-    pub fn ended(self, state: CallState, result: Vec<u8>, at: i64) -> Self {
-        Self { state, result, closed_at: Some(at), approval: None, ..self }
+/// Ends a call that was not sent. A call that was sent ends with the result of its device. Returns whether
+/// the call ended here.
+///
+/// # Errors
+/// The database cannot be written.
+pub(super) async fn close_unsent(
+    pipeline: &Pipeline,
+    view: &CallView,
+    error: ToolError,
+) -> Result<bool, StoreError> {
+    let is_end = pipeline.store.close_call(view.closing(error), ClosedBy::BackendUnsent).await?;
+    if is_end {
+        pipeline.bus.publish(Change::CallClosed(view.call));
     }
+    Ok(is_end)
+}
 
-    /// Returns the view of a new call.
-    #[must_use]
-    pub fn of_new(row: &NewCall) -> Self {
-        Self {
-            call: row.id,
-            state: row.state,
-            tool: row.tool.clone(),
-            device: row.device.as_ref().map(|(_, name)| name.clone()),
-            arguments: row.arguments.clone(),
-            dry_run: row.dry_run,
-            result: Vec::new(),
-            approval: None,
-            caller: row.caller.clone(),
-            created_at: row.created_at,
-            queued_until: row.queued_until,
-            closed_at: None,
+/// Ends a call that was not sent because the database failed, if the database allows that by now.
+pub(super) async fn break_off(pipeline: &Pipeline, view: &CallView) {
+    let error = ToolError::new(
+        ErrorCode::Internal,
+        "The database could not be written, so the call was not sent. Run it again.",
+    );
+    if let Err(error) = close_unsent(pipeline, view, error).await {
+        tracing::error!(call = %view.call, %error, "a call that broke off could not be ended");
+    }
+}
+
+/// Stores a call as dispatched, unless a count of earlier calls has changed what is decided.
+async fn dispatch<'a>(
+    pipeline: &'a Pipeline,
+    mut call: EvaluatedCall,
+    ToSend { mut permit, proof, held }: ToSend<'a>,
+) -> Result<Recorded<'a>, StoreError> {
+    let slot = match held {
+        Held::Slot(slot) => slot,
+        Held::InFlight(in_flight) => return again(pipeline, call, permit, proof, in_flight).await,
+        Held::Nothing => return Err(StoreError::Conflict),
+    };
+    // Two calls at once are counted one after the other: nothing else is held while they are evaluated.
+    let counting = if rate_limit::is_limited(&call) {
+        let (user, device) = (&call.context.caller.user, call.target.device.id);
+        Some(pipeline.limits.counting(user, device).await)
+    } else {
+        None
+    };
+    if counting.is_some() {
+        let counts = rate_limit::counts_now(pipeline, &call).await?;
+        if counts != call.counts {
+            let before = call.decision();
+            call = call.with(counts);
+            match call.permit(None) {
+                Ok(fresh) if call.decision() == before && proof.is_none() => permit = fresh,
+                Ok(_) | Err(_) => {
+                    return Ok(Recorded::Again(Box::new(call.context), Held::Slot(slot)));
+                }
+            }
+        }
+    }
+    let id = call.context.id;
+    let now_stored = async || {
+        let row = pipeline.store.call(&id.to_string()).await?;
+        Ok(Recorded::Rests(CallView::from(row)))
+    };
+    let in_flight = InFlight::expect(pipeline, &call, slot);
+    let view = match call.context.stored_call() {
+        None => {
+            let in_flight = in_flight.ok_or(StoreError::Conflict)?;
+            let row = row::evaluated(pipeline, &call, CallState::Dispatched);
+            let view = CallView::of_new(&row);
+            pipeline.store.open_dispatched_call(row).await?;
+            drop(counting);
+            let in_flight = Box::new(in_flight);
+            return Ok(Recorded::Dispatched(Box::new(Dispatched {
+                call,
+                view,
+                permit,
+                proof,
+                in_flight,
+            })));
+        }
+        Some(stored) => CallView::from(stored.row.clone()),
+    };
+    // Another task has sent the call.
+    let Some(in_flight) = in_flight else { return now_stored().await };
+    let advanced = match &proof {
+        // From here on the approval is consumed, whatever happens to the call.
+        Some(proof) => pipeline.store.dispatch_approved(proof.id, now_ms()).await?,
+        None => pipeline.store.advance_call(id, CallState::Dispatched, now_ms()).await?,
+    };
+    drop(counting);
+    match (advanced, &proof) {
+        (true, _) => {
+            let in_flight = Box::new(in_flight);
+            Ok(Recorded::Dispatched(Box::new(Dispatched { call, view, permit, proof, in_flight })))
+        }
+        (false, Some(proof)) => {
+            confirm::not_spent(pipeline, proof.id, view).await.map(Recorded::Rests)
+        }
+        (false, None) => now_stored().await,
+    }
+}
+
+/// Records that a call is sent again which did not arrive.
+async fn again<'a>(
+    pipeline: &Pipeline,
+    call: EvaluatedCall,
+    permit: Permit,
+    proof: Option<ApprovalProof>,
+    in_flight: Box<InFlight<'a>>,
+) -> Result<Recorded<'a>, StoreError> {
+    let id = call.context.id;
+    let row = pipeline.store.call(&id.to_string()).await?;
+    let state = row.state;
+    let view = CallView::from(row);
+    if state != CallState::Dispatched {
+        return Ok(Recorded::Rests(view));
+    }
+    pipeline.store.audit_call_event("call.sent_again", id, json!({}), now_ms()).await?;
+    Ok(Recorded::Dispatched(Box::new(Dispatched { call, view, permit, proof, in_flight })))
+}
+
+/// Stores a call as waiting for its device.
+async fn queued(pipeline: &Pipeline, subject: Subject) -> Result<CallView, StoreError> {
+    let limits = pipeline.config.queue_limits();
+    let (view, device, stored) = match subject.context().stored_call() {
+        Some(StoredCall { row, .. }) => {
+            let view = CallView::from(row.clone());
+            let Some((device, _)) = &row.device else { return Ok(view) };
+            let device = *device;
+            if row.state == CallState::Queued {
+                return Ok(queue::waiting(pipeline, device, view));
+            }
+            (view, device, pipeline.store.queue_call(row.id, limits, now_ms()).await)
+        }
+        None => {
+            let row = row::new_row(pipeline, &subject, &Verdict::Queued, CallState::Queued);
+            let view = CallView::of_new(&row);
+            let Some((device, _)) = &row.device else { return Err(StoreError::Conflict) };
+            let device = *device;
+            (view, device, pipeline.store.open_queued_call(row, limits).await.map(|()| true))
+        }
+    };
+    match stored {
+        Ok(true) => Ok(queue::waiting(pipeline, device, view)),
+        // Another task changed the call's state and continues with it.
+        Ok(false) => pipeline.store.call(&view.call.to_string()).await.map(CallView::from),
+        Err(QueueError::Store(error)) => Err(error),
+        Err(full @ (QueueError::DeviceFull | QueueError::PersonFull)) => {
+            denied(pipeline, &subject, queue::no_room(pipeline, &view, full)).await
         }
     }
 }
 
-impl From<CallRow> for CallView {
-    fn from(row: CallRow) -> Self {
-        Self {
-            call: row.id,
-            state: row.state,
-            tool: row.tool,
-            device: row.device.map(|(_, name)| name),
-            arguments: row.arguments,
-            dry_run: row.dry_run,
-            result: row.result.unwrap_or_default(),
-            approval: row.approval,
-            caller: row.caller,
-            created_at: row.created_at,
-            queued_until: row.queued_until,
-            closed_at: row.closed_at,
+/// Stores an approval request with its call, and with the preview that it shows.
+async fn asked<'a>(
+    pipeline: &'a Pipeline,
+    subject: Subject,
+    request: NewApproval,
+    report: Option<DeviceReport>,
+) -> Result<Recorded<'a>, StoreError> {
+    let Subject::Evaluated(call) = &subject else { return Err(StoreError::Conflict) };
+    let (row, view) = match call.context.stored_call() {
+        Some(StoredCall { row, .. }) => (None, CallView::from(row.clone())),
+        None => {
+            let row = row::evaluated(pipeline, call, CallState::Received);
+            let view = CallView::of_new(&row);
+            (Some(row), view)
+        }
+    };
+    let (id, expires_at, is_standing) =
+        (request.id, request.expires_at, request.standing.is_some());
+    let along = CommittedWith { call: row, preview: report.as_ref().map(DeviceReport::end) };
+    let refused = match pipeline.store.ask(request, along).await {
+        Ok(is_end) => {
+            if let Some(report) = report
+                && let Err(error) = report.recorded(pipeline, is_end).await
+            {
+                tracing::error!(call = %view.call, %error, "what a device told late of a preview could not be recorded");
+            }
+            pipeline.bus.publish(Change::Approval(id, view.call));
+            if is_standing {
+                return approved(pipeline, subject, view).await;
+            }
+            tracing::info!(call = %view.call, approval = %id, tool = %view.tool, "a person is asked");
+            return Ok(Recorded::Rests(confirm::waiting(call, view, (id, expires_at))));
+        }
+        Err(refused) => refused,
+    };
+    DeviceReport::record_any(report, pipeline).await?;
+    match refused {
+        AskError::Store(error) => Err(error),
+        full @ (AskError::TooManyOfPerson | AskError::TooMany) => {
+            denied(pipeline, &subject, confirm::no_room(full)).await.map(Recorded::Rests)
         }
     }
+}
+
+/// Returns the call with the approval that it has just got.
+async fn approved<'a>(
+    pipeline: &Pipeline,
+    subject: Subject,
+    view: CallView,
+) -> Result<Recorded<'a>, StoreError> {
+    let read = async {
+        let row = pipeline.store.call(&view.call.to_string()).await?;
+        let Some(id) = row.approval else { return Err(StoreError::Conflict) };
+        let approval = pipeline.store.approval(&id.to_string()).await?;
+        Ok((row, approval))
+    };
+    let (row, approval) = match read.await {
+        Ok(read) => read,
+        Err(error) => {
+            break_off(pipeline, &view).await;
+            return Err(error);
+        }
+    };
+    let Subject::Evaluated(call) = subject else { return Err(StoreError::Conflict) };
+    let EvaluatedCall { context, .. } = *call;
+    Ok(Recorded::Again(Box::new(context.at(row, Some(approval))), Held::Nothing))
 }

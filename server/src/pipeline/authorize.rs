@@ -4,22 +4,18 @@
 mod asked;
 mod tool;
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use orion_catalog::ParsedCall;
 use orion_domain::evaluate::{Decision, Evaluation, Evidence, Layer, Reason};
 use orion_domain::rule::{Approvers, CompiledRule, Counted, Moment, Quantity, RuleAction};
-use orion_domain::{
-    Approved, ErrorCode, Observation, Permit, Question, Risk, RiskRaise, ToolError, evaluate,
-};
-use tokio::sync::OwnedMutexGuard;
+use orion_domain::{Approved, ErrorCode, Permit, Question, Risk, RiskRaise, ToolError, evaluate};
 
 use tool::trace;
 
-use super::audit::CallContext;
+use super::call::CallContext;
 use super::preview::Preview;
 use super::validate::Target;
 use crate::clock::now_ms;
+use crate::store::{ApprovalRow, CallRow};
 
 pub use tool::{ToolRefused, tool};
 
@@ -33,34 +29,44 @@ const NOTHING: Quantity = Quantity { entries: Some(0), bytes: Some(0) };
 #[derive(Debug)]
 pub struct EvaluatedCall {
     /// The requested call.
-    pub incoming: CallContext,
+    pub context: CallContext,
     /// The tool and the device.
     pub target: Target,
     /// The validated arguments.
     pub parsed: ParsedCall,
-    /// The preview of the device. None if the device was not asked.
-    pub preview: Option<Preview>,
-    /// What the device observed of the paths in that preview.
-    pub observed: Vec<Observation>,
     /// The time of the evaluation.
-    at: Moment,
-    counts: Counts,
-    /// Held while no other call may be counted.
-    rate_lock: Mutex<Option<OwnedMutexGuard<()>>>,
-    /// Why the call does not run, whatever the policy says. None if only the policy decides.
-    blocked: Option<ToolError>,
+    pub at: Moment,
+    /// The earlier calls and the quantity.
+    pub counts: Counts,
     evaluation: Evaluation,
 }
 
-/// The earlier calls and the quantity of a call.
-#[derive(Debug, Clone, Default)]
-struct Counts {
-    earlier: Vec<u32>,
-    quantity: Option<Quantity>,
+/// What a call is counted with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// How many earlier calls each rule counts. Empty if no rule has a limit for this call.
+    pub earlier: Vec<u32>,
+    /// How much the call touches. None if no device reported it.
+    pub quantity: Option<Quantity>,
+    /// Why the risk is higher than the tool's, as the device reported.
+    pub raises: Vec<RiskRaise>,
 }
 
-fn question<'a>(
-    incoming: &'a CallContext,
+impl Counts {
+    /// Returns what the device reported of a call, and no earlier calls.
+    #[must_use]
+    pub fn reported(context: &CallContext) -> Self {
+        let preview = context.preview.as_ref().map(|it| &it.result.preview);
+        let mut raises = context.raises.clone();
+        raises.extend(preview.map(Preview::raises).unwrap_or_default());
+        Self { earlier: Vec::new(), quantity: preview.and_then(Preview::quantity), raises }
+    }
+}
+
+/// Returns the evaluator's input. `parsed` is None before the arguments are read.
+#[must_use]
+pub fn question<'a>(
+    context: &'a CallContext,
     target: &'a Target,
     parsed: Option<&'a ParsedCall>,
     at: Moment,
@@ -69,111 +75,57 @@ fn question<'a>(
     Question {
         tool: parsed.map_or_else(|| target.spec.facts(), |parsed| parsed.facts),
         touches: parsed.map(|parsed| &parsed.touches),
-        caller: &incoming.caller,
+        caller: &context.caller,
         device: &target.device.name,
-        dry_run: incoming.request.dry_run,
+        dry_run: context.request.dry_run,
         confirmed: parsed.is_some_and(|parsed| parsed.confirmed),
         at,
-        tainted: incoming.strangers.taint(),
-        raises: &incoming.raises,
+        tainted: context.provenance.taint(),
+        raises: &counts.raises,
         counted: Some(Counted { earlier: &counts.earlier, quantity: counts.quantity }),
     }
 }
 
-/// Evaluates the whole call, with nothing counted.
+/// Evaluates the whole call.
 #[must_use]
-pub fn call(incoming: CallContext, target: Target, parsed: ParsedCall) -> EvaluatedCall {
-    let (at, counts) = (target.device.timezone.moment(now_ms()), Counts::default());
-    let question = question(&incoming, &target, Some(&parsed), at, &counts);
+pub fn call(
+    context: CallContext,
+    target: Target,
+    parsed: ParsedCall,
+    counts: Counts,
+) -> EvaluatedCall {
+    let at = target.device.timezone.moment(now_ms());
+    let question = question(&context, &target, Some(&parsed), at, &counts);
     let evaluation = evaluate(&question, &target.device.policy);
-    let rate_lock = Mutex::default();
-    EvaluatedCall {
-        incoming,
-        target,
-        parsed,
-        preview: None,
-        observed: Vec::new(),
-        at,
-        counts,
-        rate_lock,
-        blocked: None,
-        evaluation,
-    }
+    EvaluatedCall { context, target, parsed, at, counts, evaluation }
 }
 
 impl EvaluatedCall {
     /// Returns the evaluator's input.
     #[must_use]
     pub fn question(&self) -> Question<'_> {
-        question(&self.incoming, &self.target, Some(&self.parsed), self.at, &self.counts)
+        question(&self.context, &self.target, Some(&self.parsed), self.at, &self.counts)
     }
 
-    /// Returns the time of the evaluation.
+    /// Evaluates the call again with these counts.
     #[must_use]
-    pub const fn at(&self) -> Moment {
-        self.at
+    pub fn with(self, counts: Counts) -> Self {
+        call(self.context, self.target, self.parsed, counts)
     }
 
-    /// Evaluates the call with the number of earlier calls for each rule.
+    /// Returns the call as one that was sent and did not arrive. It is counted among the earlier calls by now.
     #[must_use]
-    pub fn counted(self, earlier: Vec<u32>) -> Self {
-        let counts = Counts { earlier, ..self.counts };
-        Self { counts, ..self }.reevaluate()
+    pub fn sent(self, row: CallRow, approval: Option<ApprovalRow>) -> CallContext {
+        let Self { mut context, target, counts, .. } = self;
+        context.request.device = Some(target.device.id.to_string());
+        context.earlier = Some(counts.earlier);
+        context.at(row, approval)
     }
 
-    /// Evaluates the call with the counts and the quantity of another.
+    /// Returns the preview of the device. None if the device was not asked.
     #[must_use]
-    pub fn counted_like(self, other: &Self) -> Self {
-        Self { counts: other.counts.clone(), ..self }.reevaluate()
-    }
-
-    /// Keeps the rate lock until the call is released: no other call is counted before that.
-    #[must_use]
-    pub fn holding(self, rate_lock: Option<OwnedMutexGuard<()>>) -> Self {
-        Self { rate_lock: Mutex::new(rate_lock), ..self }
-    }
-
-    /// Blocks the call, whatever the policy says.
-    #[must_use]
-    pub fn barred(self, error: ToolError) -> Self {
-        Self { blocked: Some(error), ..self }
-    }
-
-    /// Returns whether both were evaluated for the same caller and the same snapshot of the device.
-    #[must_use]
-    pub fn is_as_known(&self, other: &Self) -> bool {
-        !self.is_barred()
-            && self.incoming.caller == other.incoming.caller
-            && Arc::ptr_eq(&self.target.device, &other.target.device)
-    }
-
-    /// Returns whether the call is blocked, whatever the policy says.
-    #[must_use]
-    pub const fn is_barred(&self) -> bool {
-        self.blocked.is_some()
-    }
-
-    /// Evaluates the call with the quantity that the preview reports.
-    #[must_use]
-    pub fn measured(self, preview: Preview) -> Self {
-        let counts = Counts { quantity: preview.quantity(), ..self.counts };
-        Self { counts, preview: Some(preview), ..self }.reevaluate()
-    }
-
-    /// Adds what the device observed of the paths.
-    #[must_use]
-    pub fn observed(self, observed: Vec<Observation>) -> Self {
-        Self { observed, ..self }
-    }
-
-    fn reevaluate(self) -> Self {
-        let evaluation = evaluate(&self.question(), &self.target.device.policy);
-        Self { evaluation, ..self }
-    }
-
-    /// Releases the rate lock, after this call is stored: the next call can be counted.
-    pub fn release(&self) {
-        self.rate_lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+    pub fn preview(&self) -> Option<&Preview> {
+        self.context.preview.as_ref().map(|it| &it.result.preview)
     }
 
     /// Returns whether a rule of the policy matches the predicate.
@@ -194,8 +146,8 @@ impl EvaluatedCall {
     /// Evaluates the call as if it touched nothing, while its quantity is unknown.
     #[must_use]
     pub fn as_if_small(self) -> Self {
-        let counts = Counts { quantity: Some(NOTHING), ..self.counts };
-        Self { counts, ..self }.reevaluate()
+        let counts = Counts { quantity: Some(NOTHING), ..self.counts.clone() };
+        self.with(counts)
     }
 
     /// Returns whether the call was found in untrusted content and no rule ignores that.
@@ -224,7 +176,7 @@ impl EvaluatedCall {
             | Reason::AsksForProvenance
             | Reason::Strict => false,
         });
-        self.incoming.strangers.quoted && !self.incoming.request.dry_run && !ignored
+        self.context.provenance.quoted && !self.context.request.dry_run && !ignored
     }
 
     /// Returns whether approval is needed only because the call was found in untrusted content.
@@ -235,13 +187,7 @@ impl EvaluatedCall {
     /// Returns the decision.
     #[must_use]
     pub fn decision(&self) -> Decision {
-        if self.is_barred() {
-            Decision::Deny
-        } else if self.is_asked_as_quoted() {
-            Decision::Ask
-        } else {
-            self.evaluation.decision()
-        }
+        if self.is_asked_as_quoted() { Decision::Ask } else { self.evaluation.decision() }
     }
 
     /// Returns whether an approval may cover more than this one call. Approval may be needed only for the
@@ -257,7 +203,7 @@ impl EvaluatedCall {
             // A standing approval covers one tool, and a redo runs another one.
             && self.parsed.undo.as_ref().is_none_or(|undo| !undo.redo)
             && !self.preview_first()
-            && !self.incoming.strangers.taint()
+            && !self.context.provenance.taint()
             && self.raises().is_empty()
             && self.evaluation.evidence().iter().all(plain)
             && count <= 1
@@ -278,26 +224,6 @@ impl EvaluatedCall {
         self.evaluation.raises()
     }
 
-    /// Evaluates the call with the risk raises that its device reported. The original keeps the rate lock.
-    #[must_use]
-    pub fn raised(&self, raises: Vec<RiskRaise>) -> Self {
-        let mut incoming = self.incoming.clone();
-        incoming.raises.extend(raises);
-        Self {
-            incoming,
-            target: self.target.clone(),
-            parsed: self.parsed.clone(),
-            preview: self.preview.clone(),
-            observed: self.observed.clone(),
-            at: self.at,
-            counts: self.counts.clone(),
-            rate_lock: Mutex::default(),
-            blocked: self.blocked.clone(),
-            evaluation: self.evaluation.clone(),
-        }
-        .reevaluate()
-    }
-
     /// Returns who has to approve the call, if approval is needed.
     #[must_use]
     pub const fn approvers(&self) -> Approvers {
@@ -313,9 +239,6 @@ impl EvaluatedCall {
     /// Returns the name of the rule that decided.
     #[must_use]
     pub fn rule(&self) -> String {
-        if let Some(error) = &self.blocked {
-            return error.code.to_string();
-        }
         if self.is_asked_as_quoted() {
             return QUOTED.to_owned();
         }
@@ -325,9 +248,6 @@ impl EvaluatedCall {
     /// Returns the error for the caller if there is no permit.
     #[must_use]
     pub fn refusal(&self) -> ToolError {
-        if let Some(error) = &self.blocked {
-            return error.clone();
-        }
         if self.is_asked_as_quoted() {
             return ToolError::new(
                 ErrorCode::ApprovalRequired,
@@ -346,7 +266,7 @@ impl EvaluatedCall {
     /// # Errors
     /// The error for the caller.
     pub fn permit(&self, approved: Option<Approved>) -> Result<Permit, Box<ToolError>> {
-        if self.is_barred() || (approved.is_none() && self.is_asked_as_quoted()) {
+        if approved.is_none() && self.is_asked_as_quoted() {
             return Err(Box::new(self.refusal()));
         }
         self.evaluation.permit(&self.question(), &self.target.device.policy, approved)

@@ -16,7 +16,7 @@ const MAX_IDLE_LOCKS: usize = 1024;
 pub struct CallLimits {
     under_way: Counts,
     attempted: Arc<DashSet<CallId>>,
-    rate_locks: DashMap<(UserName, DeviceId), Arc<Mutex<()>>>,
+    counting: DashMap<(UserName, DeviceId), Arc<Mutex<()>>>,
 }
 
 /// A call that another may still replace; dropped when that is decided.
@@ -53,11 +53,11 @@ impl CallLimits {
 
     /// Waits until no other call of this person on this device is being counted. The holder has counted and
     /// has not stored the call that is counted next.
-    pub async fn rate_lock(&self, user: &UserName, device: DeviceId) -> OwnedMutexGuard<()> {
-        if self.rate_locks.len() >= MAX_IDLE_LOCKS {
-            self.rate_locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+    pub async fn counting(&self, user: &UserName, device: DeviceId) -> OwnedMutexGuard<()> {
+        if self.counting.len() >= MAX_IDLE_LOCKS {
+            self.counting.retain(|_, lock| Arc::strong_count(lock) > 1);
         }
-        let lock = Arc::clone(&self.rate_locks.entry((user.clone(), device)).or_default());
+        let lock = Arc::clone(&self.counting.entry((user.clone(), device)).or_default());
         lock.lock_owned().await
     }
 }
@@ -91,12 +91,12 @@ mod tests {
     async fn turns_that_nobody_takes_are_forgotten_and_those_that_are_taken_are_not() {
         let (load, ann): (CallLimits, UserName) = (CallLimits::default(), "ann".parse().unwrap());
         let device = |number: usize| DeviceId::new(Uuid::from_u128(number as u128));
-        let held = load.rate_lock(&ann, device(0)).await;
+        let held = load.counting(&ann, device(0)).await;
         for number in 1..=MAX_IDLE_LOCKS {
-            drop(load.rate_lock(&ann, device(number)).await);
+            drop(load.counting(&ann, device(number)).await);
         }
-        assert_eq!(load.rate_locks.len(), 2);
-        assert!(load.rate_locks.get(&(ann, device(0))).unwrap().try_lock().is_err());
+        assert_eq!(load.counting.len(), 2);
+        assert!(load.counting.get(&(ann, device(0))).unwrap().try_lock().is_err());
         drop(held);
     }
 }

@@ -2,20 +2,22 @@
 //! reports the outcome.
 
 use orion_domain::{CallState, Caller, ErrorCode, ToolError};
-use serde_json::json;
 
-use super::{CallView, audit};
-use crate::backend::Backend;
+use super::view::CallView;
+use super::{Pipeline, audit};
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::ToDevice;
-use crate::store::{CallRow, ClosedBy, StoreError};
+use crate::store::{CallRow, StoreError};
 
 /// Cancels a call and returns its state. A call that has ended is not changed.
 ///
 /// # Errors
 /// The database cannot be written.
-pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<CallView, StoreError> {
+pub async fn cancel(
+    pipeline: &Pipeline,
+    by: &Caller,
+    call: CallRow,
+) -> Result<CallView, StoreError> {
     // A step that waits for approval ends with its plan, not alone.
     let waits_with_plan = call.plan.is_some() && call.state == CallState::AwaitingApproval;
     let is_over = call.state.is_closed() && call.state != CallState::Unknown;
@@ -23,9 +25,9 @@ pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Cal
         return Ok(CallView::from(call));
     }
     let (id, device) = (call.id, call.device.as_ref().map(|(id, _)| *id));
-    backend.store.audit_call_event("cancel.asked", id, json!({"by": by.user}), now_ms()).await?;
-    if let Some(question) = backend.store.withdraw_approval(id, now_ms()).await? {
-        backend.bus.publish(Change::Approval(question.id, id));
+    pipeline.store.request_cancel(id, &by.user, now_ms()).await?;
+    if let Some(question) = pipeline.store.withdraw_approval(id, now_ms()).await? {
+        pipeline.bus.publish(Change::Approval(question.id, id));
     }
     // A person may approve the call at this moment. Either it is closed unsent here and never sent, or it
     // was sent and its result must come from the device.
@@ -33,14 +35,12 @@ pub async fn cancel(backend: &Backend, by: &Caller, call: CallRow) -> Result<Cal
         ErrorCode::Cancelled,
         format!("{} cancelled this call before it was sent.", by.user),
     );
-    let close = audit::closing(&CallView::from(call), error);
-    if backend.store.close_call(close, ClosedBy::BackendUnsent).await? {
-        backend.bus.publish(Change::CallClosed(id));
-    } else if !backend.fleet.waiting().stop(id)
+    if !audit::close_unsent(pipeline, &CallView::from(call), error).await?
+        && !pipeline.fleet.waiting().stop(id)
         && let Some(device) = device
     {
         // No task waits for the call, but a connected device may still run it.
-        backend.fleet.notify(device, ToDevice::Cancel(id));
+        pipeline.fleet.cancel(device, id);
     }
-    backend.store.call(&id.to_string()).await.map(CallView::from)
+    pipeline.store.call(&id.to_string()).await.map(CallView::from)
 }

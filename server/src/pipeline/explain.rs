@@ -1,5 +1,5 @@
-//! Explains why a call would be allowed, need approval or be denied. The same steps run with the same
-//! counts; nothing is stored and nothing is sent. Only on request, the device evaluates a preview of the
+//! Explains why a call would be allowed, need approval or be denied, by the evaluation that runs for a call.
+//! Nothing is stored and nothing is sent. Only on request, the device evaluates a preview of the
 //! call, which also reports the quantity.
 
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use std::sync::Arc;
 use orion_domain::evaluate::{Evidence, Mode};
 use orion_domain::{CallRequest, CallState, Caller, Decision, DeviceName, ToolError};
 
-use super::audit::CallContext;
-use super::authorize::EvaluatedCall;
-use super::gate::{self, Stopped};
+use super::authorize::{Counts, EvaluatedCall};
+use super::call::{CallContext, Origin};
+use super::evaluate::{Stopped, evaluate};
 use super::preview::Preview;
-use super::{CallView, authorize, rate_limit, run_incoming};
-use crate::backend::Backend;
+use super::view::CallView;
+use super::{Pipeline, rate_limit};
+use crate::active_policy::FILE_NAME;
 use crate::clock::now_ms;
 use crate::fleet::DeviceSnapshot;
-use crate::policy::FILE_NAME;
 use crate::store::StoreError;
 
 /// The explanation of a call.
@@ -78,46 +78,42 @@ fn dangerous(known: &DeviceSnapshot) -> Option<(String, String)> {
 /// # Errors
 /// The database cannot be read.
 pub async fn explain(
-    backend: &Backend,
+    pipeline: &Pipeline,
     caller: Caller,
     request: CallRequest,
     preview: Option<&CallView>,
 ) -> Result<Explanation, StoreError> {
-    let incoming = CallContext::new(caller, request);
-    let (target, parsed) = match gate::take(backend, &incoming).await? {
-        Ok(taken) => taken,
+    let counts = |call: &EvaluatedCall| match preview.filter(|it| it.state == CallState::Succeeded)
+    {
+        Some(view) => {
+            let quantity = Preview::Shown(view.result.clone()).quantity();
+            Some(Counts { quantity, ..call.counts.clone() })
+        }
+        None => None,
+    };
+    let call = match evaluate(pipeline, CallContext::new(caller, request)).await? {
+        Ok(call) => call,
         Err(stopped) => return Ok(refused(*stopped)),
     };
-    let found = Some((target.spec.name, Arc::clone(&target.device)));
-    let arguments = parsed.arguments.as_bytes().to_vec();
-    let (evaluated, is_unmeasured) =
-        known(backend, authorize::call(incoming, target, parsed), preview).await?;
-    let refusal = (evaluated.decision() != Decision::Allow).then(|| evaluated.refusal());
-    let trace = evaluated.trace();
-    let (decision, touches) = (evaluated.decision(), evaluated.touches());
-    Ok(Explanation { decision, refusal, trace, target: found, arguments, touches, is_unmeasured })
+    let measured = if rate_limit::is_measured(&call) { counts(&call) } else { None };
+    let is_unmeasured = rate_limit::is_measured(&call) && measured.is_none();
+    let call = match measured {
+        Some(counts) => call.with(counts),
+        None => call,
+    };
+    let refusal = (call.decision() != Decision::Allow).then(|| call.refusal());
+    Ok(Explanation {
+        decision: call.decision(),
+        refusal,
+        trace: call.trace(),
+        target: Some((call.target.spec.name, Arc::clone(&call.target.device))),
+        arguments: call.parsed.arguments.as_bytes().to_vec(),
+        touches: call.touches(),
+        is_unmeasured,
+    })
 }
 
-/// Evaluates the call with everything that is known of it. Returns whether its quantity is missing.
-async fn known(
-    backend: &Backend,
-    mut evaluated: EvaluatedCall,
-    preview: Option<&CallView>,
-) -> Result<(EvaluatedCall, bool), StoreError> {
-    if evaluated.has_rule(|rule, question| rule.rule.limit.is_some() && rule.counts(question)) {
-        let earlier = rate_limit::earlier(backend, &evaluated).await?;
-        evaluated = evaluated.counted(earlier);
-    }
-    if !rate_limit::is_measured(&evaluated) {
-        return Ok((evaluated, false));
-    }
-    match preview.filter(|view| view.state == CallState::Succeeded) {
-        Some(view) => Ok((evaluated.measured(Preview::Shown(view.result.clone())), false)),
-        None => Ok((evaluated, true)),
-    }
-}
-
-fn refused(Stopped { target, error, trace }: Stopped) -> Explanation {
+fn refused(Stopped { target, error, trace, .. }: Stopped) -> Explanation {
     Explanation {
         decision: Decision::Deny,
         refusal: Some(error),
@@ -143,24 +139,24 @@ pub enum DeviceVerdict {
 /// # Errors
 /// The database cannot be written.
 pub async fn ask_device(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     caller: Caller,
     request: CallRequest,
 ) -> Result<DeviceVerdict, StoreError> {
     let preview = CallRequest { dry_run: true, idempotency_key: None, ..request };
-    let explained = explain(backend, caller.clone(), preview.clone(), None).await?;
+    let explained = explain(pipeline, caller.clone(), preview.clone(), None).await?;
     let Some((_, known)) = &explained.target else {
         return Ok(not_asked("there is no such tool or device"));
     };
-    if !backend.fleet.is_online(known.id) {
+    if !pipeline.fleet.is_online(known.id) {
         return Ok(not_asked(&format!("{} is not connected", known.name)));
     }
     if explained.decision != Decision::Allow {
         return Ok(not_asked(&unsent(&known.name)));
     }
-    let preview = CallContext { is_internal: true, ..CallContext::new(caller, preview) };
-    let view = run_incoming(backend, preview).await?;
-    Ok(DeviceVerdict::Asked(Box::new(view)))
+    let origin = Origin::Preview { plan: None, observe: false };
+    let preview = CallContext { origin, ..CallContext::new(caller, preview) };
+    Ok(DeviceVerdict::Asked(Box::new(pipeline.run(preview).await?)))
 }
 
 fn unsent(device: &DeviceName) -> String {

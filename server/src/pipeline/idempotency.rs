@@ -9,9 +9,10 @@ use orion_domain::{CallId, CallState, Envelope, ErrorCode, ToolError};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::audit::{self, CallContext, NAMED};
-use super::{CallView, queue};
-use crate::backend::Backend;
+use super::audit::row::MAX_TOOL_NAME;
+use super::call::CallContext;
+use super::view::CallView;
+use super::{Pipeline, audit, queue};
 use crate::store::{CallRow, StoreError};
 
 /// The maximum length of a key, in bytes.
@@ -24,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// # Errors
 /// The database cannot be read or written.
 pub async fn answer(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     incoming: &CallContext,
 ) -> Result<Option<CallView>, StoreError> {
     let Some(key) = &incoming.request.idempotency_key else { return Ok(None) };
@@ -33,29 +34,29 @@ pub async fn answer(
             ErrorCode::InvalidArgument,
             format!("An idempotency key has at most {MAX_KEY_BYTES} bytes."),
         );
-        return refuse(backend, incoming, error).await.map(Some);
+        return refuse(pipeline, incoming, error).await.map(Some);
     }
-    let Some(earlier) = backend.store.find_idempotent(&incoming.caller.user, key).await? else {
+    let Some(earlier) = pipeline.store.find_idempotent(&incoming.caller.user, key).await? else {
         return Ok(None);
     };
-    if !is_same(backend, incoming, &earlier) {
+    if !is_same(pipeline, incoming, &earlier) {
         let error = ToolError::new(
             ErrorCode::PreconditionFailed,
             "This idempotency key was used for another call. Give each call a key of its own.",
         )
         .with("earlier_call", earlier.id.to_string());
-        return refuse(backend, incoming, error).await.map(Some);
+        return refuse(pipeline, incoming, error).await.map(Some);
     }
     // The second request waits as long as a call of its own would.
     let wait = if incoming.background {
         Duration::ZERO
     } else {
-        backend.config.call_timeout(incoming.request.timeout_ms)
+        pipeline.config.call_timeout(incoming.request.timeout_ms)
     };
     let until = Instant::now() + wait;
-    let view = ended(backend, earlier.id, until).await?;
-    let view = match replacing(backend, incoming, key, &view, until).await? {
-        Some(other) => ended(backend, other, until).await?,
+    let view = ended(pipeline, earlier.id, until).await?;
+    let view = match replacing(pipeline, incoming, key, &view, until).await? {
+        Some(other) => ended(pipeline, other, until).await?,
         None => view,
     };
     Ok(Some(refused_before(view)))
@@ -63,7 +64,7 @@ pub async fn answer(
 
 /// Returns the call that replaced one which its device refused, and that has its key.
 async fn replacing(
-    backend: &Backend,
+    pipeline: &Pipeline,
     incoming: &CallContext,
     key: &str,
     refused: &CallView,
@@ -72,10 +73,10 @@ async fn replacing(
     if refused.state != CallState::Refused {
         return Ok(None);
     }
-    while backend.load.is_attempted(refused.call) && Instant::now() < until {
+    while pipeline.limits.is_attempted(refused.call) && Instant::now() < until {
         sleep(POLL_INTERVAL).await;
     }
-    let holder = backend.store.find_idempotent(&incoming.caller.user, key).await?;
+    let holder = pipeline.store.find_idempotent(&incoming.caller.user, key).await?;
     Ok(holder.map(|holder| holder.id).filter(|id| *id != refused.call))
 }
 
@@ -97,45 +98,45 @@ fn refused_before(view: CallView) -> CallView {
 
 /// Denies the call without a key: the given key is in use or invalid.
 async fn refuse(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     incoming: &CallContext,
     error: ToolError,
 ) -> Result<CallView, StoreError> {
     let mut incoming = incoming.clone();
     incoming.request.idempotency_key = None;
-    audit::deny(backend, incoming, None, error).await
+    audit::deny(pipeline, incoming, None, error).await
 }
 
 /// Returns whether the request is for the same call as the earlier one. The earlier call may have been
 /// stored before its device was found and its arguments were completed.
-fn is_same(backend: &Backend, incoming: &CallContext, earlier: &CallRow) -> bool {
+fn is_same(pipeline: &Pipeline, incoming: &CallContext, earlier: &CallRow) -> bool {
     let request = &incoming.request;
     let found = find(&request.tool);
     let tool = match found {
         Some((spec, _)) => spec.name == earlier.tool,
-        None => request.tool.chars().take(NAMED).eq(earlier.tool.chars()),
+        None => request.tool.chars().take(MAX_TOOL_NAME).eq(earlier.tool.chars()),
     };
     let device = match (&request.device, &earlier.device) {
         (None, _) | (_, None) => true,
         (Some(wanted), Some((id, name))) => {
             wanted == name.as_str()
-                || backend.fleet.find(Some(wanted)).is_ok_and(|known| known.id == *id)
+                || pipeline.fleet.find(Some(wanted)).is_ok_and(|known| known.id == *id)
         }
     };
     tool && device
         && request.dry_run == earlier.dry_run
         && (incoming.canonical().digest() == earlier.arguments_digest
-            || completed(backend, incoming, earlier) == Some(earlier.arguments_digest))
+            || completed(pipeline, incoming, earlier) == Some(earlier.arguments_digest))
 }
 
 /// Returns the digest of the arguments with all defaults.
 fn completed(
-    backend: &Backend,
+    pipeline: &Pipeline,
     incoming: &CallContext,
     earlier: &CallRow,
 ) -> Option<orion_domain::Digest> {
     let (spec, alias) = find(&incoming.request.tool)?;
-    let known = backend.fleet.known(earlier.device.as_ref()?.0)?;
+    let known = pipeline.fleet.known(earlier.device.as_ref()?.0)?;
     let mut arguments: serde_json::Map<String, Value> = incoming.request.arguments.clone();
     if let Some(alias) = alias {
         (alias.adapt)(&mut arguments);
@@ -146,10 +147,10 @@ fn completed(
 }
 
 /// Returns a call when it has ended, or waits for a person or its device, or at this deadline.
-async fn ended(backend: &Backend, call: CallId, until: Instant) -> Result<CallView, StoreError> {
-    let mut changes = backend.bus.watch_call(call);
+async fn ended(pipeline: &Pipeline, call: CallId, until: Instant) -> Result<CallView, StoreError> {
+    let mut changes = pipeline.bus.watch_call(call);
     loop {
-        let view = CallView::from(backend.store.call(&call.to_string()).await?);
+        let view = CallView::from(pipeline.store.call(&call.to_string()).await?);
         if view.state == CallState::Queued {
             return Ok(queue::describe(view));
         }

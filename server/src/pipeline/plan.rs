@@ -10,12 +10,13 @@ use std::sync::Arc;
 use orion_domain::{CallRequest, Caller, Digest, ErrorCode, PlanId, ToolError, UserName};
 use serde_json::json;
 
-use super::{CallView, audit};
-use crate::backend::Backend;
+use super::authorize::EvaluatedCall;
+use super::view::CallView;
+use super::{Pipeline, audit};
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::store::{
-    ClosedBy, DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StepState, StoreError,
+    DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StepRow, StepState, StoreError,
 };
 
 pub use create::{MAX_PLAN_BYTES, create};
@@ -62,14 +63,14 @@ pub enum PlanError {
 /// # Errors
 /// See [`DecidePlanError`]; nothing was decided then.
 pub async fn decide(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     by: &Caller,
     id: &str,
     hash: Digest,
     yes: bool,
     reason: &str,
 ) -> Result<PlanRow, DecidePlanError> {
-    let plan = backend.store.plan(id).await?;
+    let plan = pipeline.store.plan(id).await?;
     let vote = NewPlanVote {
         plan: plan.id,
         hash,
@@ -78,19 +79,19 @@ pub async fn decide(
         reason: reason.chars().take(MAX_REASON_CHARS).collect(),
         at: now_ms(),
     };
-    let shared = Arc::clone(backend);
-    let task = backend.calls.spawn(async move { take(&shared, plan, vote).await });
+    let shared = Arc::clone(pipeline);
+    let task = pipeline.tasks.calls.spawn(async move { take(&shared, plan, vote).await });
     task.await.unwrap_or(Err(DecidePlanError::Store(StoreError::Unavailable)))
 }
 
 async fn take(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     plan: PlanRow,
     vote: NewPlanVote,
 ) -> Result<PlanRow, DecidePlanError> {
     let (by, role, yes) = (vote.by.user.clone(), vote.by.role, vote.yes);
     let reason = vote.reason.clone();
-    let state = match backend.store.decide_plan(vote).await {
+    let state = match pipeline.store.decide_plan(vote).await {
         Ok(state) => state,
         Err(error) => {
             if let DecidePlanError::Step {
@@ -102,23 +103,23 @@ async fn take(
             {
                 // A person tried to approve without being allowed to.
                 let body = json!({"plan_id": plan.id, "by": by, "role": role});
-                let store = &backend.store;
+                let store = &pipeline.store;
                 store.audit_call_event("approval.refused", step.call, body, now_ms()).await?;
             }
             return Err(error);
         }
     };
-    publish(backend, &plan);
+    publish(pipeline, &plan);
     match (state, yes) {
         (PlanState::Running, true) => {
-            let task = Arc::clone(backend);
+            let task = Arc::clone(pipeline);
             let id = plan.id;
-            backend.calls.spawn(async move { run::run(&task, id).await });
+            pipeline.tasks.calls.spawn(async move { run::run(&task, id).await });
         }
-        (PlanState::Denied, _) => close_waiting(backend, &plan, &rejected(&by, &reason)).await?,
+        (PlanState::Denied, _) => close_waiting(pipeline, &plan, &rejected(&by, &reason)).await?,
         _ => {}
     }
-    Ok(backend.store.plan(&plan.id.to_string()).await?)
+    Ok(pipeline.store.plan(&plan.id.to_string()).await?)
 }
 
 fn rejected(by: &UserName, reason: &str) -> ToolError {
@@ -130,53 +131,48 @@ fn rejected(by: &UserName, reason: &str) -> ToolError {
 ///
 /// # Errors
 /// The database cannot be written.
-pub async fn expire(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
-    let expired = backend.store.expire_plans(now_ms).await?;
+pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreError> {
+    let expired = pipeline.store.expire_plans(now_ms).await?;
     let count = expired.len();
     for id in expired {
-        let plan = backend.store.plan(&id.to_string()).await?;
+        let plan = pipeline.store.plan(&id.to_string()).await?;
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
             "The approval request of the plan expired. The call did not run. Make the plan again to request approval.",
         );
         // A plan that cannot be ended must not block the others; a restart ends it.
-        if let Err(error) = close_waiting(backend, &plan, &error).await {
+        if let Err(error) = close_waiting(pipeline, &plan, &error).await {
             tracing::error!(plan = %id, %error, "the calls of a plan that ran out could not be ended");
         }
-        publish(backend, &plan);
+        publish(pipeline, &plan);
     }
     Ok(count)
 }
 
 /// Ends the calls of a plan that still wait.
 async fn close_waiting(
-    backend: &Backend,
+    pipeline: &Pipeline,
     plan: &PlanRow,
     error: &ToolError,
 ) -> Result<(), StoreError> {
     let asked = plan.steps.iter().filter(|step| plan.question(step).is_some());
     for step in asked {
-        close_unsent(backend, &step.call.to_string(), error.clone()).await?;
+        close_unsent(pipeline, &step.call.to_string(), error.clone()).await?;
     }
     Ok(())
 }
 
 /// Ends a call that was not sent. A sent call ends with its device's result.
-async fn close_unsent(backend: &Backend, call: &str, error: ToolError) -> Result<(), StoreError> {
-    let row = backend.store.call(call).await?;
-    let id = row.id;
-    let close = audit::closing(&CallView::from(row), error);
-    if backend.store.close_call(close, ClosedBy::BackendUnsent).await? {
-        backend.bus.publish(Change::CallClosed(id));
-    }
-    Ok(())
+async fn close_unsent(pipeline: &Pipeline, call: &str, error: ToolError) -> Result<(), StoreError> {
+    let row = pipeline.store.call(call).await?;
+    audit::close_unsent(pipeline, &CallView::from(row), error).await.map(drop)
 }
 
 /// Wakes the watchers of a plan and of its approval requests.
-fn publish(backend: &Backend, plan: &PlanRow) {
-    backend.bus.publish(Change::Plan(plan.id));
+fn publish(pipeline: &Pipeline, plan: &PlanRow) {
+    pipeline.bus.publish(Change::Plan(plan.id));
     for question in &plan.questions {
-        backend.bus.publish(Change::Approval(question.id, question.call));
+        pipeline.bus.publish(Change::Approval(question.id, question.call));
     }
 }
 
@@ -189,4 +185,19 @@ fn skipped(plan: PlanId, why: &str) -> ToolError {
 /// Returns whether the plan continues after this state of a step.
 const fn is_good(state: StepState) -> bool {
     matches!(state, StepState::Succeeded)
+}
+
+/// Returns whether a step is still the call that was shown.
+pub(super) fn is_as_shown(evaluated: &EvaluatedCall, step: &StepRow) -> bool {
+    evaluated.parsed.arguments.as_bytes() == step.arguments
+        && evaluated.touches() == step.touches
+        && evaluated.target.device.policy.version == step.policy_version
+}
+
+/// Returns the error for a step that is not the call that was shown.
+pub(super) fn another() -> ToolError {
+    ToolError::new(
+        ErrorCode::ApprovalExpired,
+        "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since. Make the plan again to be asked again.",
+    )
 }

@@ -12,12 +12,11 @@ use orion_domain::{
 };
 
 use self::cut::fitting;
-use super::CallView;
-use super::audit::CallContext;
-use super::authorize::{self, EvaluatedCall};
+use super::authorize::EvaluatedCall;
+use super::call::{CallContext, Origin};
 use super::result::DeviceReport;
-use super::route::{self, End};
-use crate::backend::Backend;
+use super::view::CallView;
+use super::{Ended, Pipeline};
 use crate::store::StoreError;
 
 /// How long a preview may take; the device reads through everything that the call touches.
@@ -108,9 +107,13 @@ impl From<PreviewError> for PreviewResult {
 }
 
 /// Asks the device for a dry run of a call and for observations of the paths. A tool without effects has no
-/// preview: it would be the call itself, before anybody approved it.
-pub async fn preview(backend: &Arc<Backend>, evaluated: &EvaluatedCall) -> PreviewResult {
-    observe(backend, evaluated).await.unwrap_or_else(PreviewResult::from)
+/// preview: it would be the call itself, before anybody approved it. A returned device report is not stored
+/// yet: the caller stores it with what follows from it.
+pub(super) async fn preview(
+    pipeline: &Arc<Pipeline>,
+    evaluated: &EvaluatedCall,
+) -> (PreviewResult, Option<DeviceReport>) {
+    run(pipeline, evaluated).await.unwrap_or_else(|error| (error.into(), None))
 }
 
 /// Returns the device's report, or why the call would fail. None if the device sent neither.
@@ -143,32 +146,27 @@ impl From<PreviewError> for ToolError {
 ///
 /// # Errors
 /// See [`PreviewError`].
-pub async fn observe(
-    backend: &Arc<Backend>,
+pub(super) async fn observe(
+    pipeline: &Arc<Pipeline>,
     evaluated: &EvaluatedCall,
 ) -> Result<PreviewResult, PreviewError> {
-    let (seen, report) = run(backend, evaluated).await?;
-    DeviceReport::record_any(report, backend).await.map_err(not_asked)?;
+    let (seen, report) = run(pipeline, evaluated).await?;
+    DeviceReport::record_any(report, pipeline).await.map_err(not_asked)?;
     Ok(seen)
 }
 
-/// Asks for a preview as [`observe`] does. A returned device report is not stored yet: the caller stores it
-/// with what follows from it.
-///
-/// # Errors
-/// See [`PreviewError`].
-pub async fn run(
-    backend: &Arc<Backend>,
+async fn run(
+    pipeline: &Arc<Pipeline>,
     evaluated: &EvaluatedCall,
 ) -> Result<(PreviewResult, Option<DeviceReport>), PreviewError> {
     if !evaluated.target.spec.has_effects {
         return Ok((PreviewResult { preview: Preview::Missing, observed: Vec::new() }, None));
     }
-    let (view, report) = dry_run(backend, evaluated).await.map_err(PreviewError::NotSaid)?;
+    let (view, report) = dry_run(pipeline, evaluated).await.map_err(PreviewError::NotSaid)?;
     match read(evaluated, &view) {
         Ok(seen) => Ok((seen, report)),
         Err(error) => {
-            DeviceReport::record_any(report, backend).await.map_err(not_asked)?;
+            DeviceReport::record_any(report, pipeline).await.map_err(not_asked)?;
             Err(error)
         }
     }
@@ -215,30 +213,23 @@ pub fn no_preview() -> ToolError {
 }
 
 async fn dry_run(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     evaluated: &EvaluatedCall,
 ) -> Result<(CallView, Option<DeviceReport>), ToolError> {
+    let EvaluatedCall { context, target, .. } = evaluated;
     let request = CallRequest {
+        device: Some(target.device.id.to_string()),
         dry_run: true,
         idempotency_key: None,
         timeout_ms: u64::try_from(PREVIEW_TIMEOUT.as_millis()).ok(),
-        ..evaluated.incoming.request.clone()
+        queue: Some(false),
+        ..context.request.clone()
     };
-    let (caller, token) = (evaluated.incoming.caller.clone(), evaluated.incoming.token);
-    let incoming = CallContext {
-        plan: evaluated.incoming.plan,
-        observe: true,
-        token,
-        is_internal: true,
-        ..CallContext::new(caller, request)
+    let dry = CallContext {
+        origin: Origin::Preview { plan: context.plan(), observe: true },
+        token: context.token,
+        ..CallContext::new(context.caller.clone(), request)
     };
-    let dry = authorize::call(incoming, evaluated.target.clone(), evaluated.parsed.clone());
-    let permit = dry.permit(None).map_err(|error| *error)?;
-    match route::until_told(backend, &dry, permit).await.map_err(not_asked)? {
-        End::Recorded(view) => Ok((view, None)),
-        End::Reported(view, answer) => {
-            let report = DeviceReport::of(dry.target.device.id, answer);
-            Ok((report.ends(view), Some(report)))
-        }
-    }
+    let Ended { view, report } = pipeline.run_preview(dry).await.map_err(not_asked)?;
+    Ok((view, report))
 }

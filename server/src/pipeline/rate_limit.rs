@@ -1,18 +1,15 @@
-//! Evaluates what only the backend can know of a call: how many similar calls this person made on this
-//! device, and how much the call would touch. Rules with a limit or an amount use these counts.
-
-use std::sync::Arc;
+//! Counts what only the backend can know of a call: how many similar calls this person made on this device,
+//! and how much the call would touch. Rules with a limit or an amount use these counts.
 
 use orion_catalog::{ParsedCall, find};
+use orion_domain::Question;
 use orion_domain::rule::CompiledRule;
-use orion_domain::{ErrorCode, Question, ToolError};
 
-use super::audit::CallContext;
-use super::authorize::{self, EvaluatedCall};
-use super::preview::{PreviewResult, preview};
-use super::reauthorize;
+use super::Pipeline;
+use super::authorize::{self, Counts, EvaluatedCall};
+use super::call::{CallContext, Origin};
 use super::validate::Target;
-use crate::backend::Backend;
+use crate::clock::now_ms;
 use crate::store::{Admitted, StoreError};
 
 /// The most earlier calls that are read. A person with more calls within a rule's time has reached its
@@ -22,87 +19,80 @@ const MAX_CALLS_READ: u32 = 5_000;
 /// because their paths are unknown.
 const MAX_ARGUMENTS_BYTES: u32 = 8 * 1024 * 1024;
 
-/// How often a call is evaluated again because something changed during its evaluation.
-const MAX_ROUNDS: usize = 4;
-
-/// Evaluates a whole call with everything that is known of it, after all waiting.
+/// Returns what a call is counted with: what its device reported, and the earlier calls if a rule limits
+/// them.
 ///
 /// # Errors
 /// The database cannot be read.
-pub async fn judge(
-    backend: &Arc<Backend>,
-    incoming: CallContext,
-    target: Target,
-    parsed: ParsedCall,
-) -> Result<EvaluatedCall, StoreError> {
-    let mut evaluated = authorize::call(incoming, target, parsed);
-    let is_limited = |rule: &CompiledRule, question: &Question<'_>| {
-        rule.rule.limit.is_some() && rule.counts(question)
-    };
-    let mut rate_lock = None;
-    for _ in 0..MAX_ROUNDS {
-        if evaluated.is_barred() {
-            return Ok(evaluated.holding(rate_lock));
-        }
-        if evaluated.has_rule(is_limited) {
-            if rate_lock.is_none() {
-                let (user, device) = (&evaluated.incoming.caller.user, evaluated.target.device.id);
-                // Held until the call is stored, so that two concurrent calls are counted one after the
-                // other.
-                rate_lock = Some(backend.load.rate_lock(user, device).await);
-                evaluated = reauthorize::afresh(backend, &evaluated).await?;
-                continue;
-            }
-            let earlier = earlier(backend, &evaluated).await?;
-            evaluated = evaluated.counted(earlier);
-        }
-        if !is_measured(&evaluated) {
-            return Ok(evaluated.holding(rate_lock));
-        }
-        let PreviewResult { preview, observed } = preview(backend, &evaluated).await;
-        let current = reauthorize::afresh(backend, &evaluated).await?;
-        if current.is_as_known(&evaluated) {
-            return Ok(evaluated.measured(preview).observed(observed).holding(rate_lock));
-        }
-        evaluated = current;
+pub(super) async fn counts(
+    pipeline: &Pipeline,
+    context: &CallContext,
+    target: &Target,
+    parsed: &ParsedCall,
+) -> Result<Counts, StoreError> {
+    let counts = Counts::reported(context);
+    if let Some(earlier) = &context.earlier {
+        return Ok(Counts { earlier: earlier.clone(), ..counts });
     }
-    let error = ToolError::new(
-        ErrorCode::PreconditionFailed,
-        format!(
-            "The policy of {} changed while the call was evaluated. Run the call again.",
-            evaluated.target.device.name
-        ),
-    );
-    Ok(evaluated.barred(error).holding(rate_lock))
+    let at = target.device.timezone.moment(now_ms());
+    let question = authorize::question(context, target, Some(parsed), at, &counts);
+    let is_limited = |rule: &CompiledRule| rule.rule.limit.is_some() && rule.counts(&question);
+    // The backend's own preview is counted with the call that it is for.
+    let is_own = matches!(context.origin, Origin::Preview { observe: true, .. });
+    if is_own || !target.device.policy.rules.iter().any(is_limited) {
+        return Ok(counts);
+    }
+    let earlier = earlier(pipeline, context, target, &question).await?;
+    Ok(Counts { earlier, ..counts })
+}
+
+/// Returns whether a call was evaluated with a count of earlier calls that may have grown since.
+pub(super) fn is_limited(evaluated: &EvaluatedCall) -> bool {
+    !evaluated.counts.earlier.is_empty() && evaluated.context.earlier.is_none()
+}
+
+/// Counts the earlier calls once more, for a call that [`is_limited`].
+///
+/// # Errors
+/// The database cannot be read.
+pub(super) async fn counts_now(
+    pipeline: &Pipeline,
+    evaluated: &EvaluatedCall,
+) -> Result<Counts, StoreError> {
+    let EvaluatedCall { context, target, counts, .. } = evaluated;
+    let earlier = earlier(pipeline, context, target, &evaluated.question()).await?;
+    Ok(Counts { earlier, ..counts.clone() })
 }
 
 /// Returns whether a preview's quantity may change the result of a rule. Tools without effects have no
 /// preview, so their quantity stays unknown.
 pub(super) fn is_measured(evaluated: &EvaluatedCall) -> bool {
     evaluated.target.spec.has_effects
-        && !evaluated.incoming.request.dry_run
+        && !evaluated.context.request.dry_run
         && evaluated.has_rule(CompiledRule::measures)
         && evaluated.may_run_if_small()
 }
 
 /// Returns, for each rule of the policy, how many earlier calls it applies to within its own time.
-pub(super) async fn earlier(
-    backend: &Backend,
-    evaluated: &EvaluatedCall,
+async fn earlier(
+    pipeline: &Pipeline,
+    context: &CallContext,
+    target: &Target,
+    question: &Question<'_>,
 ) -> Result<Vec<u32>, StoreError> {
-    let rules = &evaluated.target.device.policy.rules;
+    let rules = &target.device.policy.rules;
     let longest = rules.iter().filter_map(|rule| rule.rule.limit).map(|limit| limit.per_seconds);
     let needs_arguments =
         rules.iter().any(|rule| rule.rule.limit.is_some() && !rule.rule.paths.is_empty());
-    let now = evaluated.at().unix_ms;
+    let now = question.at.unix_ms;
     let since = |seconds: u32| now - i64::from(seconds) * 1000;
-    let rows = backend
+    let rows = pipeline
         .store
         .admitted_calls(
-            &evaluated.incoming.caller.user,
-            evaluated.target.device.id,
+            &context.caller.user,
+            target.device.id,
             since(longest.max().unwrap_or(0)),
-            evaluated.incoming.id,
+            context.id,
             MAX_CALLS_READ,
             if needs_arguments { MAX_ARGUMENTS_BYTES } else { 0 },
         )
@@ -116,21 +106,26 @@ pub(super) async fn earlier(
             return limit.calls;
         }
         let most = usize::try_from(limit.calls).unwrap_or(usize::MAX);
-        let counted = within.filter(|row| counts(rule, evaluated, row)).take(most).count();
+        let counted =
+            within.filter(|row| counts_for(rule, target, question, row)).take(most).count();
         u32::try_from(counted).unwrap_or(u32::MAX)
     };
     Ok(rules.iter().map(count).collect())
 }
 
 /// Returns whether a rule applies to an earlier call. A call that cannot be decoded counts.
-fn counts(rule: &CompiledRule, evaluated: &EvaluatedCall, row: &Admitted) -> bool {
+fn counts_for(
+    rule: &CompiledRule,
+    target: &Target,
+    question: &Question<'_>,
+    row: &Admitted,
+) -> bool {
     let Some((spec, _)) = find(&row.tool) else { return false };
-    let question = evaluated.question();
     let parsed = if rule.rule.paths.is_empty() {
         None
     } else {
         let Ok(arguments) = serde_json::from_slice(&row.arguments) else { return true };
-        let Some(places) = evaluated.target.device.places() else { return true };
+        let Some(places) = target.device.places() else { return true };
         match spec.parse(arguments, places) {
             Ok(parsed) => Some(parsed),
             Err(_) => return true,
@@ -142,5 +137,5 @@ fn counts(rule: &CompiledRule, evaluated: &EvaluatedCall, row: &Admitted) -> boo
         Some(None) => return true,
         None => spec.facts(),
     };
-    rule.counts(&Question { tool, touches, ..question })
+    rule.counts(&Question { tool, touches, ..*question })
 }

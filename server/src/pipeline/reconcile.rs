@@ -9,10 +9,10 @@ use futures_util::StreamExt as _;
 use orion_domain::{CallId, CallState, DeviceId, ErrorCode, ToolError};
 use tokio::time::{sleep, timeout};
 
-use super::{CallView, audit, queue};
-use crate::backend::Backend;
+use super::view::CallView;
+use super::{Pipeline, queue};
 use crate::bus::Change;
-use crate::fleet::{DeviceSnapshot, SendError, Session, ToDevice};
+use crate::fleet::{DeviceLink, DeviceSnapshot, SendError};
 use crate::store::{CallRow, ClosedBy, StateChange, StoreError};
 
 /// The most calls in one query to a device, and in one read of the database.
@@ -32,14 +32,14 @@ const MAX_CONCURRENT: usize = 16;
 
 /// Asks a device that has just connected about the calls that no task waits for, and sends it its queued
 /// calls.
-pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
-    let (shared, session) = (Arc::clone(backend), session.clone());
-    backend.tasks.spawn(async move {
-        // Most devices have no open calls. A call that is queued later wakes the session.
+pub fn begin(pipeline: &Arc<Pipeline>, device: DeviceId, link: &DeviceLink) {
+    let (shared, link) = (Arc::clone(pipeline), link.clone());
+    pipeline.tasks.background.spawn(async move {
+        // Most devices have no open calls. A call that is queued later wakes the link.
         let any_open = shared.store.has_open_calls(device).await.unwrap_or(true);
-        let mut asking = Asking::new(&shared, device, &session, i64::MIN);
-        let query_lock = session.asked().lock().await;
-        // Boxed: these futures end soon, while `queue::serve` lasts as long as the session.
+        let mut asking = Asking::new(&shared, device, &link, i64::MIN);
+        let query_lock = link.asked().lock().await;
+        // Boxed: these futures end soon, while `queue::serve` lasts as long as the link.
         let is_over = !any_open || !Box::pin(asking.go_on()).await;
         // Queued calls are sent to the device even if it is asked about many calls.
         let rest = Box::pin(async {
@@ -48,7 +48,7 @@ pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
             }
             drop(query_lock);
         });
-        tokio::join!(rest, queue::serve(&shared, device, &session, any_open));
+        tokio::join!(rest, queue::serve(&shared, device, &link, any_open));
     });
 }
 
@@ -57,29 +57,29 @@ pub fn begin(backend: &Arc<Backend>, device: DeviceId, session: &Session) {
 ///
 /// # Errors
 /// The database cannot be read.
-pub async fn ask_all(backend: &Backend, now_ms: i64) -> Result<usize, StoreError> {
+pub async fn ask_all(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreError> {
     let since = now_ms - UNKNOWN_WINDOW_MS;
-    let devices = backend.store.devices_with_unsettled_calls(since).await?;
+    let devices = pipeline.store.devices_with_unsettled_calls(since).await?;
     let count = devices.len();
-    let ask = |device| ask_again(backend, device, since);
+    let ask = |device| ask_again(pipeline, device, since);
     futures_util::stream::iter(devices).for_each_concurrent(MAX_CONCURRENT, ask).await;
     Ok(count)
 }
 
-async fn ask_again(backend: &Backend, device: DeviceId, since: i64) {
-    let Some(session) = backend.fleet.session(device) else { return };
+async fn ask_again(pipeline: &Pipeline, device: DeviceId, since: i64) {
+    let Some(link) = pipeline.fleet.link(device) else { return };
     // The queries from when the device connected are still running, and they cover more calls.
-    let Some(_query_lock) = session.asked().try_lock() else { return };
-    let asking = Asking::new(backend, device, &session, since);
+    let Some(_query_lock) = link.asked().try_lock() else { return };
+    let asking = Asking::new(pipeline, device, &link, since);
     // Other devices do not wait for a slow one.
     timeout(ASK_TIMEOUT, asking.finish()).await.ok();
 }
 
 /// The queries to one device, page by page.
 struct Asking<'a> {
-    backend: &'a Backend,
+    pipeline: &'a Pipeline,
     device: DeviceId,
-    session: &'a Session,
+    link: &'a DeviceLink,
     /// Unix milliseconds. Only calls that became unknown after this are asked about.
     since: i64,
     /// The last call that was read. None before the first page.
@@ -89,8 +89,13 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    const fn new(backend: &'a Backend, device: DeviceId, session: &'a Session, since: i64) -> Self {
-        Self { backend, device, session, since, after: None, asked: Vec::new() }
+    const fn new(
+        pipeline: &'a Pipeline,
+        device: DeviceId,
+        link: &'a DeviceLink,
+        since: i64,
+    ) -> Self {
+        Self { pipeline, device, link, since, after: None, asked: Vec::new() }
     }
 
     async fn finish(mut self) {
@@ -109,32 +114,32 @@ impl<'a> Asking<'a> {
     }
 
     async fn ask(&mut self) -> Result<bool, StoreError> {
-        let Self { backend, device, session, since, after, .. } = *self;
-        let page = backend.store.unsettled_calls(device, after, since).await?;
+        let Self { pipeline, device, link, since, after, .. } = *self;
+        let page = pipeline.store.unsettled_calls(device, after, since).await?;
         let Some(last) = page.last() else { return Ok(false) };
         // The device first reports on the previous query, however many calls that had.
         tokio::select! {
             biased;
-            () = session.ended() => return Ok(false),
-            () = backend.shutdown.cancelled() => return Ok(false),
-            () = session.asked().all_resolved(&self.asked) => {}
+            () = link.ended() => return Ok(false),
+            () = pipeline.tasks.shutdown.cancelled() => return Ok(false),
+            () = link.asked().all_resolved(&self.asked) => {}
             () = sleep(ANSWER_TIMEOUT) => {}
         }
         // A task that waits for a call asks about it itself. The calls are read again, because such a call
         // may have ended since the first read.
-        let waiting = backend.fleet.waiting();
+        let waiting = pipeline.fleet.waiting();
         let unclaimed: HashSet<_> =
             page.iter().map(|call| call.id).filter(|id| !waiting.is_expected(*id)).collect();
-        let now = backend.store.unsettled_calls(device, after, since).await?;
+        let now = pipeline.store.unsettled_calls(device, after, since).await?;
         let open: Vec<_> = now.into_iter().filter(|call| unclaimed.contains(&call.id)).collect();
         self.after = Some(last.id);
         self.asked = open.iter().map(|call| call.id).collect();
-        if !self.asked.is_empty() && !deliver(backend, session, || session.ask(&self.asked)).await {
+        if !self.asked.is_empty() && !deliver(pipeline, link, || link.query(&self.asked)).await {
             return Ok(false);
         }
         for call in open.iter().filter(|call| call.is_stopped) {
             // The cancel was sent on the earlier connection and may not have arrived.
-            if !deliver(backend, session, || session.send(ToDevice::Cancel(call.id))).await {
+            if !deliver(pipeline, link, || link.cancel(call.id)).await {
                 return Ok(false);
             }
         }
@@ -144,8 +149,8 @@ impl<'a> Asking<'a> {
 
 /// Sends a message to a device, again while the device is slow. Returns `false` if the device disconnects.
 async fn deliver(
-    backend: &Backend,
-    session: &Session,
+    pipeline: &Pipeline,
+    link: &DeviceLink,
     send: impl Fn() -> Result<(), SendError>,
 ) -> bool {
     while let Err(unsent) = send() {
@@ -153,8 +158,8 @@ async fn deliver(
             return false;
         }
         tokio::select! {
-            () = session.ended() => return false,
-            () = backend.shutdown.cancelled() => return false,
+            () = link.ended() => return false,
+            () = pipeline.tasks.shutdown.cancelled() => return false,
             () = sleep(RETRY_INTERVAL) => {}
         }
     }
@@ -166,11 +171,14 @@ async fn deliver(
 ///
 /// # Errors
 /// The database cannot be read.
-pub(super) async fn may_be_forgotten(backend: &Backend, row: &CallRow) -> Result<bool, StoreError> {
+pub(super) async fn may_be_forgotten(
+    pipeline: &Pipeline,
+    row: &CallRow,
+) -> Result<bool, StoreError> {
     let Some((device, _)) = row.device else { return Ok(false) };
     let sent = row.history.iter().find(|change| change.state == CallState::Dispatched);
     let sent_at = sent.map_or(row.created_at, |change| change.at);
-    Ok(backend.store.forgot_at(device).await?.is_some_and(|forgot| sent_at <= forgot))
+    Ok(pipeline.store.forgot_at(device).await?.is_some_and(|forgot| sent_at <= forgot))
 }
 
 /// Returns the error for a call that its device may have forgotten.
@@ -189,11 +197,11 @@ pub(super) fn forgotten(row: &CallRow) -> ToolError {
 /// # Errors
 /// The database cannot be read or written; the device is asked again when it connects the next time.
 pub async fn never_ran(
-    backend: &Backend,
+    pipeline: &Pipeline,
     known: &DeviceSnapshot,
     call: CallId,
 ) -> Result<(), StoreError> {
-    let row = match backend.store.call(&call.to_string()).await {
+    let row = match pipeline.store.call(&call.to_string()).await {
         Ok(row) => row,
         Err(StoreError::NotFound) => return Ok(()),
         Err(error) => return Err(error),
@@ -204,14 +212,14 @@ pub async fn never_ran(
     if !is_its || !is_open {
         return Ok(());
     }
-    if may_be_forgotten(backend, &row).await? {
+    if may_be_forgotten(pipeline, &row).await? {
         // Recorded once; repeated reports add nothing.
         let is_unknown = |change: &&StateChange| change.state == CallState::Unknown;
         if row.history.iter().filter(is_unknown).count() < 2 {
             let error = forgotten(&row);
-            let close = audit::closing(&CallView::from(row), error);
-            if backend.store.close_call(close, ClosedBy::Device).await? {
-                backend.bus.publish(Change::CallClosed(call));
+            let close = CallView::from(row).closing(error);
+            if pipeline.store.close_call(close, ClosedBy::Device).await? {
+                pipeline.bus.publish(Change::CallClosed(call));
             }
         }
         return Ok(());
@@ -221,10 +229,10 @@ pub async fn never_ran(
         known.name
     );
     let error = ToolError::new(ErrorCode::DeviceOffline, message).with("established", "never_ran");
-    let close = audit::closing(&CallView::from(row), error);
-    if backend.store.close_call(close, ClosedBy::Device).await? {
+    let close = CallView::from(row).closing(error);
+    if pipeline.store.close_call(close, ClosedBy::Device).await? {
         tracing::info!(device = %known.name, %call, "a call that was lost on its way was settled");
-        backend.bus.publish(Change::CallClosed(call));
+        pipeline.bus.publish(Change::CallClosed(call));
     }
     Ok(())
 }

@@ -5,11 +5,11 @@ use orion_domain::{CallState, DeviceId, Digest, ErrorCode};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::CallView;
-use crate::backend::Backend;
+use super::Pipeline;
+use super::view::CallView;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::{DeviceResult, ToDevice};
+use crate::fleet::DeviceResult;
 use crate::store::{CloseCall, ClosedBy, StoreError, Witness};
 
 /// The audit kind of a result that differs from the stored one.
@@ -32,21 +32,21 @@ pub enum LateResult {
 /// # Errors
 /// The database cannot be written; the device keeps the result and sends it again.
 pub async fn close(
-    backend: &Backend,
+    pipeline: &Pipeline,
     device: DeviceId,
     view: CallView,
     answer: DeviceResult,
 ) -> Result<CallView, StoreError> {
     let report = DeviceReport::of(device, answer);
     let ended = report.ends(view);
-    if report.record(backend).await? {
+    if report.record(pipeline).await? {
         return Ok(ended);
     }
-    backend.store.call(&ended.call.to_string()).await.map(CallView::from)
+    pipeline.store.call(&ended.call.to_string()).await.map(CallView::from)
 }
 
 /// A device's final report on a call that was sent to it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DeviceReport {
     device: DeviceId,
     close: CloseCall,
@@ -81,9 +81,9 @@ impl DeviceReport {
     ///
     /// # Errors
     /// The database cannot be written; the device keeps the result and sends it again.
-    pub async fn record(&self, backend: &Backend) -> Result<bool, StoreError> {
-        let is_end = backend.store.close_call(self.end(), ClosedBy::Device).await?;
-        self.recorded(backend, is_end).await?;
+    pub async fn record(&self, pipeline: &Pipeline) -> Result<bool, StoreError> {
+        let is_end = pipeline.store.close_call(self.end(), ClosedBy::Device).await?;
+        self.recorded(pipeline, is_end).await?;
         Ok(is_end)
     }
 
@@ -91,9 +91,9 @@ impl DeviceReport {
     ///
     /// # Errors
     /// As [`Self::record`].
-    pub async fn record_any(report: Option<Self>, backend: &Backend) -> Result<(), StoreError> {
+    pub async fn record_any(report: Option<Self>, pipeline: &Pipeline) -> Result<(), StoreError> {
         match report {
-            Some(report) => report.record(backend).await.map(drop),
+            Some(report) => report.record(pipeline).await.map(drop),
             None => Ok(()),
         }
     }
@@ -102,13 +102,13 @@ impl DeviceReport {
     ///
     /// # Errors
     /// As [`Self::record`].
-    pub async fn recorded(&self, backend: &Backend, is_end: bool) -> Result<(), StoreError> {
+    pub async fn recorded(&self, pipeline: &Pipeline, is_end: bool) -> Result<(), StoreError> {
         if !is_end {
-            record_late_result(backend, &self.close).await?;
+            record_late_result(pipeline, &self.close).await?;
         }
-        backend.fleet.notify(self.device, ToDevice::Ack(self.close.id, self.close.state));
+        pipeline.fleet.acknowledge(self.device, self.close.id, self.close.state);
         if is_end {
-            backend.bus.publish(Change::CallClosed(self.close.id));
+            pipeline.bus.publish(Change::CallClosed(self.close.id));
         }
         Ok(())
     }
@@ -120,12 +120,12 @@ impl DeviceReport {
 /// # Errors
 /// The database cannot be written.
 pub async fn late(
-    backend: &Backend,
+    pipeline: &Pipeline,
     device: DeviceId,
     answer: DeviceResult,
 ) -> Result<LateResult, StoreError> {
     let (call, state) = (answer.call, answer.state);
-    let sent_to = match backend.store.call_device(call).await {
+    let sent_to = match pipeline.store.call_device(call).await {
         Ok(sent_to) => sent_to,
         Err(StoreError::NotFound) => None,
         Err(error) => return Err(error),
@@ -134,14 +134,14 @@ pub async fn late(
         if let Some(witness) =
             answer.witness.filter(|witness| sent_to.is_none() && witness.entry > 0)
         {
-            let witnesses = backend.fleet.witnesses();
-            witnesses.report_unknown(&backend.store, device, call, state, witness).await?;
+            let witnesses = pipeline.fleet.witnesses();
+            witnesses.report_unknown(&pipeline.store, device, call, state, witness).await?;
         }
         // Acknowledged even so, or the device would keep the result and send it forever.
-        backend.fleet.notify(device, ToDevice::Ack(call, state));
+        pipeline.fleet.acknowledge(device, call, state);
         return Ok(LateResult::NotItsOwn);
     }
-    if DeviceReport::of(device, answer).record(backend).await? {
+    if DeviceReport::of(device, answer).record(pipeline).await? {
         tracing::info!(%device, %call, "a late answer completed the record");
     }
     Ok(LateResult::Taken)
@@ -149,14 +149,14 @@ pub async fn late(
 
 /// Records a device's result for a call that ended differently before, beside the stored one, so that each
 /// entry of the device's log has a row here. An equal result adds nothing.
-async fn record_late_result(backend: &Backend, report: &CloseCall) -> Result<(), StoreError> {
+async fn record_late_result(pipeline: &Pipeline, report: &CloseCall) -> Result<(), StoreError> {
     let Some(witness) = report.witness.filter(|witness| witness.entry > 0) else { return Ok(()) };
-    let before = backend.store.call(&report.id.to_string()).await?;
+    let before = pipeline.store.call(&report.id.to_string()).await?;
     if before.state == report.state && before.result.as_deref() == Some(&report.result) {
         return Ok(());
     }
     // Once is enough for repeated reports, and a device cannot fill the audit log.
-    let rows = backend.store.audit_rows(MAX_CALL_ROWS, None, Some(&report.id.to_string())).await?;
+    let rows = pipeline.store.audit_rows(MAX_CALL_ROWS, None, Some(&report.id.to_string())).await?;
     let is_recorded = |row: &AuditRow| {
         let body = serde_json::from_str::<Value>(&row.body).unwrap_or_default();
         row.kind == LATE_RESULT && body["witness"]["entry"] == witness.entry
@@ -170,7 +170,7 @@ async fn record_late_result(backend: &Backend, report: &CloseCall) -> Result<(),
         result_digest: Digest::of(&report.result),
         witness,
     };
-    backend.store.audit_call_event(LATE_RESULT, report.id, body, report.at).await
+    pipeline.store.audit_call_event(LATE_RESULT, report.id, body, report.at).await
 }
 
 #[derive(Serialize)]

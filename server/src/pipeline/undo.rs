@@ -4,8 +4,8 @@ use orion_catalog::tools::undo_call::{Arguments, UndoCall};
 use orion_catalog::{ParsedCall, Tool as _, find};
 use orion_domain::{CallId, Caller, ErrorCode, Role, ToolError, Touches, Undo};
 
+use super::Pipeline;
 use super::validate::Target;
-use crate::backend::Backend;
 use crate::store::{CallRow, StoreError};
 
 /// Resolves an undo to what it does for this person on this device; returns any other call unchanged.
@@ -14,7 +14,7 @@ use crate::store::{CallRow, StoreError};
 /// The database cannot be read. The inner error is for the caller if the undo is not possible; it is the
 /// same for another person's call and for a call that does not exist.
 pub(super) async fn as_it_acts(
-    backend: &Backend,
+    pipeline: &Pipeline,
     caller: &Caller,
     target: &Target,
     parsed: ParsedCall,
@@ -30,7 +30,7 @@ pub(super) async fn as_it_acts(
             "call_id is not the whole id of a call. `orion calls list` shows the ids of your calls.",
         )));
     };
-    let Some(row) = row(backend, named).await? else { return Ok(Err(unknown(target))) };
+    let Some(row) = row(pipeline, named).await? else { return Ok(Err(unknown(target))) };
     let is_theirs = row.caller.user == caller.user || caller.role == Role::Admin;
     let is_here = row.device.as_ref().is_some_and(|(device, _)| *device == target.device.id);
     if !is_theirs || !is_here {
@@ -43,7 +43,7 @@ pub(super) async fn as_it_acts(
         None => Undo::of_call(named, row.tool.clone()),
     };
     let touched = if undo.redo {
-        let first = row_of_first(backend, &undo, row).await?;
+        let first = row_of_first(pipeline, &undo, row).await?;
         match first.and_then(|first| touches(target, &first)) {
             Some(touched) => touched,
             None => return Ok(Err(unknown(target))),
@@ -54,8 +54,8 @@ pub(super) async fn as_it_acts(
     Ok(parsed.undoing(undo, &touched))
 }
 
-async fn row(backend: &Backend, call: CallId) -> Result<Option<CallRow>, StoreError> {
-    match backend.store.call(&call.to_string()).await {
+async fn row(pipeline: &Pipeline, call: CallId) -> Result<Option<CallRow>, StoreError> {
+    match pipeline.store.call(&call.to_string()).await {
         Ok(row) => Ok(Some(row)),
         Err(StoreError::NotFound) => Ok(None),
         Err(error) => Err(error),
@@ -63,11 +63,11 @@ async fn row(backend: &Backend, call: CallId) -> Result<Option<CallRow>, StoreEr
 }
 
 async fn row_of_first(
-    backend: &Backend,
+    pipeline: &Pipeline,
     undo: &Undo,
     named: CallRow,
 ) -> Result<Option<CallRow>, StoreError> {
-    if named.id == undo.first { Ok(Some(named)) } else { row(backend, undo.first).await }
+    if named.id == undo.first { Ok(Some(named)) } else { row(pipeline, undo.first).await }
 }
 
 /// Returns what a stored call touched, by the current places of its device.

@@ -9,8 +9,7 @@ use orion_catalog::{Alias, CATALOG, ParsedCall, ToolSpec, find, nearest};
 use orion_domain::{CallRequest, Caller, ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::undo;
-use crate::backend::Backend;
+use super::{Pipeline, undo};
 use crate::fleet::DeviceSnapshot;
 use crate::store::StoreError;
 
@@ -29,8 +28,8 @@ pub struct Target {
 ///
 /// # Errors
 /// As [`find_target`], and `PERMISSION_DENIED`.
-pub fn target(backend: &Backend, request: &CallRequest) -> Result<Target, ToolError> {
-    let target = find_target(backend, request)?;
+pub fn target(pipeline: &Pipeline, request: &CallRequest) -> Result<Target, ToolError> {
+    let target = find_target(pipeline, request)?;
     takes_calls(&target.device)?;
     Ok(target)
 }
@@ -39,7 +38,7 @@ pub fn target(backend: &Backend, request: &CallRequest) -> Result<Target, ToolEr
 ///
 /// # Errors
 /// `TOOL_NOT_FOUND`, `DEVICE_REQUIRED`, `DEVICE_NOT_FOUND`.
-pub fn find_target(backend: &Backend, request: &CallRequest) -> Result<Target, ToolError> {
+pub fn find_target(pipeline: &Pipeline, request: &CallRequest) -> Result<Target, ToolError> {
     let Some((spec, alias)) = find(&request.tool) else {
         let shown: String = request.tool.chars().take(64).collect();
         return Err(ToolError::new(
@@ -49,9 +48,9 @@ pub fn find_target(backend: &Backend, request: &CallRequest) -> Result<Target, T
         .suggesting(nearest(&request.tool)));
     };
     let wanted = request.device.as_deref();
-    let device = backend.fleet.find(wanted).or_else(|error| {
+    let device = pipeline.fleet.find(wanted).or_else(|error| {
         // For a device whose identity has ended, the error says so.
-        wanted.and_then(|wanted| backend.fleet.ended(wanted)).ok_or(error)
+        wanted.and_then(|wanted| pipeline.fleet.ended(wanted)).ok_or(error)
     })?;
     Ok(Target { spec, alias, device })
 }
@@ -76,13 +75,13 @@ pub fn takes_calls(device: &DeviceSnapshot) -> Result<(), ToolError> {
 /// The database cannot be read. The inner error is `INVALID_ARGUMENT` with every invalid field,
 /// `INVALID_PATH`, or `PRECONDITION_FAILED` if nothing can be undone.
 pub async fn arguments(
-    backend: &Backend,
+    pipeline: &Pipeline,
     caller: &Caller,
     target: &Target,
     arguments: Map<String, Value>,
 ) -> Result<Result<ParsedCall, ToolError>, StoreError> {
     match fitting(target, arguments) {
-        Ok(parsed) => undo::as_it_acts(backend, caller, target, parsed).await,
+        Ok(parsed) => undo::as_it_acts(pipeline, caller, target, parsed).await,
         Err(error) => Ok(Err(error)),
     }
 }

@@ -1,17 +1,16 @@
 //! Checks a policy file, applies it, and rolls back to an older version.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use orion_domain::{Caller, Digest};
 use orion_policy::{Finding, LintContext, PolicyFile, Severity};
 use serde_json::json;
 
 use super::changes::{DeviceChange, changes};
-use super::{Active, FILE_NAME};
-use crate::backend::Backend;
+use crate::active_policy::{Active, FILE_NAME};
 use crate::clock::now_ms;
-use crate::fleet::enrollment;
+use crate::fleet::Devices;
+use crate::fleet::effective_policy::refresh_all;
 use crate::store::{NewPolicy, PolicyRow, StoreError};
 
 /// The maximum length of a stored note, in characters.
@@ -54,25 +53,21 @@ pub struct ApplyResult {
 ///
 /// # Errors
 /// [`StoreError::Unavailable`] if the check panics or is cancelled.
-pub async fn check(
-    backend: &Arc<Backend>,
-    text: String,
-    kind: Text,
-) -> Result<Checked, StoreError> {
-    let backend = Arc::clone(backend);
+pub async fn check(devices: &Devices, text: String, kind: Text) -> Result<Checked, StoreError> {
+    let devices = devices.clone();
     // A large file takes a while.
-    let looking = tokio::task::spawn_blocking(move || inspect(&backend, &text, kind));
+    let looking = tokio::task::spawn_blocking(move || inspect(&devices, &text, kind));
     looking.await.map_err(|_| StoreError::Unavailable)
 }
 
-fn inspect(backend: &Backend, text: &str, kind: Text) -> Checked {
+fn inspect(devices: &Devices, text: &str, kind: Text) -> Checked {
     let context = match kind {
         Text::Accepted => LintContext::default(),
         Text::New => {
-            let known = backend.fleet.all().into_iter().filter(|known| !known.has_ended());
-            let devices: BTreeMap<_, _> =
+            let known = devices.fleet.all().into_iter().filter(|known| !known.has_ended());
+            let facts: BTreeMap<_, _> =
                 known.map(|known| (known.name.clone(), known.policy_facts())).collect();
-            LintContext { devices: Some(devices), now_ms: Some(now_ms()) }
+            LintContext { devices: Some(facts), now_ms: Some(now_ms()) }
         }
     };
     let (file, findings) = orion_policy::check(text, FILE_NAME, &context);
@@ -80,7 +75,7 @@ fn inspect(backend: &Backend, text: &str, kind: Text) -> Checked {
         return Checked { file: None, findings, changes: Vec::new() };
     };
     let after = Active { row: None, file: Some(file), findings: Vec::new() };
-    let changes = changes(&backend.fleet, &after);
+    let changes = changes(&devices.fleet, &after);
     Checked { file: after.file, findings, changes }
 }
 
@@ -89,41 +84,42 @@ fn inspect(backend: &Backend, text: &str, kind: Text) -> Checked {
 /// # Errors
 /// [`StoreError::Conflict`] if the active version is not `expected`.
 pub async fn apply(
-    backend: &Arc<Backend>,
+    devices: &Devices,
     by: &Caller,
     text: String,
     expected: Option<i64>,
     note: &str,
 ) -> Result<ApplyResult, StoreError> {
-    let (shared, by, note) = (Arc::clone(backend), by.clone(), note.to_owned());
-    backend
+    let (shared, by, note) = (devices.clone(), by.clone(), note.to_owned());
+    devices
+        .tasks
         .run_to_completion(async move { apply_whole(&shared, &by, text, expected, &note).await })
         .await
 }
 
 async fn apply_whole(
-    backend: &Arc<Backend>,
+    devices: &Devices,
     by: &Caller,
     text: String,
     expected: Option<i64>,
     note: &str,
 ) -> Result<ApplyResult, StoreError> {
-    let _guard = backend.policies.apply_lock.lock().await;
-    let active = backend.policies.active();
+    let _guard = devices.policies.apply_lock.lock().await;
+    let active = devices.policies.active();
     if expected.is_some_and(|expected| expected != active.version()) {
         return Err(StoreError::Conflict);
     }
-    let checked = check(backend, text.clone(), Text::New).await?;
+    let checked = check(devices, text.clone(), Text::New).await?;
     if checked.file.is_some()
         && !active.is_unreadable()
         && let Some(row) = active.row.as_ref().filter(|row| row.text == text)
     {
         // Only devices that failed to load this version before get anything new.
-        enrollment::refresh_all(backend).await;
+        refresh_all(devices).await;
         let Checked { findings, changes, .. } = checked;
         return Ok(ApplyResult { row: Some(row.clone()), findings, changes });
     }
-    put(backend, by, text, checked, note, None).await
+    put(devices, by, text, checked, note, None).await
 }
 
 /// Applies an older version's text as a new version.
@@ -131,23 +127,23 @@ async fn apply_whole(
 /// # Errors
 /// [`StoreError::NotFound`]: there is no such version.
 pub async fn roll_back(
-    backend: &Arc<Backend>,
+    devices: &Devices,
     by: &Caller,
     version: i64,
     note: &str,
 ) -> Result<ApplyResult, StoreError> {
-    let (shared, by, note) = (Arc::clone(backend), by.clone(), note.to_owned());
+    let (shared, by, note) = (devices.clone(), by.clone(), note.to_owned());
     let work = async move {
         let _guard = shared.policies.apply_lock.lock().await;
         let row = shared.store.policy(version).await?;
         let checked = check(&shared, row.text.clone(), Text::Accepted).await?;
         put(&shared, &by, row.text, checked, &note, Some(version)).await
     };
-    backend.run_to_completion(work).await
+    devices.tasks.run_to_completion(work).await
 }
 
 async fn put(
-    backend: &Arc<Backend>,
+    devices: &Devices,
     by: &Caller,
     text: String,
     checked: Checked,
@@ -157,26 +153,26 @@ async fn put(
     let Checked { file, findings, changes } = checked;
     let note: String = orion_domain::strip_hidden(note, MAX_NOTE_CHARS);
     if file.is_none() {
-        refused(backend, by, &text, &findings, &note, restores).await?;
+        refused(devices, by, &text, &findings, &note, restores).await?;
         return Ok(ApplyResult { row: None, findings, changes });
     }
     let new = NewPolicy {
         text,
         by: by.user.clone(),
         note,
-        follows: backend.policies.active().version(),
+        follows: devices.policies.active().version(),
         restores,
         changes: json!(changes),
     };
-    let row = backend.store.apply_policy(new, now_ms()).await?;
+    let row = devices.store.apply_policy(new, now_ms()).await?;
     tracing::info!(version = row.version, by = %row.by, "a policy holds");
-    backend.policies.set(Active { row: Some(row.clone()), file, findings: Vec::new() });
-    enrollment::refresh_all(backend).await;
+    devices.policies.set(Active { row: Some(row.clone()), file, findings: Vec::new() });
+    refresh_all(devices).await;
     Ok(ApplyResult { row: Some(row), findings, changes })
 }
 
 async fn refused(
-    backend: &Backend,
+    devices: &Devices,
     by: &Caller,
     text: &str,
     findings: &[Finding],
@@ -195,5 +191,5 @@ async fn refused(
         "errors": errors.count(),
         "findings": shown,
     });
-    backend.store.audit_event("policy.refused", body, now_ms()).await
+    devices.store.audit_event("policy.refused", body, now_ms()).await
 }

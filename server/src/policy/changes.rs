@@ -7,8 +7,8 @@ use orion_domain::rule::Rule;
 use orion_policy::diff_grants;
 use serde::Serialize;
 
-use super::Active;
-use crate::fleet::{DeviceSnapshot, Fleet, PolicyTerms};
+use crate::active_policy::{Active, PolicyTerms};
+use crate::fleet::{DeviceSnapshot, Fleet};
 
 /// What changes on one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

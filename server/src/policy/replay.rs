@@ -14,9 +14,9 @@ use orion_domain::{
 use orion_policy::PolicyFile;
 use serde_json::Value;
 
-use super::{run_blocking, terms};
-use crate::backend::Backend;
-use crate::fleet::DeviceSnapshot;
+use super::run_blocking;
+use crate::active_policy::terms;
+use crate::fleet::{DeviceSnapshot, Devices};
 use crate::people::HeavyRequest;
 use crate::store::{RecordedCall, StoreError, first_id_at};
 use limits::Limits;
@@ -283,22 +283,22 @@ impl ReplayDevice {
 /// # Errors
 /// The database cannot be read.
 pub async fn replay(
-    backend: &Backend,
+    devices: &Devices,
     candidate: PolicyFile,
     since: i64,
     request: &HeavyRequest,
 ) -> Result<ReplayResult, StoreError> {
-    let devices = backend.fleet.all();
-    let mut replay = run_blocking(request, move || Replay::new(&devices, &candidate)).await?;
+    let known = devices.fleet.all();
+    let mut replay = run_blocking(request, move || Replay::new(&known, &candidate)).await?;
     let mut after = first_id_at(since);
-    let newest = backend.store.newest_calls_begin(MAX_CALLS, None).await?;
+    let newest = devices.store.newest_calls_begin(MAX_CALLS, None).await?;
     let mut evaluated_since = None;
     if let Some((id, at)) = newest.filter(|(id, _)| *id > after) {
         after = id;
         evaluated_since = Some(at);
     }
     loop {
-        let page = backend.store.calls_after(&after, None).await?;
+        let page = devices.store.calls_after(&after, None).await?;
         let Some(last) = page.last() else { break };
         after = last.id.to_string();
         replay = run_blocking(request, move || {

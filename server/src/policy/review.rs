@@ -10,10 +10,10 @@ use orion_domain::{Access, CallId, DevicePath, Grants, Places};
 use orion_policy::LintContext;
 use serde_json::{Value, json};
 
-use super::{FILE_NAME, run_blocking};
-use crate::backend::Backend;
+use super::run_blocking;
+use crate::active_policy::FILE_NAME;
 use crate::clock::now_ms;
-use crate::fleet::DeviceSnapshot;
+use crate::fleet::{DeviceSnapshot, Devices};
 use crate::people::HeavyRequest;
 use crate::store::{PolicyMismatch, PolicyMismatchKind, RecordedCall, StoreError, first_id_at};
 
@@ -95,19 +95,19 @@ struct GrantUsage {
 /// # Errors
 /// The database cannot be read.
 pub async fn review(
-    backend: &Backend,
+    devices: &Devices,
     known: &Arc<DeviceSnapshot>,
     request: &HeavyRequest,
 ) -> Result<Review, StoreError> {
     let mut after = first_id_at(now_ms() - i64::from(DAYS) * 24 * 3_600_000);
-    let newest = backend.store.newest_calls_begin(MAX_CALLS, Some(known.id)).await?;
+    let newest = devices.store.newest_calls_begin(MAX_CALLS, Some(known.id)).await?;
     let (mut uses, mut looked_since) = (GrantUsage::default(), None);
     if let Some((id, at)) = newest.filter(|(id, _)| *id > after) {
         after = id;
         looked_since = Some(at);
     }
     loop {
-        let page = backend.store.calls_after(&after, Some(known.id)).await?;
+        let page = devices.store.calls_after(&after, Some(known.id)).await?;
         let Some(last) = page.last() else { break };
         after = last.id.to_string();
         let known = Arc::clone(known);
@@ -117,7 +117,7 @@ pub async fn review(
         })
         .await?;
     }
-    let found = backend.store.device(&known.id.to_string()).await?.found;
+    let found = devices.store.device(&known.id.to_string()).await?.found;
     Ok(Review { calls: uses.calls, looked_since, grants: entries(known, &uses, &found) })
 }
 

@@ -102,7 +102,7 @@ impl AccessLayer {
             refusals: Refusals::default(),
         });
         // Runs among the calls, which end before the database is closed.
-        gate.backend.calls.spawn(Arc::clone(&gate).keep_record());
+        gate.backend.tasks.calls.spawn(Arc::clone(&gate).keep_record());
         Self { gate }
     }
 }
@@ -200,7 +200,7 @@ impl AccessService {
         if row.is_some_and(table::ends_with_its_client) {
             return work.await;
         }
-        let done = self.backend.calls.spawn(work).await;
+        let done = self.backend.tasks.calls.spawn(work).await;
         done.unwrap_or_else(|_| Ok(super::status::broken_off().into_http()))
     }
 
@@ -319,7 +319,7 @@ impl AccessService {
         let (row, role) = found.ok_or_else(refused)?;
         if row.use_is_old(now) {
             let store = store.clone();
-            self.backend.tasks.spawn(async move {
+            self.backend.tasks.background.spawn(async move {
                 if let Err(error) = store.token_used(token, now).await {
                     tracing::warn!(%error, "the use of a token could not be recorded");
                 }
@@ -339,11 +339,11 @@ impl AccessService {
 
     /// Writes the due rows about rejected requests, and notices secrets that were reset beside the backend.
     async fn keep_record(self: Arc<Self>) {
-        let Backend { shutdown, first_admin, store, .. } = &*self.backend;
+        let Backend { tasks, first_admin, store, .. } = &*self.backend;
         let mut tick = tokio::time::interval(TICK);
         loop {
             let stops = tokio::select! {
-                () = shutdown.cancelled() => true,
+                () = tasks.shutdown.cancelled() => true,
                 _ = tick.tick() => false,
             };
             for row in self.refusals.due(now_ms(), stops) {

@@ -30,8 +30,9 @@ use self::outgoing::{audit_head, last_words, policy_update, renew_certificate, t
 use self::rate_limits::DeviceRateLimits;
 use super::status;
 use crate::backend::Backend;
+use crate::fleet::effective_policy::attach;
 use crate::fleet::presence::{accept, disconnected, recognise};
-use crate::fleet::{DeviceSnapshot, Session, ToDevice, enrollment};
+use crate::fleet::{DeviceLink, DeviceSnapshot, ToDevice, enrollment};
 use crate::pipeline::reconcile;
 
 /// Maximum time until a device sends its hello.
@@ -73,7 +74,7 @@ impl AgentService for Agents {
             .device_id
             .parse()
             .map_err(|_| Status::unauthenticated("The certificate names no device."))?;
-        recognise(&self.backend, id, &identity).await.map_err(status::connect_error)?;
+        recognise(&self.backend.devices, id, &identity).await.map_err(status::connect_error)?;
         let connection = Connection {
             since,
             serial: identity.serial_hex.clone(),
@@ -90,13 +91,13 @@ impl AgentService for Agents {
     ) -> Result<Response<v1::RenewCertificateResponse>, Status> {
         let identity = good(&self.backend, &request)?;
         let v1::RenewCertificateRequest { certificate_request } = request.into_inner();
-        let issued = enrollment::renew(&self.backend, &identity, certificate_request)
+        let issued = enrollment::renew(&self.backend.enrollment, &identity, certificate_request)
             .await
             .map_err(status::enroll)?;
         Ok(Response::new(v1::RenewCertificateResponse {
             certificate: issued.cert_pem,
             not_after: issued.not_after_ms,
-            authorities: self.backend.authority.certificates(),
+            authorities: self.backend.enrollment.authority.certificates(),
         }))
     }
 }
@@ -124,11 +125,11 @@ pub(super) async fn talk(
     let (shared, hung_up) = (Arc::clone(&backend), CancellationToken::new());
     let _hung_up = hung_up.clone().drop_guard();
     let begun = begin((backend, pace), id, connection, hello, incoming, hung_up);
-    let begun = shared.tasks.spawn(begun).await;
+    let begun = shared.tasks.background.spawn(begun).await;
     begun.unwrap_or_else(|_| Err(Status::unavailable(NOT_RECORDED)))
 }
 
-/// Accepts a device after its hello, and starts the task that runs its session.
+/// Accepts a device after its hello, and starts the task that runs its link.
 async fn begin(
     (backend, pace): (Arc<Backend>, Arc<DeviceRateLimits>),
     id: DeviceId,
@@ -145,19 +146,21 @@ async fn begin(
         return Err(Status::resource_exhausted(TOO_OFTEN));
     }
     let Connection { since, serial, issuer, over } = connection;
-    let changes = backend.authority.changes();
-    let is_behind =
-        issuer.is_some_and(|issuer| backend.authority.is_behind(issuer, &greeting.trusts));
+    let changes = backend.enrollment.authority.changes();
+    let is_behind = issuer
+        .is_some_and(|issuer| backend.enrollment.authority.is_behind(issuer, &greeting.trusts));
     let generation = greeting.generation;
-    let known =
-        accept(&backend, id, since, serial, greeting).await.map_err(status::connect_error)?;
+    let known = accept(&backend.devices, id, since, serial, greeting)
+        .await
+        .map_err(status::connect_error)?;
     if !received(&backend, (id, since), chain, saw).await {
         return Err(Status::unavailable(NOT_RECORDED));
     }
     tracing::info!(device = %known.name, unfinished, "connected");
 
     let in_flight = backend.config.calls.in_flight_per_device;
-    let (session, orders) = Session::new(generation, in_flight, backend.closing.child_token());
+    let (link, orders) =
+        DeviceLink::new(generation, in_flight, backend.tasks.closing.child_token());
     let (sender, outgoing) = mpsc::channel(16);
     // The welcome and the policy are queued first; only then can calls be sent.
     let greetings = [
@@ -178,16 +181,16 @@ async fn begin(
         sender.try_send(Ok(message)).map_err(|_| Status::internal("The stream has no room."))?;
     }
 
-    // The session is attached before the device receives its welcome, on which the device closes its older
-    // connection. From here to the task that detaches the session nothing fails and nothing is cancelled.
-    enrollment::attach(&backend, &known, &session, &hung_up).await;
+    // The link is attached before the device receives its welcome, on which the device closes its older
+    // connection. From here to the task that detaches the link nothing fails and nothing is cancelled.
+    attach(&backend.devices, &known, &link, &hung_up).await;
     let shared = Arc::clone(&backend);
-    shared.tasks.spawn(async move {
-        reconcile::begin(&backend, id, &session);
+    shared.tasks.background.spawn(async move {
+        reconcile::begin(&backend.pipeline, id, &link);
         let mut conversing = Box::pin(converse(
             (&backend, &pace, since),
             &known,
-            &session,
+            &link,
             (orders, changes),
             incoming,
             &sender,
@@ -196,14 +199,14 @@ async fn begin(
             reason = &mut conversing => reason,
             reason = over => {
                 // The message that is being handled is still processed.
-                session.end();
+                link.end();
                 conversing.await;
                 reason
             }
         };
-        session.end();
-        if backend.fleet.detach(id, session.id()) {
-            disconnected(&backend, id).await;
+        link.end();
+        if backend.fleet.detach(id, link.id()) {
+            disconnected(&backend.devices, id).await;
         }
         tracing::info!(device = %known.name, %reason, "disconnected");
     });
@@ -221,14 +224,14 @@ enum Event {
 async fn converse(
     shared: (&Arc<Backend>, &DeviceRateLimits, Instant),
     known: &DeviceSnapshot,
-    session: &Session,
+    link: &DeviceLink,
     (mut orders, mut changes): (mpsc::Receiver<ToDevice>, watch::Receiver<()>),
     mut incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Unpin,
     outgoing: &mpsc::Sender<Result<v1::LinkResponse, Status>>,
 ) -> &'static str {
     loop {
         let event = tokio::select! {
-            () = session.ended() => Event::Ended("ended by the backend"),
+            () = link.ended() => Event::Ended("ended by the backend"),
             order = orders.recv() => match order {
                 Some(order) => Event::ToDevice(order),
                 None => Event::Ended("ended by the backend"),
@@ -246,7 +249,7 @@ async fn converse(
                 last_words(shared.0, None, &mut orders, outgoing);
                 return reason;
             }
-            Event::ToDevice(order) if session.has_ended() => {
+            Event::ToDevice(order) if link.has_ended() => {
                 last_words(shared.0, Some(order), &mut orders, outgoing);
                 return "ended by the backend";
             }
@@ -254,7 +257,7 @@ async fn converse(
             Event::OtherAuthorities => renew_certificate(shared.0),
             Event::FromDevice(message) => {
                 // The future is boxed so that a silent device does not hold its memory.
-                match Box::pin(from_device(shared, (known, session), *message)).await {
+                match Box::pin(from_device(shared, (known, link), *message)).await {
                     Ok(()) => continue,
                     Err(reason) => return reason,
                 }
@@ -264,7 +267,7 @@ async fn converse(
         // A device that does not read its stream blocks only its own.
         tokio::select! {
             sent = outgoing.send(Ok(message)) => if sent.is_err() { return "the link was lost" },
-            () = session.ended() => return "ended by the backend",
+            () = link.ended() => return "ended by the backend",
         }
     }
 }

@@ -68,7 +68,7 @@ impl ApprovalService for Api {
         let v1::DecideApprovalRequest { approval_id, approve, reason, more } = request.into_inner();
         let answer = answer(approve, more)?;
         let AnswerResult { row, changed } =
-            confirm::decide(&self.0, &by, &approval_id, answer, &reason)
+            confirm::decide(&self.0.pipeline, &by, &approval_id, answer, &reason)
                 .await
                 .map_err(status::unanswered)?;
         let (approval, changed) = (Some(approval(row)), changed.map(call));
@@ -90,8 +90,9 @@ impl ApprovalService for Api {
     ) -> Result<Response<v1::RevokeStandingRuleResponse>, Status> {
         let by = caller(&request)?;
         let v1::RevokeStandingRuleRequest { approval_id } = request.into_inner();
-        let revoked =
-            confirm::revoke_rule(&self.0, &approval_id, &by.user).await.map_err(status::store)?;
+        let revoked = confirm::revoke_rule(&self.0.pipeline, &approval_id, &by.user)
+            .await
+            .map_err(status::store)?;
         Ok(Response::new(v1::RevokeStandingRuleResponse { rule: Some(rule(revoked)) }))
     }
 
@@ -103,7 +104,7 @@ impl ApprovalService for Api {
         let mut changes = backend.bus.watch_approvals();
         let open = backend.store.approval_ids(true).await.map_err(status::store)?;
         let (sender, receiver) = mpsc::channel(16);
-        self.0.tasks.spawn(async move {
+        self.0.tasks.background.spawn(async move {
             let message = |row| v1::WatchApprovalsResponse { approval: Some(approval(row)) };
             for id in open {
                 let Ok(row) = backend.store.approval(&id.to_string()).await else { continue };
@@ -113,7 +114,7 @@ impl ApprovalService for Api {
             }
             loop {
                 let change = tokio::select! {
-                    () = backend.shutdown.cancelled() => return,
+                    () = backend.tasks.shutdown.cancelled() => return,
                     () = sender.closed() => return,
                     change = changes.recv() => change,
                 };

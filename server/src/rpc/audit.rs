@@ -46,7 +46,7 @@ impl AuditService for Api {
     ) -> Result<Response<Exporting>, Status> {
         let backend = Arc::clone(&self.0);
         let (sender, receiver) = mpsc::channel(16);
-        self.0.tasks.spawn(async move {
+        self.0.tasks.background.spawn(async move {
             let parts = ExportParts { sender, waiting: Vec::with_capacity(PART) };
             export(&backend, parts).await;
         });

@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 
 use super::{Api, identity, status};
 use crate::clock::now_ms;
-use crate::fleet::enrollment;
+use crate::fleet::effective_policy::person_changed;
 use crate::listen::Peer;
 use crate::listen::Source;
 use crate::people::{self, Change, Identity, SignInError};
@@ -110,7 +110,7 @@ impl AuthService for Api {
         let set = self.0.store.set_role(&user, role, &by.caller.user, now_ms()).await;
         set.map_err(status::change_user)?;
         self.0.people.changed(Change::Role(user.clone()));
-        enrollment::person_changed(&self.0, &user).await.map_err(status::store)?;
+        person_changed(&self.0.devices, &user).await.map_err(status::store)?;
         Ok(Response::new(v1::SetUserRoleResponse { user: Some(self.user(&user).await?) }))
     }
 
@@ -123,7 +123,7 @@ impl AuthService for Api {
         let disabled = self.0.store.disable_user(&user, &by.caller.user, now_ms()).await;
         disabled.map_err(status::change_user)?;
         self.0.people.changed(Change::Disabled(user.clone()));
-        enrollment::person_changed(&self.0, &user).await.map_err(status::store)?;
+        person_changed(&self.0.devices, &user).await.map_err(status::store)?;
         Ok(Response::new(v1::DisableUserResponse { user: Some(self.user(&user).await?) }))
     }
 
@@ -135,7 +135,7 @@ impl AuthService for Api {
         let user: UserName = request.into_inner().user.parse().map_err(status::invalid)?;
         let enabled = self.0.store.enable_user(&user, &by.caller.user, now_ms()).await;
         enabled.map_err(status::change_user)?;
-        enrollment::person_changed(&self.0, &user).await.map_err(status::store)?;
+        person_changed(&self.0.devices, &user).await.map_err(status::store)?;
         Ok(Response::new(v1::EnableUserResponse { user: Some(self.user(&user).await?) }))
     }
 

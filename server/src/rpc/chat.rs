@@ -45,7 +45,7 @@ impl ChatService for Api {
             .map_err(status::invalid)?;
         let backend = Arc::clone(&self.0);
         let (events, shown) = mpsc::channel(64);
-        let answering = self.0.tasks.spawn(async move {
+        let answering = self.0.tasks.background.spawn(async move {
             chat::answer(&backend, by, conversation, &text, &model, &events).await
         });
         let shown = ReceiverStream::new(shown)

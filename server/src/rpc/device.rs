@@ -49,7 +49,7 @@ impl DeviceService for Api {
             preapproved,
             grants: parse_grants(&grants)?,
         };
-        let token = invite(&self.0, &by, invitation).await.map_err(status::store)?;
+        let token = invite(&self.0.enrollment, &by, invitation).await.map_err(status::store)?;
         let text = token.to_string();
         Ok(Response::new(v1::InviteDeviceResponse {
             command: format!("orion-agent enroll {text}"),
@@ -111,10 +111,10 @@ impl DeviceService for Api {
         let v1::SetDeviceModeRequest { device, dangerous, seconds, reason } = request.into_inner();
         let row = self.0.store.device(&device).await.map_err(status::device)?;
         if dangerous {
-            let begun = begin_dangerous(&self.0, &row, seconds, &by, &reason).await;
+            let begun = begin_dangerous(&self.0.devices, &row, seconds, &by, &reason).await;
             begun.map_err(status::mode)?;
         } else {
-            end_dangerous(&self.0, &row, &by, &reason).await.map_err(status::store)?;
+            end_dangerous(&self.0.devices, &row, &by, &reason).await.map_err(status::store)?;
         }
         Ok(Response::new(v1::SetDeviceModeResponse { device: Some(self.device(row)) }))
     }
@@ -129,7 +129,7 @@ impl DeviceService for Api {
         let known =
             self.0.fleet.known(row.id).ok_or_else(|| status::device(StoreError::NotFound))?;
         let Review { calls, looked_since, grants } =
-            review(&self.0, &known, &turn).await.map_err(status::store)?;
+            review(&self.0.devices, &known, &turn).await.map_err(status::store)?;
         Ok(Response::new(v1::ReviewDeviceResponse {
             device: row.name.to_string(),
             days: DAYS,
@@ -170,7 +170,9 @@ impl Api {
         to: DeviceState,
         reason: &str,
     ) -> Result<v1::Device, Status> {
-        let row = set_state(&self.0, device, from, to, by, reason).await.map_err(status::device)?;
+        let row = set_state(&self.0.devices, device, from, to, by, reason)
+            .await
+            .map_err(status::device)?;
         Ok(self.device(row))
     }
 

@@ -35,7 +35,7 @@ impl EnrollmentService for Api {
             hostname,
             os,
         };
-        let admission = enroll(&self.0, applicant).await.map_err(status::enroll)?;
+        let admission = enroll(&self.0.enrollment, applicant).await.map_err(status::enroll)?;
         Ok(Response::new(v1::EnrollResponse {
             device_id: admission.id.to_string(),
             device_name: admission.name.to_string(),
@@ -50,8 +50,9 @@ impl EnrollmentService for Api {
         request: Request<v1::GetEnrollmentRequest>,
     ) -> Result<Response<v1::GetEnrollmentResponse>, Status> {
         let v1::GetEnrollmentRequest { device_id, ticket } = request.into_inner();
-        let (row, issued) =
-            enrollment_status(&self.0, &device_id, &ticket).await.map_err(status::enroll)?;
+        let (row, issued) = enrollment_status(&self.0.enrollment, &device_id, &ticket)
+            .await
+            .map_err(status::enroll)?;
         let state = match row.state {
             DeviceState::Pending | DeviceState::Quarantined => v1::EnrollmentState::Pending,
             DeviceState::Approved => v1::EnrollmentState::Approved,
@@ -70,6 +71,6 @@ fn certificate(backend: &Backend, issued: IssuedCertificate) -> v1::IssuedCertif
     v1::IssuedCertificate {
         certificate: issued.cert_pem,
         not_after: issued.not_after_ms,
-        authorities: backend.authority.certificates(),
+        authorities: backend.enrollment.authority.certificates(),
     }
 }

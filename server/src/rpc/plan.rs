@@ -26,7 +26,8 @@ impl PlanService for Api {
         let v1::CreatePlanRequest { steps, keep_going } = request.into_inner();
         let steps = steps.into_iter().map(step).collect::<Result<_, _>>()?;
         let request = PlanRequest { steps, keep_going };
-        let row = plan::create(&self.0, caller, request).await.map_err(status::unplanned)?;
+        let row =
+            plan::create(&self.0.pipeline, caller, request).await.map_err(status::unplanned)?;
         Ok(Response::new(v1::CreatePlanResponse { plan: Some(wire(row)) }))
     }
 
@@ -64,7 +65,7 @@ impl PlanService for Api {
             .ok_or_else(|| status::invalid("the hash of the plan as it was shown has 32 bytes"))?;
         let seen = self.visible(&by, &plan_id).await?;
         let id = seen.id.to_string();
-        let row = plan::decide(&self.0, &by, &id, hash, approve, &reason)
+        let row = plan::decide(&self.0.pipeline, &by, &id, hash, approve, &reason)
             .await
             .map_err(|error| status::undecided(seen.id, error))?;
         Ok(Response::new(v1::DecidePlanResponse { plan: Some(wire(row)) }))
@@ -98,7 +99,7 @@ impl Api {
                 return Ok(row);
             }
             tokio::select! {
-                () = self.0.shutdown.cancelled() => return Ok(row),
+                () = self.0.tasks.shutdown.cancelled() => return Ok(row),
                 () = tokio::time::sleep_until(deadline) => return Ok(row),
                 () = changes.changed() => {}
             }

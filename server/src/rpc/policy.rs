@@ -13,7 +13,8 @@ use tonic::{Request, Response, Status};
 use super::device::parse_grants;
 use super::{Api, caller, status};
 use crate::clock::now_ms;
-use crate::fleet::{DeviceSnapshot, enrollment};
+use crate::fleet::DeviceSnapshot;
+use crate::fleet::effective_policy::refresh;
 use crate::pipeline::explain::{DeviceVerdict, ask_device, explain};
 use crate::policy::{self, ApplyResult, Checked, Text};
 use crate::store::{PolicyMismatch, StoreError};
@@ -52,7 +53,7 @@ impl PolicyService for Api {
         let before =
             self.0.fleet.known(row.id).ok_or_else(|| status::store(StoreError::NotFound))?;
         if let Some(line) = before.policy_line() {
-            let version = self.0.policies.active().version();
+            let version = self.0.devices.policies.active().version();
             return Err(status::managed_elsewhere(
                 format!("these permissions are part of the policy, version {version}, line {line}"),
                 Hint::run("change them there", "orion policy show, then orion policy apply FILE"),
@@ -81,7 +82,7 @@ impl PolicyService for Api {
         let (store, expected) = (&self.0.store, expected.as_deref());
         let set = store.set_grants(row.id, &json, &version, expected, &by.user, now_ms()).await;
         set.map_err(status::store)?;
-        enrollment::refresh(&self.0, row.id).await.map_err(status::store)?;
+        refresh(&self.0.devices, row.id).await.map_err(status::store)?;
         Ok(Response::new(v1::SetDevicePermissionsResponse { version }))
     }
 
@@ -90,7 +91,7 @@ impl PolicyService for Api {
         request: Request<v1::GetPolicyRequest>,
     ) -> Result<Response<v1::GetPolicyResponse>, Status> {
         let v1::GetPolicyRequest { version } = request.into_inner();
-        let active = self.0.policies.active();
+        let active = self.0.devices.policies.active();
         if version != 0 && version != active.version() {
             let row = self.0.store.policy(version).await.map_err(status::policy)?;
             return Ok(Response::new(v1::GetPolicyResponse {
@@ -116,7 +117,7 @@ impl PolicyService for Api {
         &self,
         _: Request<v1::ListPolicyVersionsRequest>,
     ) -> Result<Response<v1::ListPolicyVersionsResponse>, Status> {
-        let active = self.0.policies.active();
+        let active = self.0.devices.policies.active();
         let rows = self.0.store.policies().await.map_err(status::store)?;
         let versions = rows.iter().map(|row| words::version(row, &active)).collect();
         Ok(Response::new(v1::ListPolicyVersionsResponse { versions }))
@@ -127,7 +128,7 @@ impl PolicyService for Api {
         request: Request<v1::CheckPolicyRequest>,
     ) -> Result<Response<v1::CheckPolicyResponse>, Status> {
         let v1::CheckPolicyRequest { text } = request.into_inner();
-        let active_version = self.0.policies.active().version();
+        let active_version = self.0.devices.policies.active().version();
         let Checked { file, findings, changes } = self.checked(text).await?;
         Ok(Response::new(v1::CheckPolicyResponse {
             is_valid: file.is_some(),
@@ -156,9 +157,9 @@ impl PolicyService for Api {
             return Err(refusal);
         }
         let expected = (expected_version >= 0).then_some(expected_version);
-        let applied = policy::apply(&self.0, &by, text, expected, &note).await;
+        let applied = policy::apply(&self.0.devices, &by, text, expected, &note).await;
         let ApplyResult { row, findings, changes } = applied.map_err(status::policy)?;
-        let active = self.0.policies.active();
+        let active = self.0.devices.policies.active();
         Ok(Response::new(v1::ApplyPolicyResponse {
             is_applied: row.is_some(),
             findings: findings.iter().map(words::finding).collect(),
@@ -173,9 +174,9 @@ impl PolicyService for Api {
     ) -> Result<Response<v1::RollbackPolicyResponse>, Status> {
         let by = caller(&request)?;
         let v1::RollbackPolicyRequest { version, note } = request.into_inner();
-        let applied = policy::roll_back(&self.0, &by, version, &note).await;
+        let applied = policy::roll_back(&self.0.devices, &by, version, &note).await;
         let ApplyResult { row, findings, changes } = applied.map_err(status::policy)?;
-        let active = self.0.policies.active();
+        let active = self.0.devices.policies.active();
         Ok(Response::new(v1::RollbackPolicyResponse {
             is_applied: row.is_some(),
             findings: findings.iter().map(words::finding).collect(),
@@ -197,7 +198,8 @@ impl PolicyService for Api {
             return Ok(Response::new(v1::TestPolicyResponse { findings, ..nothing }));
         };
         let begun = std::time::Instant::now();
-        let replayed = policy::replay(&self.0, file, since, &turn).await.map_err(status::store)?;
+        let replayed =
+            policy::replay(&self.0.devices, file, since, &turn).await.map_err(status::store)?;
         let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok(Response::new(words::replayed(replayed, since, now_ms(), took_us)))
     }
@@ -217,7 +219,7 @@ impl PolicyService for Api {
             DeviceVerdict::Asked(reply) => Some(reply.as_ref()),
             DeviceVerdict::NotAsked(_) => None,
         };
-        let explained = explain(&self.0, subject.clone(), request, device_state).await;
+        let explained = explain(&self.0.pipeline, subject.clone(), request, device_state).await;
         let explained = explained.map_err(status::store)?;
         Ok(Response::new(words::explained(&explained, &subject, words::verdict(verdict))))
     }
@@ -236,7 +238,7 @@ fn fits(text: &str) -> Result<(), Status> {
 impl Api {
     async fn checked(&self, text: String) -> Result<Checked, Status> {
         fits(&text)?;
-        policy::check(&self.0, text, Text::New).await.map_err(status::store)
+        policy::check(&self.0.devices, text, Text::New).await.map_err(status::store)
     }
 
     /// Returns the approved devices, each with its current and its acknowledged policy version.
@@ -298,7 +300,7 @@ impl Api {
             return not_asked("a device is asked in one's own name only");
         }
         self.not_stopping()?;
-        ask_device(&self.0, asks.clone(), request).await.map_err(status::store)
+        ask_device(&self.0.pipeline, asks.clone(), request).await.map_err(status::store)
     }
 }
 

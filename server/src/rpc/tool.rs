@@ -16,10 +16,10 @@ use super::{Api, caller, made_with, status};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::{CallProgress, DeviceSnapshot};
-use crate::pipeline::audit::CallContext;
+use crate::pipeline::CallView;
+use crate::pipeline::call::CallContext;
 use crate::pipeline::cancel::cancel;
 use crate::pipeline::explain::{Explanation, explain};
-use crate::pipeline::{self, CallView};
 use crate::store::{CallRow, StoreError};
 
 /// Maximum number of calls in a list.
@@ -65,7 +65,7 @@ impl ToolService for Api {
             let (unread, _) = call_request(request.clone()).map_err(status::wire)?;
             let unread =
                 CallContext { background, token, ..CallContext::new(caller.clone(), unread) };
-            let denied = pipeline::deny_unread(&self.0, unread).await.map_err(status::store)?;
+            let denied = self.0.pipeline.deny_unread(unread).await.map_err(status::store)?;
             if let Some(denied) = denied {
                 let call = Some(call(denied));
                 return Ok(Response::new(v1::CallToolResponse { call, evidence: Vec::new() }));
@@ -74,15 +74,16 @@ impl ToolService for Api {
         }
         let (request, asks_why) = call_request(request).map_err(status::wire)?;
         if asks_why {
-            let why = explain(&self.0, caller, request, None).await.map_err(status::store)?;
+            let why =
+                explain(&self.0.pipeline, caller, request, None).await.map_err(status::store)?;
             return explained(why);
         }
         self.not_stopping()?;
         let incoming = CallContext { background, token, ..CallContext::new(caller, request) };
         let reply = if background {
-            pipeline::begin(&self.0, incoming).await
+            self.0.pipeline.start(incoming).await
         } else {
-            pipeline::run_incoming(&self.0, incoming).await
+            self.0.pipeline.run(incoming).await
         };
         let call = Some(call(reply.map_err(status::store)?));
         Ok(Response::new(v1::CallToolResponse { call, evidence: Vec::new() }))
@@ -139,7 +140,7 @@ impl ToolService for Api {
                 Hint::run("deny the plan", format!("orion plan deny {plan}")),
             ));
         }
-        let reply = cancel(&self.0, &caller, row).await.map_err(status::store)?;
+        let reply = cancel(&self.0.pipeline, &caller, row).await.map_err(status::store)?;
         Ok(Response::new(v1::CancelCallResponse { call: Some(call(reply)) }))
     }
 }

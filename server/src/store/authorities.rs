@@ -4,20 +4,24 @@
 use std::path::Path;
 
 use serde::Serialize;
-use sqlx::Connection as _;
-use sqlx::sqlite::SqliteConnection;
 
-use super::writer::{Durability, Event};
-use super::{Store, StoreError, read_only};
+use super::db::{AuditEvent, DecodeError, Durability, FromRow, Row, Snapshot, sql, values};
+use super::{Store, StoreError};
 
 /// A device that would be cut off if an authority were retired.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateHolder {
     /// The device's name.
     pub name: String,
     /// When the last of its certificates expires, Unix milliseconds. None if the device waits for an admin,
     /// with a token that pins only the older authority.
     pub not_after: Option<i64>,
+}
+
+impl FromRow for CertificateHolder {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
+        Ok(Self { name: row.get("name")?, not_after: row.get("not_after")? })
+    }
 }
 
 /// An authority as a backend loaded it. Times are Unix milliseconds.
@@ -64,39 +68,41 @@ impl Store {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 // Certificates that are older than this column belong to the oldest authority.
-                sqlx::query("UPDATE certificates SET authority = $1 WHERE authority = ''")
-                    .bind(fingerprints.last())
-                    .execute(&mut tx.conn)
-                    .await?;
+                tx.execute(
+                    sql("UPDATE certificates SET authority = $1 WHERE authority = ''")
+                        .bind(fingerprints.last()),
+                )
+                .await?;
                 for (at, fingerprint) in fingerprints.iter().enumerate() {
-                    let done = sqlx::query(
-                        "INSERT INTO authorities (fingerprint, trusted_at) VALUES ($1, $2) \
+                    let done = tx
+                        .execute(
+                            sql(
+                                "INSERT INTO authorities (fingerprint, trusted_at) VALUES ($1, $2) \
                          ON CONFLICT (fingerprint) DO UPDATE SET retired_at = NULL, \
                          trusted_at = excluded.trusted_at WHERE retired_at IS NOT NULL",
-                    )
-                    .bind(fingerprint)
-                    .bind(now)
-                    .execute(&mut tx.conn)
-                    .await?;
-                    if done.rows_affected() > 0 {
+                            )
+                            .bind(fingerprint)
+                            .bind(now),
+                        )
+                        .await?;
+                    if done > 0 {
                         let body = Changed { fingerprint, signs: Some(at == 0) };
-                        tx.record(Event::new(now, "authority.trusted", String::new(), &body)?);
+                        tx.record(AuditEvent::new(now, "authority.trusted", String::new(), &body)?);
                     }
                 }
-                let standing: Vec<(String,)> = sqlx::query_as(
-                    "SELECT fingerprint FROM authorities WHERE retired_at IS NULL \
-                     ORDER BY fingerprint",
-                )
-                .fetch_all(&mut tx.conn)
-                .await?;
+                let standing: Vec<(String,)> = tx
+                    .query(sql("SELECT fingerprint FROM authorities WHERE retired_at IS NULL \
+                     ORDER BY fingerprint"))
+                    .await?;
                 for (gone,) in standing.iter().filter(|(one,)| !fingerprints.contains(one)) {
-                    sqlx::query("UPDATE authorities SET retired_at = $1 WHERE fingerprint = $2")
-                        .bind(now)
-                        .bind(gone)
-                        .execute(&mut tx.conn)
-                        .await?;
+                    tx.execute(
+                        sql("UPDATE authorities SET retired_at = $1 WHERE fingerprint = $2")
+                            .bind(now)
+                            .bind(gone),
+                    )
+                    .await?;
                     let body = Changed { fingerprint: gone, signs: None };
-                    tx.record(Event::new(now, "authority.retired", String::new(), &body)?);
+                    tx.record(AuditEvent::new(now, "authority.retired", String::new(), &body)?);
                 }
                 Ok(())
             })
@@ -111,11 +117,12 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn knows_authorities(&self) -> Result<bool, StoreError> {
-        let (known,): (bool,) = sqlx::query_as(
-            "SELECT EXISTS (SELECT 1 FROM authorities) OR EXISTS (SELECT 1 FROM devices)",
-        )
-        .fetch_one(&self.inner.reads)
-        .await?;
+        let (known,): (bool,) = self
+            .db()
+            .query_one(sql(
+                "SELECT EXISTS (SELECT 1 FROM authorities) OR EXISTS (SELECT 1 FROM devices)",
+            ))
+            .await?;
         Ok(known)
     }
 }
@@ -133,9 +140,10 @@ pub async fn holders_of(
     signer: &str,
     now: i64,
 ) -> Result<Vec<CertificateHolder>, StoreError> {
-    let mut connection = read_only(path).await?;
-    let holders = sqlx::query_as(
-        "SELECT devices.name AS name, MAX(held.not_after) AS not_after \
+    let mut snapshot = Snapshot::open(path).await?;
+    let holders = snapshot
+        .query(
+            sql("SELECT devices.name AS name, MAX(held.not_after) AS not_after \
          FROM certificates AS held JOIN devices ON devices.id = held.device_id \
          WHERE held.authority IN ($1, '') AND held.not_after > $2 \
          AND devices.state NOT IN ('rejected', 'revoked') AND NOT EXISTS ( \
@@ -148,15 +156,12 @@ pub async fn holders_of(
          LEFT JOIN authorities AS newer ON newer.fingerprint = $3 AND newer.retired_at IS NULL \
          WHERE devices.state = 'pending' \
          AND (newer.trusted_at IS NULL OR invites.created_at < newer.trusted_at) \
-         ORDER BY 1",
-    )
-    .bind(authority)
-    .bind(now)
-    .bind(signer)
-    .fetch_all(&mut connection)
-    .await;
-    connection.close().await?;
-    Ok(holders?)
+         ORDER BY 1")
+            .with(values![authority, now, signer]),
+        )
+        .await;
+    snapshot.close().await?;
+    holders
 }
 
 /// Returns the authorities that a backend loaded, and which devices trust them. The database may be in use.
@@ -164,47 +169,33 @@ pub async fn holders_of(
 /// # Errors
 /// The database cannot be read.
 pub async fn taken_in(path: &Path) -> Result<ImportedAuthorities, StoreError> {
-    let mut connection = read_only(path).await?;
-    let read = read(&mut connection).await;
-    connection.close().await?;
+    let mut snapshot = Snapshot::open(path).await?;
+    let read = read(&mut snapshot).await;
+    snapshot.close().await?;
     read
 }
 
-async fn read(connection: &mut SqliteConnection) -> Result<ImportedAuthorities, StoreError> {
-    let (has_trusts_column,): (bool,) = sqlx::query_as(
-        "SELECT EXISTS (SELECT 1 FROM pragma_table_info('devices') WHERE name = 'trusts')",
-    )
-    .fetch_one(&mut *connection)
-    .await?;
-    let (lifetime,): (i64,) =
-        sqlx::query_as("SELECT COALESCE(MAX(not_after - issued_at), 0) FROM certificates")
-            .fetch_one(&mut *connection)
-            .await?;
-    let rows: Vec<(String, i64, Option<i64>)> = sqlx::query_as(
-        "SELECT fingerprint, trusted_at, retired_at FROM authorities \
-         ORDER BY trusted_at DESC, fingerprint",
-    )
-    .fetch_all(&mut *connection)
-    .await?;
+async fn read(snapshot: &mut Snapshot) -> Result<ImportedAuthorities, StoreError> {
+    let (lifetime,): (i64,) = snapshot
+        .query_one(sql("SELECT COALESCE(MAX(not_after - issued_at), 0) FROM certificates"))
+        .await?;
+    let rows: Vec<(String, i64, Option<i64>)> = snapshot
+        .query(sql("SELECT fingerprint, trusted_at, retired_at FROM authorities \
+         ORDER BY trusted_at DESC, fingerprint"))
+        .await?;
     let mut authorities = Vec::new();
     for (fingerprint, trusted_at, retired_at) in rows {
-        // A database of an older version has no such column until the backend has started. A device that
-        // does not report what it trusts received the list with its newest certificate.
-        let trusted_by = if has_trusts_column {
-            sqlx::query_scalar(
-                "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') AND \
-                 CASE WHEN trusts IS NULL THEN (SELECT MAX(issued_at) FROM certificates \
+        // A device that does not report what it trusts received the list with its newest certificate.
+        let trusted_by: Vec<(String,)> = snapshot
+            .query(
+                sql("SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') AND \
+                     CASE WHEN trusts IS NULL THEN (SELECT MAX(issued_at) FROM certificates \
                      WHERE device_id = devices.id) BETWEEN $2 AND $3 \
-                 ELSE instr(trusts, $1) > 0 END ORDER BY name",
+                     ELSE trusts LIKE '%' || $1 || '%' END ORDER BY name")
+                .with(values![&fingerprint, trusted_at, retired_at.unwrap_or(i64::MAX)]),
             )
-            .bind(&fingerprint)
-            .bind(trusted_at)
-            .bind(retired_at.unwrap_or(i64::MAX))
-            .fetch_all(&mut *connection)
-            .await?
-        } else {
-            Vec::new()
-        };
+            .await?;
+        let trusted_by = trusted_by.into_iter().map(|(name,)| name).collect();
         authorities.push(AuthorityRow { fingerprint, trusted_at, retired_at, trusted_by });
     }
     Ok(ImportedAuthorities { authorities, lifetime })

@@ -2,10 +2,8 @@
 
 use orion_domain::{ConversationId, UserName};
 use serde::Serialize;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
-use super::writer::{Durability, Event};
+use super::db::{AuditEvent, Batch, DecodeError, Durability, FromRow, Row, sql, values};
 use super::{Store, StoreError};
 
 /// How many messages are returned, the newest ones.
@@ -22,13 +20,9 @@ pub struct MessageRow {
     pub at: i64,
 }
 
-impl FromRow<'_, SqliteRow> for MessageRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            role: row.try_get("role")?,
-            content: row.try_get("content_json")?,
-            at: row.try_get("at")?,
-        })
+impl FromRow for MessageRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
+        Ok(Self { role: row.get("role")?, content: row.get("content_json")?, at: row.get("at")? })
     }
 }
 
@@ -51,23 +45,20 @@ impl Store {
         now: i64,
     ) -> Result<(), StoreError> {
         let body = Created { conversation: id, user };
-        let event = Event::new(now, "conversation.created", String::new(), &body)?;
+        let event = AuditEvent::new(now, "conversation.created", String::new(), &body)?;
         let user = user.clone();
-        self.write_one(Durability::Commit, move |tx| {
-            Box::pin(async move {
-                sqlx::query(
-                    "INSERT INTO conversations (id, user_name, created_at) VALUES ($1, $2, $3)",
-                )
-                .bind(id.to_string())
-                .bind(user.as_str())
-                .bind(now)
-                .execute(&mut tx.conn)
-                .await?;
-                tx.record(event);
-                Ok(())
-            })
-        })
-        .await
+        self.db()
+            .apply(
+                Batch::new(Durability::Commit)
+                    .statement(
+                        sql("INSERT INTO conversations (id, user_name, created_at) VALUES \
+                 ($1, $2, $3)")
+                        .with(values![id, user.as_str(), now]),
+                    )
+                    .event(event),
+            )
+            .await
+            .map(drop)
     }
 
     /// Appends a message, JSON, of a `user`, an `assistant` or a `tool` to a conversation. Messages are not
@@ -83,22 +74,16 @@ impl Store {
         now: i64,
     ) -> Result<(), StoreError> {
         let (role, content) = (role.to_owned(), content.to_owned());
-        self.write_one(Durability::Commit, move |tx| {
-            Box::pin(async move {
-                sqlx::query(
-                    "INSERT INTO messages (conversation_id, role, content_json, at) \
-                     VALUES ($1, $2, $3, $4)",
-                )
-                .bind(conversation.to_string())
-                .bind(role)
-                .bind(content)
-                .bind(now)
-                .execute(&mut tx.conn)
-                .await?;
-                Ok(())
-            })
-        })
-        .await
+        self.db()
+            .apply(
+                Batch::new(Durability::Commit).statement(
+                    sql("INSERT INTO messages (conversation_id, role, content_json, at) \
+                     VALUES ($1, $2, $3, $4)")
+                    .with(values![conversation, role, content, now]),
+                ),
+            )
+            .await
+            .map(drop)
     }
 
     /// Returns whether the conversation exists and belongs to this person.
@@ -110,12 +95,13 @@ impl Store {
         conversation: ConversationId,
         user: &UserName,
     ) -> Result<bool, StoreError> {
-        let own = sqlx::query("SELECT 1 FROM conversations WHERE id = $1 AND user_name = $2")
-            .bind(conversation.to_string())
-            .bind(user.as_str())
-            .fetch_optional(self.reads())
-            .await?;
-        Ok(own.is_some())
+        self.db()
+            .exists(
+                sql("SELECT 1 FROM conversations WHERE id = $1 AND user_name = $2")
+                    .bind(conversation)
+                    .bind(user.as_str()),
+            )
+            .await
     }
 
     /// Returns the newest 500 messages of this person's conversation, oldest first.
@@ -130,14 +116,15 @@ impl Store {
         if !self.owns_conversation(conversation, user).await? {
             return Err(StoreError::NotFound);
         }
-        let mut messages: Vec<MessageRow> = sqlx::query_as(
-            "SELECT role, content_json, at FROM messages WHERE conversation_id = $1 \
-             ORDER BY seq DESC LIMIT $2",
-        )
-        .bind(conversation.to_string())
-        .bind(MESSAGES)
-        .fetch_all(self.reads())
-        .await?;
+        let mut messages: Vec<MessageRow> = self
+            .db()
+            .query(
+                sql("SELECT role, content_json, at FROM messages WHERE conversation_id = $1 \
+             ORDER BY seq DESC LIMIT $2")
+                .bind(conversation)
+                .bind(MESSAGES),
+            )
+            .await?;
         messages.reverse();
         Ok(messages)
     }

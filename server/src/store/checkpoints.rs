@@ -5,11 +5,9 @@ use orion_audit::merkle::Tree;
 use orion_domain::audit::AuditHead;
 use orion_domain::{DeviceId, Digest};
 use serde::Serialize;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
-use super::row::{digest, parsed};
-use super::writer::{Durability, Event};
+use super::columns::{digest, parsed};
+use super::db::{AuditEvent, DecodeError, Durability, FromRow, Row, sql, values};
 use super::{Store, StoreError};
 
 /// How many checkpoints are kept. Beyond the limit, every second one of the older half is dropped: later
@@ -35,12 +33,18 @@ impl SignedTree {
 }
 
 /// A signed checkpoint.
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointRow {
     /// The number of signed rows.
     pub size: i64,
     /// The signed note.
     pub note: String,
+}
+
+impl FromRow for CheckpointRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
+        Ok(Self { size: row.get("size")?, note: row.get("note")? })
+    }
 }
 
 /// The last known head of a device's own chain.
@@ -56,13 +60,13 @@ pub struct DeviceChainRow {
     pub problem_at: Option<i64>,
 }
 
-impl FromRow<'_, SqliteRow> for DeviceChainRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for DeviceChainRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             device: parsed(row, "device_id")?,
-            head: AuditHead { seq: row.try_get("seq")?, hash: digest(row, "hash")? },
-            problem: row.try_get("problem")?,
-            problem_at: row.try_get("problem_at")?,
+            head: AuditHead { seq: row.get("seq")?, hash: digest(row, "hash")? },
+            problem: row.get("problem")?,
+            problem_at: row.get("problem_at")?,
         })
     }
 }
@@ -82,9 +86,7 @@ impl Store {
     /// The database cannot be read.
     pub async fn audit_tree(&self) -> Result<SignedTree, StoreError> {
         let row: Option<(i64, Vec<u8>, Vec<u8>)> =
-            sqlx::query_as("SELECT size, hash, peaks FROM audit_tree")
-                .fetch_optional(self.reads())
-                .await?;
+            self.db().query_optional(sql("SELECT size, hash, peaks FROM audit_tree")).await?;
         let Some((size, hash, peaks)) = row else { return Ok(SignedTree::default()) };
         let size = u64::try_from(size).map_err(|_| StoreError::Corrupt)?;
         let tree = Tree::from_bytes(size, &peaks).ok_or(StoreError::Corrupt)?;
@@ -108,30 +110,26 @@ impl Store {
         let peaks = signed_tree.tree.to_bytes();
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                sqlx::query(
-                    "INSERT INTO audit_tree (id, size, hash, peaks) VALUES (1, $1, $2, $3) \
-                     ON CONFLICT (id) DO UPDATE SET size = $1, hash = $2, peaks = $3",
+                tx.execute(
+                    sql("INSERT INTO audit_tree (id, size, hash, peaks) VALUES (1, $1, \
+                 $2, $3) ON CONFLICT (id) DO UPDATE SET size = $1, hash = $2, \
+                 peaks = $3")
+                    .with(values![size, hash, peaks]),
                 )
-                .bind(size)
-                .bind(hash)
-                .bind(peaks)
-                .execute(&mut tx.conn)
                 .await?;
-                sqlx::query(
-                    "INSERT OR REPLACE INTO audit_checkpoints (size, at, note) VALUES ($1, $2, $3)",
+                tx.execute(
+                    sql("INSERT INTO audit_checkpoints (size, at, note) VALUES ($1, $2, \
+                 $3) ON CONFLICT (size) DO UPDATE SET at = $2, note = $3")
+                    .with(values![size, now, note]),
                 )
-                .bind(size)
-                .bind(now)
-                .bind(note)
-                .execute(&mut tx.conn)
                 .await?;
-                sqlx::query(
-                    "DELETE FROM audit_checkpoints WHERE (SELECT count(*) FROM audit_checkpoints) > $1 \
-                     AND size IN (SELECT size FROM (SELECT size, row_number() OVER (ORDER BY size) AS n \
-                     FROM audit_checkpoints) WHERE n <= $1 / 2 AND n % 2 = 1)",
+                tx.execute(
+                    sql("DELETE FROM audit_checkpoints WHERE (SELECT count(*) FROM \
+                 audit_checkpoints) > $1 AND size IN (SELECT size FROM (SELECT \
+                 size, row_number() OVER (ORDER BY size) AS n FROM \
+                 audit_checkpoints) WHERE n <= $1 / 2 AND n % 2 = 1)")
+                    .bind(MAX_CHECKPOINTS),
                 )
-                .bind(MAX_CHECKPOINTS)
-                .execute(&mut tx.conn)
                 .await?;
                 Ok(())
             })
@@ -156,18 +154,15 @@ impl Store {
             Box::pin(async move {
                 let mut dropped = 0;
                 if !keeps {
-                    dropped = sqlx::query("DELETE FROM audit_checkpoints")
-                        .execute(&mut tx.conn)
-                        .await?
-                        .rows_affected();
-                    sqlx::query("DELETE FROM audit_tree").execute(&mut tx.conn).await?;
+                    dropped = tx.execute(sql("DELETE FROM audit_checkpoints")).await?;
+                    tx.execute(sql("DELETE FROM audit_tree")).await?;
                 }
                 let body = SigningResetEvent {
                     reason: &reason,
                     last_checkpoint: last.as_deref(),
                     dropped_checkpoints: dropped,
                 };
-                tx.record(Event::new(now, "audit.signed_anew", String::new(), &body)?);
+                tx.record(AuditEvent::new(now, "audit.signed_anew", String::new(), &body)?);
                 Ok(())
             })
         })
@@ -183,13 +178,14 @@ impl Store {
         after: i64,
         limit: u32,
     ) -> Result<Vec<CheckpointRow>, StoreError> {
-        Ok(sqlx::query_as(
-            "SELECT size, note FROM audit_checkpoints WHERE size > $1 ORDER BY size LIMIT $2",
-        )
-        .bind(after)
-        .bind(limit)
-        .fetch_all(self.reads())
-        .await?)
+        self.db()
+            .query(
+                sql("SELECT size, note FROM audit_checkpoints WHERE size > $1 ORDER \
+                 BY size LIMIT $2")
+                .bind(after)
+                .bind(limit),
+            )
+            .await
     }
 
     /// Returns the last known heads of all devices' chains.
@@ -197,8 +193,8 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn device_chains(&self) -> Result<Vec<DeviceChainRow>, StoreError> {
-        let sql = "SELECT device_id, seq, hash, problem, problem_at FROM device_chains";
-        Ok(sqlx::query_as(sql).fetch_all(self.reads()).await?)
+        let text = "SELECT device_id, seq, hash, problem, problem_at FROM device_chains";
+        self.db().query(sql(text)).await
     }
 
     /// Stores the heads of these devices' chains.
@@ -213,18 +209,13 @@ impl Store {
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
                 for DeviceChainRow { device, head, problem, problem_at } in rows {
-                    sqlx::query(
-                        "INSERT INTO device_chains (device_id, seq, hash, at, problem, problem_at) \
-                         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (device_id) DO UPDATE SET \
-                         seq = $2, hash = $3, at = $4, problem = $5, problem_at = $6",
+                    tx.execute(
+                        sql("INSERT INTO device_chains (device_id, seq, hash, at, problem, \
+                 problem_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT \
+                 (device_id) DO UPDATE SET seq = $2, hash = $3, at = $4, \
+                 problem = $5, problem_at = $6")
+                        .with(values![device, head.seq, head.hash, now, problem, problem_at]),
                     )
-                    .bind(device.to_string())
-                    .bind(head.seq)
-                    .bind(head.hash.as_bytes().to_vec())
-                    .bind(now)
-                    .bind(problem)
-                    .bind(problem_at)
-                    .execute(&mut tx.conn)
                     .await?;
                 }
                 Ok(())

@@ -14,7 +14,7 @@ use orion_domain::{DeviceId, DeviceName, Digest, UserName};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::writer::{Durability, Event, Tx};
+use super::db::{AuditEvent, Batch, Durability, Tx, sql, values};
 use super::{Store, StoreError};
 
 pub use enroll::{Candidate, RedeemError, Redemption};
@@ -94,7 +94,7 @@ fn report_ceiling(
             before: shown(before.ceiling.as_deref()),
             after: shown(Some(ceiling)),
         };
-        tx.record(Event::new(now, "device.ceiling_told", String::new(), &body)?);
+        tx.record(AuditEvent::new(now, "device.ceiling_told", String::new(), &body)?);
     }
     Ok(())
 }
@@ -127,19 +127,18 @@ impl Store {
                     before.state == DeviceState::Quarantined && to == DeviceState::Approved;
                 if resets_generation {
                     // The first copy to connect is accepted, and may not know what the other one ran.
-                    memory::forget(tx, id, now).await?;
-                    sqlx::query("UPDATE devices SET generation = 0 WHERE id = $1")
-                        .bind(id.to_string())
-                        .execute(&mut tx.conn)
+                    tx.execute(memory::forget(id, now)).await?;
+                    tx.execute(sql("UPDATE devices SET generation = 0 WHERE id = $1").bind(id))
                         .await?;
                     greeted.remove(&id);
                 }
-                let after =
-                    sqlx::query_as("UPDATE devices SET state = $1 WHERE id = $2 RETURNING *")
-                        .bind(to.as_str())
-                        .bind(id.to_string())
-                        .fetch_one(&mut tx.conn)
-                        .await?;
+                let after = tx
+                    .query_one(
+                        sql("UPDATE devices SET state = $1 WHERE id = $2 RETURNING *")
+                            .bind(to.as_str())
+                            .bind(id),
+                    )
+                    .await?;
                 let body = StateSetEvent {
                     device_id: id,
                     name: &before.name,
@@ -147,7 +146,7 @@ impl Store {
                     by: by.as_ref(),
                     reason: &reason,
                 };
-                tx.record(Event::new(now, to.event(), String::new(), &body)?);
+                tx.record(AuditEvent::new(now, to.event(), String::new(), &body)?);
                 Ok(after)
             })
         })
@@ -172,20 +171,18 @@ impl Store {
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
                 let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
-                sqlx::query(
-                    "UPDATE devices SET facts_json = $1, ceiling_json = $2, last_seen_at = $3 \
+                tx.execute(
+                    sql(
+                        "UPDATE devices SET facts_json = $1, ceiling_json = $2, last_seen_at = $3 \
                      WHERE id = $4",
+                    )
+                    .with(values![facts, &ceiling, now, id]),
                 )
-                .bind(facts)
-                .bind(&ceiling)
-                .bind(now)
-                .bind(id.to_string())
-                .execute(&mut tx.conn)
                 .await?;
                 report_ceiling(tx, now, &before, &ceiling)?;
                 if !fault.is_empty() {
                     let body = CeilingFaulty { device_id: id, fault: &fault };
-                    tx.record(Event::new(now, "device.ceiling_faulty", String::new(), &body)?);
+                    tx.record(AuditEvent::new(now, "device.ceiling_faulty", String::new(), &body)?);
                 }
                 Ok(())
             })
@@ -218,13 +215,10 @@ impl Store {
                 {
                     return Err(StoreError::Conflict);
                 }
-                sqlx::query(
-                    "UPDATE devices SET grants_json = $1, policy_version = $2 WHERE id = $3",
+                tx.execute(
+                    sql("UPDATE devices SET grants_json = $1, policy_version = $2 WHERE id = $3")
+                        .with(values![&grants, &version, id]),
                 )
-                .bind(&grants)
-                .bind(&version)
-                .bind(id.to_string())
-                .execute(&mut tx.conn)
                 .await?;
                 let body = PermissionsSet {
                     device_id: id,
@@ -233,7 +227,7 @@ impl Store {
                     before: raw(&before.grants),
                     after: raw(&grants),
                 };
-                tx.record(Event::new(now, "device.permissions_set", String::new(), &body)?);
+                tx.record(AuditEvent::new(now, "device.permissions_set", String::new(), &body)?);
                 Ok(())
             })
         })
@@ -255,33 +249,31 @@ impl Store {
         let version = version.to_owned();
         let found = serde_json::to_string(found).map_err(|_| StoreError::Corrupt)?;
         // A device that reconnects repeats its report.
-        let known: Option<(i64,)> = sqlx::query_as(
-            "SELECT 1 FROM devices WHERE id = $1 AND acknowledged_version = $2 AND policy_findings_json = $3",
-        )
-        .bind(id.to_string())
-        .bind(&version)
-        .bind(&found)
-        .fetch_optional(self.reads())
-        .await?;
+        let known: Option<(i64,)> = self
+            .db()
+            .query_optional(
+                sql("SELECT 1 FROM devices WHERE id = $1 AND acknowledged_version = \
+                 $2 AND policy_findings_json = $3")
+                .with(values![id, &version, &found]),
+            )
+            .await?;
         if known.is_some() {
             return Ok(());
         }
-        self.write_one(Durability::Commit, move |tx| {
-            Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE devices SET acknowledged_version = $1, policy_findings_json = $2, \
+        self.db()
+            .apply(
+                Batch::new(Durability::Commit).statement(
+                    sql(
+                        "UPDATE devices SET acknowledged_version = $1, policy_findings_json = $2, \
                      last_seen_at = $3 WHERE id = $4",
-                )
-                .bind(version)
-                .bind(found)
-                .bind(now)
-                .bind(id.to_string())
-                .execute(&mut tx.conn)
-                .await?;
-                if done.rows_affected() == 0 { Err(StoreError::NotFound) } else { Ok(()) }
-            })
-        })
-        .await
+                    )
+                    .with(values![version, found, now, id])
+                    .exactly(1),
+                ),
+            )
+            .await?
+            .or(StoreError::NotFound)
+            .map(drop)
     }
 
     /// Stores when a device was last seen.
@@ -289,16 +281,17 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`].
     pub async fn touch_device(&self, id: DeviceId, now: i64) -> Result<(), StoreError> {
-        self.write_one(Durability::Commit, move |tx| {
-            Box::pin(async move {
-                let done = sqlx::query("UPDATE devices SET last_seen_at = $1 WHERE id = $2")
-                    .bind(now)
-                    .bind(id.to_string())
-                    .execute(&mut tx.conn)
-                    .await?;
-                if done.rows_affected() == 0 { Err(StoreError::NotFound) } else { Ok(()) }
-            })
-        })
-        .await
+        self.db()
+            .apply(
+                Batch::new(Durability::Commit).statement(
+                    sql("UPDATE devices SET last_seen_at = $1 WHERE id = $2")
+                        .bind(now)
+                        .bind(id)
+                        .exactly(1),
+                ),
+            )
+            .await?
+            .or(StoreError::NotFound)
+            .map(drop)
     }
 }

@@ -3,12 +3,10 @@
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceName, Digest, UserName};
 use serde::Serialize;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
+use super::columns::parsed_option;
+use super::db::{AuditEvent, Batch, DecodeError, Durability, FromRow, Row, Tx, sql, values};
 use super::devices::RedeemError;
-use super::row::parsed_option;
-use super::writer::{Durability, Event, Tx};
 use super::{Store, StoreError};
 
 /// A new token. Times are Unix milliseconds.
@@ -66,13 +64,13 @@ struct RedeemedEvent {
     uses_left: i64,
 }
 
-impl FromRow<'_, SqliteRow> for Invite {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for Invite {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             name: parsed_option(row, "device_name")?,
-            preapproved: row.try_get("preapproved")?,
-            grants: row.try_get("grants_json")?,
-            uses_left: row.try_get("uses_left")?,
+            preapproved: row.get("preapproved")?,
+            grants: row.get("grants_json")?,
+            uses_left: row.get("uses_left")?,
         })
     }
 }
@@ -83,7 +81,7 @@ impl Store {
     /// # Errors
     /// The database cannot be written.
     pub async fn create_invite(&self, new: NewInvite) -> Result<(), StoreError> {
-        let event = Event::new(
+        let event = AuditEvent::new(
             new.created_at,
             "invite.created",
             String::new(),
@@ -97,29 +95,29 @@ impl Store {
                 expires_at: new.expires_at,
             },
         )?;
-        self.write_one(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                sqlx::query(
-                    "INSERT INTO invites (id, secret_hash, device_name, uses_left, preapproved, \
-                     grants_json, created_by, created_at, expires_at) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-                )
-                .bind(new.id.to_string())
-                .bind(new.secret_hash.as_bytes().to_vec())
-                .bind(new.name.map(String::from))
-                .bind(i64::from(new.uses))
-                .bind(new.preapproved)
-                .bind(new.grants)
-                .bind(String::from(new.created_by))
-                .bind(new.created_at)
-                .bind(new.expires_at)
-                .execute(&mut tx.conn)
-                .await?;
-                tx.record(event);
-                Ok(())
-            })
-        })
-        .await
+        self.db()
+            .apply(
+                Batch::new(Durability::Fsync)
+                    .statement(
+                        sql("INSERT INTO invites (id, secret_hash, device_name, uses_left, \
+                 preapproved, grants_json, created_by, created_at, expires_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
+                        .with(values![
+                            new.id,
+                            new.secret_hash,
+                            new.name,
+                            i64::from(new.uses),
+                            new.preapproved,
+                            new.grants,
+                            new.created_by,
+                            new.created_at,
+                            new.expires_at
+                        ]),
+                    )
+                    .event(event),
+            )
+            .await
+            .map(drop)
     }
 }
 
@@ -130,13 +128,13 @@ pub(super) async fn is_valid(
     secret_hash: Digest,
     now: i64,
 ) -> Result<Result<(), RedeemError>, StoreError> {
-    let found: Option<(i64, i64)> = sqlx::query_as(
-        "SELECT expires_at, uses_left FROM invites WHERE id = $1 AND secret_hash = $2",
-    )
-    .bind(id.to_string())
-    .bind(secret_hash.as_bytes().to_vec())
-    .fetch_optional(&mut tx.conn)
-    .await?;
+    let found: Option<(i64, i64)> = tx
+        .query_optional(
+            sql("SELECT expires_at, uses_left FROM invites WHERE id = $1 AND secret_hash = $2")
+                .bind(id)
+                .bind(secret_hash),
+        )
+        .await?;
     Ok(match found {
         None => Err(RedeemError::Unknown),
         Some((expires_at, _)) if expires_at <= now => Err(RedeemError::Expired),
@@ -147,13 +145,14 @@ pub(super) async fn is_valid(
 
 /// Spends one use of a valid token. A rollback of the transaction undoes it.
 pub(super) async fn spend(tx: &mut Tx, id: InviteId, now: i64) -> Result<Invite, StoreError> {
-    let invite: Invite = sqlx::query_as(
-        "UPDATE invites SET uses_left = uses_left - 1 WHERE id = $1 AND uses_left > 0 RETURNING *",
-    )
-    .bind(id.to_string())
-    .fetch_one(&mut tx.conn)
-    .await?;
+    let invite: Invite = tx
+        .query_one(
+            sql("UPDATE invites SET uses_left = uses_left - 1 WHERE id = $1 AND \
+                 uses_left > 0 RETURNING *")
+            .bind(id),
+        )
+        .await?;
     let body = RedeemedEvent { invite_id: id, uses_left: invite.uses_left };
-    tx.record(Event::new(now, "invite.redeemed", String::new(), &body)?);
+    tx.record(AuditEvent::new(now, "invite.redeemed", String::new(), &body)?);
     Ok(invite)
 }

@@ -3,11 +3,9 @@
 
 use orion_domain::{CallId, ConversationId, Digest};
 use serde::{Deserialize, Serialize};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
-use super::row::{json, parsed};
-use super::writer::Durability;
+use super::columns::{json, parsed};
+use super::db::{DecodeError, Durability, FromRow, Row, sql, values};
 use super::{Store, StoreError};
 
 /// How many of the newest labels of a kind a chat keeps, besides the newest one of each device.
@@ -68,13 +66,13 @@ impl Provenance {
     }
 }
 
-impl FromRow<'_, SqliteRow> for Label {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for Label {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             call: parsed(row, "call_id")?,
-            tool: row.try_get("tool")?,
-            device: row.try_get("device")?,
-            place: row.try_get("place")?,
+            tool: row.get("tool")?,
+            device: row.get("device")?,
+            place: row.get("place")?,
         })
     }
 }
@@ -96,33 +94,31 @@ impl Store {
         let calls = serde_json::to_string(calls).map_err(|_| StoreError::Corrupt)?;
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
-                sqlx::query(
-                    "INSERT INTO content_labels \
+                tx.execute(
+                    sql("INSERT INTO content_labels \
                      (conversation_id, call_id, tool, device, place, is_own, calls, at) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)")
+                    .with(values![
+                        conversation,
+                        label.call,
+                        label.tool,
+                        label.device,
+                        label.place,
+                        is_own,
+                        calls,
+                        now
+                    ]),
                 )
-                .bind(conversation.to_string())
-                .bind(label.call.to_string())
-                .bind(label.tool)
-                .bind(label.device)
-                .bind(label.place)
-                .bind(is_own)
-                .bind(calls)
-                .bind(now)
-                .execute(&mut tx.conn)
                 .await?;
                 // A device with much content must not push out the labels of another device.
-                sqlx::query(
-                    "DELETE FROM content_labels WHERE conversation_id = $1 AND is_own = $2 \
+                tx.execute(
+                    sql("DELETE FROM content_labels WHERE conversation_id = $1 AND is_own = $2 \
                      AND seq NOT IN (SELECT seq FROM content_labels \
                      WHERE conversation_id = $1 AND is_own = $2 ORDER BY seq DESC LIMIT $3) \
                      AND seq NOT IN (SELECT MAX(seq) FROM content_labels \
-                     WHERE conversation_id = $1 AND is_own = $2 GROUP BY device)",
+                     WHERE conversation_id = $1 AND is_own = $2 GROUP BY device)")
+                    .with(values![conversation, is_own, LABELS]),
                 )
-                .bind(conversation.to_string())
-                .bind(is_own)
-                .bind(LABELS)
-                .execute(&mut tx.conn)
                 .await?;
                 Ok(())
             })
@@ -140,22 +136,24 @@ impl Store {
         conversation: ConversationId,
         most: usize,
     ) -> Result<Vec<LabelledContent>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT labels.*, CASE WHEN labels.bytes <= $2 THEN calls.result END AS result FROM \
-             (SELECT content_labels.*, SUM(COALESCE(LENGTH(calls.result), 0)) \
-             OVER (ORDER BY seq DESC) AS bytes \
-             FROM content_labels JOIN calls ON calls.id = content_labels.call_id \
-             WHERE content_labels.conversation_id = $1) AS labels \
-             JOIN calls ON calls.id = labels.call_id ORDER BY labels.seq",
-        )
-        .bind(conversation.to_string())
-        .bind(i64::try_from(most).unwrap_or(i64::MAX))
-        .fetch_all(self.reads())
-        .await?;
+        let rows = self
+            .db()
+            .rows(
+                sql("SELECT labels.*, CASE WHEN labels.bytes <= $2 THEN \
+                 calls.result END AS result FROM (SELECT content_labels.*, \
+                 SUM(COALESCE(LENGTH(calls.result), 0)) OVER (ORDER BY seq \
+                 DESC) AS bytes FROM content_labels JOIN calls ON calls.id = \
+                 content_labels.call_id WHERE content_labels.conversation_id = \
+                 $1) AS labels JOIN calls ON calls.id = labels.call_id ORDER BY \
+                 labels.seq")
+                .bind(conversation)
+                .bind(i64::try_from(most).unwrap_or(i64::MAX)),
+            )
+            .await?;
         rows.iter()
             .map(|row| {
-                let result: Option<Vec<u8>> = row.try_get("result")?;
-                let is_own: bool = row.try_get("is_own")?;
+                let result: Option<Vec<u8>> = row.get("result")?;
+                let is_own: bool = row.get("is_own")?;
                 let voice = if is_own { Authorship::Device } else { Authorship::Untrusted };
                 Ok(LabelledContent {
                     label: Label::from_row(row)?,

@@ -6,13 +6,11 @@ mod tokens;
 
 use orion_domain::{Role, UserName};
 use serde::Serialize;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
 pub use tokens::{NewToken, TokenError, TokenFilter, TokenRow};
 
-use super::row::{parsed, unsigned};
-use super::writer::{Durability, Event, Tx};
+use super::columns::{parsed, unsigned};
+use super::db::{AuditEvent, Batch, DecodeError, Durability, FromRow, Row, Tx, sql, values};
 use super::{Store, StoreError};
 
 /// The limit of accounts.
@@ -43,14 +41,14 @@ impl std::fmt::Debug for UserRow {
     }
 }
 
-impl FromRow<'_, SqliteRow> for UserRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for UserRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             name: parsed(row, "name")?,
             role: parsed(row, "role")?,
-            password_hash: row.try_get("password_hash")?,
-            created_at: row.try_get("created_at")?,
-            disabled_at: row.try_get("disabled_at")?,
+            password_hash: row.get("password_hash")?,
+            created_at: row.get("created_at")?,
+            disabled_at: row.get("disabled_at")?,
         })
     }
 }
@@ -68,13 +66,13 @@ pub struct AccountRow {
     pub last_used_at: Option<i64>,
 }
 
-impl FromRow<'_, SqliteRow> for AccountRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for AccountRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             user: UserRow::from_row(row)?,
             sessions: unsigned(row, "sessions")?,
             tokens: unsigned(row, "tokens")?,
-            last_used_at: row.try_get("last_used_at")?,
+            last_used_at: row.get("last_used_at")?,
         })
     }
 }
@@ -128,8 +126,7 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn has_users(&self) -> Result<bool, StoreError> {
-        let user = sqlx::query("SELECT 1 FROM users LIMIT 1").fetch_optional(self.reads()).await?;
-        Ok(user.is_some())
+        self.db().exists(sql("SELECT 1 FROM users LIMIT 1")).await
     }
 
     /// Creates the first account, an admin.
@@ -144,28 +141,22 @@ impl Store {
     ) -> Result<(), StoreError> {
         let has_password = password_hash.is_some();
         let body = UserCreated { user, role: Role::Admin, has_password, by: None };
-        let event = Event::new(now, "user.created", String::new(), &body)?;
+        let event = AuditEvent::new(now, "user.created", String::new(), &body)?;
         let user = user.clone();
-        self.write_one(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                let made = sqlx::query(
-                    "INSERT INTO users (name, role, password_hash, created_at) \
-                     SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM users)",
-                )
-                .bind(user.as_str())
-                .bind(Role::Admin.as_str())
-                .bind(password_hash)
-                .bind(now)
-                .execute(&mut tx.conn)
-                .await?;
-                if made.rows_affected() == 0 {
-                    return Err(StoreError::Conflict);
-                }
-                tx.record(event);
-                Ok(())
-            })
-        })
-        .await
+        self.db()
+            .apply(
+                Batch::new(Durability::Fsync)
+                    .statement(
+                        sql("INSERT INTO users (name, role, password_hash, created_at) \
+                     SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM users)")
+                        .with(values![user.as_str(), Role::Admin.as_str(), password_hash, now])
+                        .exactly(1),
+                    )
+                    .event(event),
+            )
+            .await?
+            .or(StoreError::Conflict)
+            .map(drop)
     }
 
     /// Returns an account by its name.
@@ -173,10 +164,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`].
     pub async fn user(&self, name: &UserName) -> Result<UserRow, StoreError> {
-        Ok(sqlx::query_as("SELECT * FROM users WHERE name = $1")
-            .bind(name.as_str())
-            .fetch_one(self.reads())
-            .await?)
+        self.db().query_one(sql("SELECT * FROM users WHERE name = $1").bind(name.as_str())).await
     }
 
     /// Returns every account, by name.
@@ -184,8 +172,8 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn accounts(&self, now: i64) -> Result<Vec<AccountRow>, StoreError> {
-        let sql = accounts!("GROUP BY users.name ORDER BY users.name LIMIT $2");
-        Ok(sqlx::query_as(sql).bind(now).bind(MAX_USERS).fetch_all(self.reads()).await?)
+        let text = accounts!("GROUP BY users.name ORDER BY users.name LIMIT $2");
+        self.db().query(sql(text).bind(now).bind(MAX_USERS)).await
     }
 
     /// Returns an account with its sessions and tokens.
@@ -193,8 +181,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`].
     pub async fn account(&self, name: &UserName, now: i64) -> Result<AccountRow, StoreError> {
-        let sql = accounts!("WHERE users.name = $2 GROUP BY users.name");
-        Ok(sqlx::query_as(sql).bind(now).bind(name.as_str()).fetch_one(self.reads()).await?)
+        let text = accounts!("WHERE users.name = $2 GROUP BY users.name");
+        self.db().query_one(sql(text).bind(now).bind(name.as_str())).await
     }
 
     /// Creates an account.
@@ -211,15 +199,14 @@ impl Store {
     ) -> Result<(), ChangeUserError> {
         let has_password = password_hash.is_some();
         let body = UserCreated { user: name, role, has_password, by: Some(by) };
-        let event = Event::new(now, "user.created", String::new(), &body)?;
+        let event = AuditEvent::new(now, "user.created", String::new(), &body)?;
         let name = name.clone();
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 if find(tx, &name).await?.is_some() {
                     return Ok(Err(ChangeUserError::Taken));
                 }
-                let (users,): (i64,) =
-                    sqlx::query_as("SELECT COUNT(*) FROM users").fetch_one(&mut tx.conn).await?;
+                let (users,): (i64,) = tx.query_one(sql("SELECT COUNT(*) FROM users")).await?;
                 if users >= MAX_USERS {
                     return Ok(Err(ChangeUserError::TooMany));
                 }
@@ -233,10 +220,7 @@ impl Store {
 }
 
 async fn find(tx: &mut Tx, name: &UserName) -> Result<Option<UserRow>, StoreError> {
-    Ok(sqlx::query_as("SELECT * FROM users WHERE name = $1")
-        .bind(name.as_str())
-        .fetch_optional(&mut tx.conn)
-        .await?)
+    tx.query_optional(sql("SELECT * FROM users WHERE name = $1").bind(name.as_str())).await
 }
 
 async fn insert(
@@ -246,14 +230,10 @@ async fn insert(
     password_hash: Option<String>,
     now: i64,
 ) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO users (name, role, password_hash, created_at) VALUES ($1, $2, $3, $4)",
+    tx.execute(
+        sql("INSERT INTO users (name, role, password_hash, created_at) VALUES ($1, $2, $3, $4)")
+            .with(values![name.as_str(), role.as_str(), password_hash, now]),
     )
-    .bind(name.as_str())
-    .bind(role.as_str())
-    .bind(password_hash)
-    .bind(now)
-    .execute(&mut tx.conn)
     .await?;
     Ok(())
 }

@@ -7,10 +7,9 @@ mod row;
 
 use orion_domain::{CallId, Digest, PlanId, Role, UserName};
 use serde::Serialize;
-use sqlx::SqlitePool;
 
-use super::row::{id_range, only};
-use super::writer::{Durability, Event, Tx};
+use super::columns::{id_range, only};
+use super::db::{AuditEvent, Batch, Db, Durability, Tx, sql, values};
 use super::{MOST_OPEN, Store, StoreError, approvals, calls};
 
 pub use decide::{DecidePlanError, NewPlanVote};
@@ -103,9 +102,9 @@ impl Store {
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
     pub async fn plan(&self, id: &str) -> Result<PlanRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
-        let sql = plans!("WHERE id >= $1 AND id < $2 LIMIT 2");
-        let row = only(sqlx::query_as(sql).bind(from).bind(to).fetch_all(self.reads()).await?)?;
-        with_steps(self.reads(), row).await
+        let text = plans!("WHERE id >= $1 AND id < $2 LIMIT 2");
+        let row = only(self.db().query(sql(text).bind(from).bind(to)).await?)?;
+        with_steps(self.db(), row).await
     }
 
     /// Returns the newest 100 plans without their steps, newest first: of this person, or of everybody;
@@ -118,7 +117,7 @@ impl Store {
         of: Option<&UserName>,
         open_only: bool,
     ) -> Result<Vec<PlanRow>, StoreError> {
-        let sql = match (of, open_only) {
+        let text = match (of, open_only) {
             (_, true) => plans!(
                 "WHERE state IN ('open', 'running') AND ($1 IS NULL OR requester = $1) \
                  ORDER BY id DESC LIMIT $2"
@@ -126,11 +125,7 @@ impl Store {
             (Some(_), false) => plans!("WHERE requester = $1 ORDER BY id DESC LIMIT $2"),
             (None, false) => plans!("ORDER BY id DESC LIMIT $2"),
         };
-        Ok(sqlx::query_as(sql)
-            .bind(of.map(UserName::as_str))
-            .bind(PAGE)
-            .fetch_all(self.reads())
-            .await?)
+        self.db().query(sql(text).bind(of.map(UserName::as_str)).bind(PAGE)).await
     }
 
     /// Returns the plans that were running; at most 100.
@@ -138,11 +133,11 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn running_plans(&self) -> Result<Vec<PlanRow>, StoreError> {
-        let sql = plans!("WHERE state = 'running' ORDER BY id LIMIT $1");
-        let rows: Vec<PlanRow> = sqlx::query_as(sql).bind(PAGE).fetch_all(self.reads()).await?;
+        let text = plans!("WHERE state = 'running' ORDER BY id LIMIT $1");
+        let rows: Vec<PlanRow> = self.db().query(sql(text).bind(PAGE)).await?;
         let mut plans = Vec::with_capacity(rows.len());
         for row in rows {
-            plans.push(with_steps(self.reads(), row).await?);
+            plans.push(with_steps(self.db(), row).await?);
         }
         Ok(plans)
     }
@@ -153,14 +148,15 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn calls_of_ended_plans(&self, after: &str) -> Result<Vec<String>, StoreError> {
-        let rows: Vec<(String,)> = sqlx::query_as(
-            "SELECT calls.id FROM calls JOIN plans ON plans.id = calls.plan_id \
+        let rows: Vec<(String,)> = self
+            .db()
+            .query(
+                sql("SELECT calls.id FROM calls JOIN plans ON plans.id = calls.plan_id \
              WHERE calls.closed_at IS NULL AND calls.state = 'awaiting_approval' \
-             AND plans.ended_at IS NOT NULL AND calls.id > $1 ORDER BY calls.id LIMIT 500",
-        )
-        .bind(after)
-        .fetch_all(self.reads())
-        .await?;
+             AND plans.ended_at IS NOT NULL AND calls.id > $1 ORDER BY calls.id LIMIT 500")
+                .bind(after),
+            )
+            .await?;
         Ok(rows.into_iter().map(|(id,)| id).collect())
     }
 
@@ -177,46 +173,38 @@ impl Store {
         at: i64,
     ) -> Result<(), StoreError> {
         let body = serde_json::json!({"plan_id": id, "by": by, "step": step, "code": code});
-        let event = Event::new(at, "plan.refused", String::new(), &body)?;
-        self.write_one(Durability::Commit, move |tx| {
-            Box::pin(async move {
-                tx.record(event);
-                Ok(())
-            })
-        })
-        .await
+        let event = AuditEvent::new(at, "plan.refused", String::new(), &body)?;
+        self.db().apply(Batch::new(Durability::Commit).event(event)).await.map(drop)
     }
 }
 
 /// Adds its steps and their approval requests to a plan.
-async fn with_steps(reads: &SqlitePool, row: PlanRow) -> Result<PlanRow, StoreError> {
-    let steps = sqlx::query_as("SELECT * FROM plan_steps WHERE plan_id = $1 ORDER BY number")
-        .bind(row.id.to_string())
-        .fetch_all(reads)
+async fn with_steps(db: &Db, row: PlanRow) -> Result<PlanRow, StoreError> {
+    let steps = db
+        .query(sql("SELECT * FROM plan_steps WHERE plan_id = $1 ORDER BY number").bind(row.id))
         .await?;
-    let questions =
-        sqlx::query_as(approvals::OF_PLAN).bind(row.id.to_string()).fetch_all(reads).await?;
+    let questions = db.query(sql(approvals::OF_PLAN).bind(row.id)).await?;
     Ok(PlanRow { steps, questions, ..row })
 }
 
 /// Returns whether the limits leave room for one more plan.
 async fn fits(tx: &mut Tx, new: &NewPlan) -> Result<Result<(), MakePlanError>, StoreError> {
-    let (all, own): (i64, i64) = sqlx::query_as(
-        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM plans \
-         WHERE state IN ('open', 'running')",
-    )
-    .bind(new.caller.user.as_str())
-    .fetch_one(&mut tx.conn)
-    .await?;
+    let (all, own): (i64, i64) = tx
+        .query_one(
+            sql("SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM plans \
+         WHERE state IN ('open', 'running')")
+            .bind(new.caller.user.as_str()),
+        )
+        .await?;
     // Plans have a limit of approval requests of their own, so that they do not block requests for single
     // calls.
-    let (open, open_own): (i64, i64) = sqlx::query_as(
-        "SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM approvals \
-         WHERE state = 'open' AND plan_id IS NOT NULL",
-    )
-    .bind(new.caller.user.as_str())
-    .fetch_one(&mut tx.conn)
-    .await?;
+    let (open, open_own): (i64, i64) = tx
+        .query_one(
+            sql("SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) FROM approvals \
+         WHERE state = 'open' AND plan_id IS NOT NULL")
+            .bind(new.caller.user.as_str()),
+        )
+        .await?;
     let asked = new.steps.iter().filter(|step| step.asked.is_some()).count();
     let asked = i64::try_from(asked).unwrap_or(i64::MAX / 2);
     Ok(if own >= MOST_PLANS_OF_PERSON {
@@ -230,7 +218,7 @@ async fn fits(tx: &mut Tx, new: &NewPlan) -> Result<Result<(), MakePlanError>, S
     })
 }
 
-fn created(new: &NewPlan) -> Result<Event, StoreError> {
+fn created(new: &NewPlan) -> Result<AuditEvent, StoreError> {
     let steps = new.steps.iter().map(|step| CreatedStep {
         call_id: step.call,
         device: step.device.1.as_str(),
@@ -248,49 +236,52 @@ fn created(new: &NewPlan) -> Result<Event, StoreError> {
         steps: steps.collect(),
         expires_at: new.expires_at,
     };
-    Event::new(new.created_at, "plan.created", String::new(), &body)
+    AuditEvent::new(new.created_at, "plan.created", String::new(), &body)
 }
 
 async fn insert(tx: &mut Tx, new: NewPlan) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO plans (id, state, requester, role, hash, keep_going, created_at, expires_at) \
-         VALUES ($1, 'open', $2, $3, $4, $5, $6, $7)",
+    tx.execute(
+        sql("INSERT INTO plans (id, state, requester, role, hash, \
+                 keep_going, created_at, expires_at) VALUES ($1, 'open', $2, \
+                 $3, $4, $5, $6, $7)")
+        .with(values![
+            new.id,
+            new.caller.user.as_str(),
+            new.caller.role.as_str(),
+            new.hash,
+            new.keep_going,
+            new.created_at,
+            new.expires_at
+        ]),
     )
-    .bind(new.id.to_string())
-    .bind(new.caller.user.as_str())
-    .bind(new.caller.role.as_str())
-    .bind(new.hash.as_bytes().to_vec())
-    .bind(new.keep_going)
-    .bind(new.created_at)
-    .bind(new.expires_at)
-    .execute(&mut tx.conn)
     .await?;
     for (number, step) in (1_u32..).zip(new.steps) {
         let text =
             |value: Result<String, serde_json::Error>| value.map_err(|_| StoreError::Corrupt);
-        sqlx::query(
-            "INSERT INTO plan_steps (plan_id, number, call_id, device_id, device_name, tool, \
+        tx.execute(
+            sql("INSERT INTO plan_steps (plan_id, number, call_id, device_id, device_name, tool, \
              arguments, risk, touches_json, decision, rule, policy_version, preview, \
              observed_json, earlier_json, after_number, state) VALUES ($1, $2, $3, $4, $5, $6, $7, \
-             $8, $9, $10, $11, $12, $13, $14, $15, $16, 'waiting')",
+             $8, $9, $10, $11, $12, $13, $14, $15, $16, 'waiting')")
+            .with(values![
+                new.id,
+                number,
+                step.call,
+                step.device.0,
+                step.device.1,
+                step.tool,
+                step.arguments,
+                step.risk.as_str(),
+                text(serde_json::to_string(&step.touches))?,
+                step.decision,
+                step.rule,
+                step.policy_version,
+                step.preview,
+                text(serde_json::to_string(&step.observed))?,
+                text(serde_json::to_string(&step.earlier))?,
+                step.after
+            ]),
         )
-        .bind(new.id.to_string())
-        .bind(number)
-        .bind(step.call.to_string())
-        .bind(step.device.0.to_string())
-        .bind(String::from(step.device.1))
-        .bind(step.tool)
-        .bind(step.arguments)
-        .bind(step.risk.as_str())
-        .bind(text(serde_json::to_string(&step.touches))?)
-        .bind(step.decision)
-        .bind(step.rule)
-        .bind(step.policy_version)
-        .bind(step.preview)
-        .bind(text(serde_json::to_string(&step.observed))?)
-        .bind(text(serde_json::to_string(&step.earlier))?)
-        .bind(step.after)
-        .execute(&mut tx.conn)
         .await?;
         if let Some(asked) = step.asked {
             let (call, question) = *asked;

@@ -4,11 +4,9 @@
 use orion_domain::{Digest, UserName};
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
-use super::row::{digest, parsed};
-use super::writer::{Durability, Event};
+use super::columns::{digest, parsed};
+use super::db::{AuditEvent, DecodeError, Durability, FromRow, Row, sql, values};
 use super::{Store, StoreError};
 
 /// The limit of listed versions.
@@ -50,16 +48,16 @@ pub struct PolicyRow {
     pub restores: Option<i64>,
 }
 
-impl FromRow<'_, SqliteRow> for PolicyRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for PolicyRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
-            version: row.try_get("version")?,
-            text: row.try_get("text")?,
+            version: row.get("version")?,
+            text: row.get("text")?,
             sha256: digest(row, "sha256")?,
             by: parsed(row, "applied_by")?,
-            at: row.try_get("applied_at")?,
-            note: row.try_get("note")?,
-            restores: row.try_get("restores")?,
+            at: row.get("applied_at")?,
+            note: row.get("note")?,
+            restores: row.get("restores")?,
         })
     }
 }
@@ -85,26 +83,27 @@ impl Store {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let (last,): (i64,) =
-                    sqlx::query_as("SELECT COALESCE(MAX(version), 0) FROM policies")
-                        .fetch_one(&mut tx.conn)
-                        .await?;
+                    tx.query_one(sql("SELECT COALESCE(MAX(version), 0) FROM policies")).await?;
                 if last != new.follows {
                     return Err(StoreError::Conflict);
                 }
                 let sha256 = Digest::of(new.text.as_bytes());
-                let row: PolicyRow = sqlx::query_as(
-                    "INSERT INTO policies (version, text, sha256, applied_by, applied_at, note, \
-                     restores) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *",
-                )
-                .bind(last + 1)
-                .bind(new.text)
-                .bind(sha256.as_bytes().to_vec())
-                .bind(new.by.as_str())
-                .bind(now)
-                .bind(new.note)
-                .bind(new.restores)
-                .fetch_one(&mut tx.conn)
-                .await?;
+                let row: PolicyRow = tx
+                    .query_one(
+                        sql("INSERT INTO policies (version, text, sha256, applied_by, \
+                 applied_at, note, restores) VALUES ($1, $2, $3, $4, $5, $6, \
+                 $7) RETURNING *")
+                        .with(values![
+                            last + 1,
+                            new.text,
+                            sha256,
+                            new.by.as_str(),
+                            now,
+                            new.note,
+                            new.restores
+                        ]),
+                    )
+                    .await?;
                 let kind = match row.restores {
                     None => "policy.applied",
                     Some(_) => "policy.rolled_back",
@@ -117,7 +116,7 @@ impl Store {
                     restores: row.restores,
                     changes: &new.changes,
                 };
-                tx.record(Event::new(now, kind, String::new(), &body)?);
+                tx.record(AuditEvent::new(now, kind, String::new(), &body)?);
                 Ok(row)
             })
         })
@@ -129,9 +128,7 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn active_policy(&self) -> Result<Option<PolicyRow>, StoreError> {
-        Ok(sqlx::query_as("SELECT * FROM policies ORDER BY version DESC LIMIT 1")
-            .fetch_optional(self.reads())
-            .await?)
+        self.db().query_optional(sql("SELECT * FROM policies ORDER BY version DESC LIMIT 1")).await
     }
 
     /// Returns one version.
@@ -139,10 +136,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`].
     pub async fn policy(&self, version: i64) -> Result<PolicyRow, StoreError> {
-        Ok(sqlx::query_as("SELECT * FROM policies WHERE version = $1")
-            .bind(version)
-            .fetch_one(self.reads())
-            .await?)
+        self.db().query_one(sql("SELECT * FROM policies WHERE version = $1").bind(version)).await
     }
 
     /// Returns the versions without their texts, newest first; at most 1,000.
@@ -150,12 +144,12 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn policies(&self) -> Result<Vec<PolicyRow>, StoreError> {
-        Ok(sqlx::query_as(
-            "SELECT version, '' AS text, sha256, applied_by, applied_at, note, restores \
-             FROM policies ORDER BY version DESC LIMIT $1",
-        )
-        .bind(MAX_LISTED)
-        .fetch_all(self.reads())
-        .await?)
+        self.db()
+            .query(
+                sql("SELECT version, '' AS text, sha256, applied_by, applied_at, note, restores \
+             FROM policies ORDER BY version DESC LIMIT $1")
+                .bind(MAX_LISTED),
+            )
+            .await
     }
 }

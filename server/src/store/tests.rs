@@ -3,10 +3,12 @@
 mod approvals;
 mod asking;
 mod audit;
+mod batches;
 mod calls;
 mod certificates;
 mod checkpoints;
 mod closing;
+mod deferring;
 mod devices;
 mod labels;
 mod migrations;

@@ -3,11 +3,17 @@
 //!
 //! Not here: running a tool (the device does) and evaluating a call (the domain does).
 
+mod execution;
+mod sample;
+mod sample_call;
 mod spec;
 mod table;
 pub mod tools;
 mod written;
 
+pub use execution::{Execution, RunsOn};
+pub use sample::{Sample, Target};
 pub use spec::{Alias, Category, ParsedCall, Tool, ToolSpec};
-pub use table::{CATALOG, find, nearest};
+pub use table::{find, nearest};
+pub use tools::CATALOG;
 pub use written::{kinds, typed};

@@ -7,6 +7,9 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
+use crate::execution::{Execution, RunsOn};
+use crate::sample::Sample;
+
 /// The category of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -101,6 +104,12 @@ pub trait Tool: 'static {
     const UNTRUSTED_PREVIEW: bool = false;
     /// An example call in the text form.
     const EXAMPLE: &'static str;
+    /// Where the tool runs.
+    const RUNS_ON: RunsOn = RunsOn::Device;
+    /// How the tool runs, which decides its confinement.
+    const EXECUTION: Execution;
+    /// How the test suites call the tool. A file tool states its own.
+    const SAMPLE: Sample = Sample::EXAMPLE;
 
     /// Returns what a call would touch.
     ///
@@ -143,6 +152,12 @@ pub struct ToolSpec {
     pub untrusted_preview: bool,
     /// An example call in the text form.
     pub example: &'static str,
+    /// Where the tool runs.
+    pub runs_on: RunsOn,
+    /// How the tool runs, which decides its confinement.
+    pub execution: Execution,
+    /// How the test suites call the tool.
+    pub sample: Sample,
     arguments_schema: fn() -> Value,
     returns_schema: fn() -> Value,
     parse: fn(Map<String, Value>, &Places) -> Result<ParsedCall, ToolError>,
@@ -187,6 +202,9 @@ impl ToolSpec {
             untrusted: T::UNTRUSTED,
             untrusted_preview: T::UNTRUSTED_PREVIEW,
             example: T::EXAMPLE,
+            runs_on: T::RUNS_ON,
+            execution: T::EXECUTION,
+            sample: T::SAMPLE,
             arguments_schema: schema::<T::Arguments>,
             returns_schema: schema::<T::Returns>,
             parse: parse::<T>,

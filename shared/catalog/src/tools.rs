@@ -1,4 +1,4 @@
-//! One file a tool.
+//! One file a tool, and the table of all tools.
 
 pub mod analyze_disk;
 pub mod copy_path;
@@ -24,6 +24,32 @@ pub mod write_file;
 use orion_domain::envelope::sentence;
 use orion_domain::path::PathError;
 use orion_domain::{DevicePath, ErrorCode, Places, ToolError};
+
+use crate::spec::ToolSpec;
+
+/// Every tool, in the order of the reference.
+pub const CATALOG: &[ToolSpec] = &[
+    ToolSpec::of::<list_directory::ListDirectory>(),
+    ToolSpec::of::<search_files::SearchFiles>(),
+    ToolSpec::of::<search_directory::SearchDirectory>(),
+    ToolSpec::of::<analyze_disk::AnalyzeDisk>(),
+    ToolSpec::of::<search_text::SearchText>(),
+    ToolSpec::of::<read_file::ReadFile>(),
+    ToolSpec::of::<get_file_info::GetFileInfo>(),
+    ToolSpec::of::<write_file::WriteFile>(),
+    ToolSpec::of::<edit_file::EditFile>(),
+    ToolSpec::of::<create_directory::CreateDirectory>(),
+    ToolSpec::of::<copy_path::CopyPath>(),
+    ToolSpec::of::<move_path::MovePath>(),
+    ToolSpec::of::<delete_file::DeleteFile>(),
+    ToolSpec::of::<delete_directory::DeleteDirectory>(),
+    ToolSpec::of::<read_config::ReadConfig>(),
+    ToolSpec::of::<modify_config::ModifyConfig>(),
+    ToolSpec::of::<undo_call::UndoCall>(),
+    ToolSpec::of::<open_app::OpenApp>(),
+    ToolSpec::of::<get_device_info::GetDeviceInfo>(),
+    ToolSpec::of::<get_datetime::GetDatetime>(),
+];
 
 /// Parses an argument as a path of the device.
 ///

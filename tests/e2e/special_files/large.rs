@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use orion_catalog::Target;
+use orion_domain::Capability;
 use orion_tests::FileCall;
 use serde_json::json;
 
@@ -52,7 +54,8 @@ async fn a_file_of_a_hundred_gigabytes_is_dealt_with_in_parts_or_refused() {
 
     let mut ends = Vec::new();
     for call in FileCall::all() {
-        let moves = ["move_path", "delete_file"].contains(&call.spec.name);
+        let takes_away = call.spec.capabilities.contains(&Capability::FileDelete);
+        let moves = takes_away && call.spec.sample.target != Target::Folder;
         for dry_run in [true, false] {
             if moves && !dry_run {
                 continue;
@@ -72,11 +75,8 @@ async fn a_file_of_a_hundred_gigabytes_is_dealt_with_in_parts_or_refused() {
                 "NOT_SUPPORTED",
             ];
             assert!(codes.contains(&code), "{who}: {code} {}", &answer.result[..200]);
-            let replaces = matches!(
-                who.as_str(),
-                "copy_path.destination" | "move_path.destination" | "write_file"
-            );
-            if !dry_run && replaces && code.is_empty() {
+            let is_whole = root.join("huge").metadata().is_ok_and(|it| it.len() == HUGE);
+            if !dry_run && !is_whole && code.is_empty() {
                 File::create(root.join("huge")).unwrap().set_len(HUGE).unwrap();
             }
             if code == "TIMEOUT" && call.spec.has_effects {
@@ -113,7 +113,7 @@ async fn a_folder_of_200_000_entries_is_listed_and_searched() {
     let missing = rig.tool("read_file", &json!({"path": "many/entry-19999.txt"}), 60_000).await;
     assert_eq!(missing.code, "FILE_NOT_FOUND");
     // A tool that takes one file has nothing to do with how many there are.
-    let takes_folders = |call: &FileCall| !super::CONTENT.contains(&call.spec.name);
+    let takes_folders = |call: &FileCall| !call.spec.sample.target.is_content();
     for call in FileCall::all().into_iter().filter(takes_folders) {
         let dry_run = call.spec.has_effects;
         let answer = rig.call(&call, "many", dry_run, 60_000).await;

@@ -12,15 +12,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::chain_recorder::ChainSubject;
-use super::event::Slot;
 use super::{Agent, Outgoing, Running};
+use crate::call::ObservationMode;
 use crate::clock::now_ms;
 use crate::execute::{Job, execute};
 use crate::guard::Admitted;
 use crate::journal::{Begin, CallStatus, Ended};
 use crate::report::Subject;
-use crate::sandbox::Reach;
-use crate::tools::observe::ObservationMode;
+use crate::sandbox::Confinement;
 
 /// Calls that run at once. Further calls are rejected, not queued: the backend queues. Twice the backend's
 /// default, because a restarted backend does not count the calls that it sent before.
@@ -106,7 +105,9 @@ impl Agent {
             device: self.guard.name().to_string(),
             tool: tool.chars().take(64).collect(),
             dry_run,
-            sandbox: orion_catalog::find(&tool).map(|(spec, _)| self.toolbox.sandbox.of(spec)),
+            sandbox: orion_catalog::find(&tool)
+                .and_then(|(spec, _)| self.toolbox.sandbox.confinement(spec, dry_run).ok())
+                .map(Confinement::as_str),
         };
         match (self.environment.seen(&self.journal, call), self.noted_before(call)) {
             (CallStatus::New, Some(error)) => return self.answer_from_memory(call, error),
@@ -154,6 +155,10 @@ impl Agent {
             let error = ToolError::new(ErrorCode::NotSupported, message);
             return self.refuse(&subject, call.arguments.digest(), error);
         };
+        let confinement = match self.toolbox.sandbox.confinement(spec, call.dry_run) {
+            Ok(confinement) => confinement,
+            Err(error) => return self.refuse(&subject, call.arguments.digest(), error),
+        };
         let on_files = !parsed.touches.paths.is_empty();
         let argument_bytes = call.arguments.as_bytes().len();
         if let Some(message) = self.no_slot(on_files, argument_bytes) {
@@ -185,7 +190,6 @@ impl Agent {
             );
         }
         let cancelled = Arc::new(AtomicBool::new(false));
-        let sandbox = self.toolbox.sandbox;
         let touches = parsed.touches.clone();
         let seeing = if !call.observed.is_empty() {
             ObservationMode::Compare(parsed.touches, call.observed)
@@ -198,7 +202,7 @@ impl Agent {
             subject,
             permit,
             executor,
-            reach: sandbox.confines(spec).then(|| Reach::of(spec, call.dry_run)),
+            confinement,
             arguments: Value::Object(call.arguments_value),
             seeing,
             touches,
@@ -217,22 +221,8 @@ impl Agent {
             Running { cancelled, about: has_effects.then_some(about), argument_bytes },
         );
         let environment = Arc::clone(&self.environment);
-        self.tasks.spawn(execute(job, admission, self.events.clone(), environment));
-    }
-
-    /// Handles the end of a call. A call that missed its deadline frees its slot now, and ends when its
-    /// thread ends.
-    pub(super) async fn finished(&mut self, call: CallId, ended: Ended, slot: Slot) {
-        let running = self.running.remove(&call).or_else(|| self.given_up.remove(&call));
-        let about = running.as_ref().and_then(|running| running.about.clone());
-        match (slot, running) {
-            (Slot::GivenUp, Some(running)) => drop(self.given_up.insert(call, running)),
-            (Slot::GivenUp, None) | (Slot::Free, _) => {
-                while self.tasks.try_join_next().is_some() {}
-            }
-        }
-        let written = self.journal.end(call, ended.clone(), now_ms()).await;
-        self.note_and_send(call, about.as_ref(), &ended, written);
+        let start = move |job, events| environment.work(job, events);
+        self.tasks.spawn(execute(job, admission, self.events.clone(), start));
     }
 
     /// Returns why no further call can start now. None if one can.
@@ -311,7 +301,7 @@ mod tests {
     use super::*;
     use crate::apps::Apps;
     use crate::config::Settings;
-    use crate::execute::Toolbox;
+    use crate::execute::{Slot, Toolbox};
     use crate::journal::Journal;
     use crate::report::interrupted;
     use crate::sandbox::Sandbox;

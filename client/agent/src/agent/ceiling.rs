@@ -22,7 +22,7 @@ use crate::config::{Found, Settings, Source};
 use crate::execute::Toolbox;
 use crate::guard::Guard;
 use crate::roots::{GrantedPaths, Roots};
-use crate::run::suffices;
+use crate::sandbox::suffices;
 
 /// The policy that was applied last, in the state directory, for `orion-agent ceiling show`.
 pub const KEPT_POLICY: &str = "policy.json";

@@ -1,13 +1,12 @@
 //! The events of the agent's loop, which handles one at a time.
 
-use orion_domain::CallId;
 use orion_wire::v1;
 use tokio::sync::mpsc::OwnedPermit;
 
 use super::ceiling::OwnerCeiling;
 use crate::connect::renew::Renewed;
 use crate::connect::{ConnectError, Link};
-use crate::journal::Ended;
+use crate::execute::CallEvent;
 
 /// An event of the agent's loop.
 #[derive(Debug)]
@@ -31,31 +30,8 @@ pub enum Event {
     },
     /// There is room to send on the connection.
     Writable(OwnedPermit<v1::LinkRequest>),
-    /// A call started.
-    Started {
-        /// The call.
-        call: CallId,
-    },
-    /// A call reports progress.
-    Progress {
-        /// The call.
-        call: CallId,
-        /// Units done.
-        done: u64,
-        /// Units in all. 0 if not known.
-        total: u64,
-        /// What the tool is doing, as text for people.
-        note: String,
-    },
-    /// A call ended.
-    Finished {
-        /// The call.
-        call: CallId,
-        /// How it ended.
-        ended: Ended,
-        /// What the call still occupies.
-        slot: Slot,
-    },
+    /// A call started, reports progress, or ended.
+    Call(CallEvent),
     /// A certificate renewal succeeded or failed.
     Renewed(Result<Renewed, ConnectError>),
     /// The owner's file changed.
@@ -73,11 +49,8 @@ pub enum Event {
     Shutdown,
 }
 
-/// What a reported call still occupies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slot {
-    /// Nothing: the call ended.
-    Free,
-    /// A thread, but no slot among the calls in flight: the call missed its deadline and still runs.
-    GivenUp,
+impl From<CallEvent> for Event {
+    fn from(event: CallEvent) -> Self {
+        Self::Call(event)
+    }
 }

@@ -14,6 +14,7 @@ use tonic::transport::Channel;
 
 use super::environment::Dialling;
 use super::event::Event;
+use super::receive::receive;
 use super::{Agent, Outgoing, Renewal, STALL_TIMEOUT};
 use crate::chain::Chain;
 use crate::clock::{now_ms, until};
@@ -176,7 +177,7 @@ impl Agent {
         self.links += 1;
         let number = self.links;
         let (out, client, reader) = link.split();
-        let reader = tokio::spawn(reader.run(number, self.events.clone()));
+        let reader = tokio::spawn(receive(number, reader, self.events.clone()));
         self.phase = Phase::Linked(Connection {
             number,
             out,

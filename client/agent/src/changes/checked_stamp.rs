@@ -6,7 +6,7 @@ use orion_domain::observation::Kind;
 use orion_domain::{Observation, ToolError};
 
 use super::{Change, FileStamp, StepError, Target};
-use crate::tools::observe::{drifted, hold, hold_moved};
+use crate::observe::{drifted, hold, hold_moved};
 
 /// The stamp of a target right before a step, for content that only number and times identify. `None` if the
 /// preview did not cover the target.

@@ -8,9 +8,9 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, OpenOptions};
 use orion_domain::{Access, CallId, ErrorCode, ToolError};
 
-use super::record::Record;
 use super::swap::{rename_new, sync};
 use super::{FileStamp, StepError, Target};
+use crate::record::Record;
 use crate::roots::{LOCAL_TRASH, Roots};
 use crate::trash::{Trash, local, local_if_there, private_dir};
 

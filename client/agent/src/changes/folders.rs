@@ -3,9 +3,9 @@
 use cap_fs_ext::DirExt;
 use orion_domain::ToolError;
 
-use super::record::{Source, Step};
 use super::swap::sync;
 use super::{Change, StepError, Target};
+use crate::record::{Source, Step};
 use crate::roots::{FileKind, Located};
 
 impl Change<'_> {

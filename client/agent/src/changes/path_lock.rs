@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use orion_domain::{CallId, DevicePath, ToolError};
 
-use crate::tools::Context;
+use crate::call::FileContext;
+use crate::observe::compare;
 use key::{LockKey, keys_of};
 
 /// How often a waiting call checks whether to stop.
@@ -61,7 +62,7 @@ pub(crate) struct PathLock(Vec<LockedPath>);
 /// # Errors
 /// `CANCELLED` or `TIMEOUT`, and `PRECONDITION_FAILED` if something differs from the preview.
 pub(crate) fn lock_paths(
-    context: &Context<'_>,
+    context: &FileContext<'_>,
     paths: &[&DevicePath],
 ) -> Result<PathLock, ToolError> {
     take(context, paths, None)
@@ -69,7 +70,7 @@ pub(crate) fn lock_paths(
 
 /// As [`lock_paths`], and locks the call that is being undone.
 pub(super) fn lock_paths_to_undo(
-    context: &Context<'_>,
+    context: &FileContext<'_>,
     call: CallId,
     paths: &[DevicePath],
 ) -> Result<PathLock, ToolError> {
@@ -77,7 +78,7 @@ pub(super) fn lock_paths_to_undo(
 }
 
 fn take(
-    context: &Context<'_>,
+    context: &FileContext<'_>,
     paths: &[&DevicePath],
     call: Option<CallId>,
 ) -> Result<PathLock, ToolError> {
@@ -100,16 +101,16 @@ fn take(
         wanted = resolve();
         // The call that held the lock may have moved a folder on the path.
         if wanted == lock.0 {
-            context.compare()?;
+            compare(context)?;
             return Ok(lock);
         }
     }
     let lock = wait(context, wanted)?;
-    context.compare()?;
+    compare(context)?;
     Ok(lock)
 }
 
-fn wait(context: &Context<'_>, wanted: Vec<LockedPath>) -> Result<PathLock, ToolError> {
+fn wait(context: &FileContext<'_>, wanted: Vec<LockedPath>) -> Result<PathLock, ToolError> {
     let mut taken = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
     while wanted.iter().any(|wanted| taken.iter().any(|taken| taken.excludes(wanted))) {
         context.check()?;

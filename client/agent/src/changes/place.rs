@@ -5,11 +5,11 @@ use orion_domain::CallId;
 
 use super::checked_stamp::CheckedStamp;
 use super::contents::{TrashMethod, bring, find, keep};
-use super::file_stamp::of_tree;
-use super::record::Source;
 use super::staged::temporary;
 use super::swap::{exchange, rename_new, sync};
 use super::{Change, FileStamp, Staged, StagedFolder, StepError, Target};
+use crate::entry::of_tree;
+use crate::record::Source;
 use crate::roots::FileKind;
 
 /// How often another process may win the race for a name before the step fails.

@@ -7,9 +7,9 @@ use cap_std::fs::Dir;
 use orion_domain::{Access, CallId, ErrorCode, ToolError};
 
 use super::contents::{TrashMethod, bring, find, forget_local_of, keep};
-use super::record::{Record, RecordedStep, Source, Step, add, reopen};
 use super::staged::temporary;
 use super::{FileStamp, Line, Target, tail};
+use crate::record::{Record, RecordedStep, Source, Step, add, reopen};
 use crate::roots::{FileKind, Roots, Wanted, io_failure};
 use crate::trash::Trash;
 
@@ -134,7 +134,7 @@ pub(super) fn settle(
 }
 
 /// Returns whether some root still leads towards the location, so that a missing folder is really gone.
-fn parent_is_reached(roots: &Roots, at: &super::record::Location) -> bool {
+fn parent_is_reached(roots: &Roots, at: &crate::entry::Location) -> bool {
     ANY.iter().any(|access| {
         roots.locate_real(&at.real, *access).is_ok_and(|located| located.found.is_none())
     })

@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 
 use super::contents::{TrashMethod, bring, find};
-use super::record::Step;
 use super::swap::{exchange, rename_new, sync};
 use super::{Change, FileStamp, Precondition, StepError, Target};
+use crate::record::Step;
 
 impl Change<'_> {
     /// Gives the entry at `from` the name of `to`.

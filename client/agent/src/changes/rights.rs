@@ -12,21 +12,6 @@ const NOT_TAKEN: [&[u8]; 3] = [b"security.capability", b"security.ima", b"securi
 #[cfg(target_os = "linux")]
 const MAX_ATTRIBUTES: usize = 64 * 1024;
 
-/// The execute bits of a mode.
-pub(super) const EXECUTE: u32 = 0o111;
-
-/// Returns whether a file has an execute bit. Without such bits, its name decides.
-#[cfg(unix)]
-pub(crate) fn is_executable(metadata: &Metadata) -> bool {
-    use cap_fs_ext::OsMetadataExt;
-    metadata.is_file() && metadata.mode() & EXECUTE != 0
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_executable(_: &Metadata) -> bool {
-    false
-}
-
 /// Copies owner, mode and extended attributes with access lists. `old_metadata` is the checked state of
 /// `old`.
 #[cfg(unix)]

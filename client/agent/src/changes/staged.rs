@@ -8,9 +8,9 @@ use cap_std::fs::{Dir, DirBuilder, File, Metadata, OpenOptions};
 use orion_domain::{CallId, Digest, ToolError};
 use sha2::{Digest as _, Sha256};
 
-use super::file_stamp::{MAX_HASHED_BYTES, finish};
-use super::record::{Source, Step};
 use super::{Change, FileStamp, StepError, Target, rights};
+use crate::entry::{MAX_HASHED_BYTES, finish};
+use crate::record::{Source, Step};
 
 /// Bytes written between two syncs of a file.
 const SYNC_EVERY: u64 = 32 * 1024 * 1024;

@@ -4,7 +4,7 @@ use std::io;
 
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use super::Target;
+use crate::entry::{FileStamp, NoDigest, Target};
 use crate::roots::{Wanted, io_failure};
 
 /// Why a step did not run. Nothing changed.
@@ -56,5 +56,22 @@ impl From<StepError> for ToolError {
             ),
         };
         ToolError::new(code, message).with("attempted_path", path)
+    }
+}
+
+impl NoDigest {
+    /// Converts the error for a step on a target.
+    pub(super) fn of(self, target: &Target) -> StepError {
+        match self {
+            Self::Io(error) => StepError::io(&error, target),
+            Self::Stopped(error) => StepError::Failed(error),
+        }
+    }
+}
+
+impl Target {
+    /// As [`stamp`](Self::stamp), and fails if the name is free.
+    pub(super) fn see(&self) -> Result<FileStamp, StepError> {
+        self.stamp()?.ok_or_else(|| StepError::Changed(self.path.clone()))
     }
 }

@@ -9,9 +9,9 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use orion_domain::{CallId, Digest};
 
 use super::contents::find;
-use super::file_stamp::{MAX_HASHED_BYTES, NoDigest, of_reader};
-use super::record::Step;
 use super::{Change, FileStamp, StepError, Target};
+use crate::entry::{MAX_HASHED_BYTES, NoDigest, of_reader};
+use crate::record::Step;
 use crate::trash::Trash;
 
 impl Change<'_> {
@@ -137,23 +137,23 @@ fn open_in(dir: &Dir, name: &str, options: &mut OpenOptions) -> io::Result<File>
 pub(super) fn digest_to(
     mut file: &File,
     end: u64,
-    check: super::file_stamp::Check<'_>,
+    check: crate::entry::Check<'_>,
 ) -> Result<Option<Digest>, NoDigest> {
     if end > MAX_HASHED_BYTES {
         return Ok(None);
     }
     file.seek(SeekFrom::Start(0))?;
-    of_reader(file.take(end), check).map(Some)
+    of_reader(file.take(end), &mut |_| check()).map(Some)
 }
 
 /// Returns the digest of the bytes from `start` to the end.
 pub(super) fn digest_from(
     mut file: &File,
     start: u64,
-    check: super::file_stamp::Check<'_>,
+    check: crate::entry::Check<'_>,
 ) -> Result<Digest, NoDigest> {
     file.seek(SeekFrom::Start(start))?;
-    of_reader(file, check)
+    of_reader(file, &mut |_| check())
 }
 
 /// Returns whether the file ends with this text at this offset.

@@ -3,7 +3,8 @@
 
 use orion_domain::{CallId, DevicePath, RiskRaise, ToolError};
 
-use crate::tools::Context;
+use super::sweep::make_room;
+use crate::call::FileContext;
 use crate::trash::Trash;
 
 /// Reserved trash space for a call, or an approval that the content may be lost. Released on drop, unless the
@@ -22,7 +23,7 @@ impl<'a> TrashSpace<'a> {
     /// # Errors
     /// `APPROVAL_REQUIRED` if there is no space and no approval that the content may be lost.
     pub(crate) fn take(
-        context: &Context<'a>,
+        context: &FileContext<'a>,
         path: &DevicePath,
         disk_bytes: u64,
     ) -> Result<Self, ToolError> {
@@ -34,22 +35,22 @@ impl<'a> TrashSpace<'a> {
     /// # Errors
     /// As [`TrashSpace::take`].
     pub(crate) fn take_beside(
-        context: &Context<'a>,
+        context: &FileContext<'a>,
         path: &DevicePath,
         disk_bytes: u64,
         leaving: u64,
     ) -> Result<Self, ToolError> {
-        let Context { trash, call, roots, dry_run, .. } = *context;
-        let fits = if dry_run {
+        let (trash, call, roots) = (context.trash, context.call, context.roots);
+        let fits = if context.dry_run {
             trash.has_room(disk_bytes, leaving)
         } else {
-            trash.take_room(call, disk_bytes, leaving, roots)
+            make_room(trash, call, disk_bytes, leaving, roots)
         };
         if !fits {
             context.risk.raise(RiskRaise::CannotBeUndone, path)?;
             context.is_final.set(true);
         }
-        let trash = (fits && !dry_run).then_some(trash);
+        let trash = (fits && !context.dry_run).then_some(trash);
         Ok(Self { trash, call, is_final: !fits })
     }
 
@@ -59,7 +60,7 @@ impl<'a> TrashSpace<'a> {
     /// As [`TrashSpace::take`].
     pub(super) fn more(
         &mut self,
-        context: &Context<'a>,
+        context: &FileContext<'a>,
         path: &DevicePath,
         disk_bytes: u64,
     ) -> Result<(), ToolError> {

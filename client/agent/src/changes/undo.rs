@@ -6,10 +6,10 @@ use orion_domain::{Access, CallId, DevicePath, ErrorCode, ToolError};
 use serde_json::json;
 
 use super::path_lock::lock_paths_to_undo;
-use super::record::{Header, Line, Record, RecordedStep, Step, add, reopen};
 use super::undo_steps::{Conflict, Cost, LaterSteps, UndoError, UndoStep};
 use super::{Change, TrashSpace};
-use crate::tools::Context;
+use crate::call::FileContext;
+use crate::record::{Header, Line, Record, RecordedStep, Step, add, reopen};
 use crate::trash::Trash;
 
 /// Accesses that an undo needs of a root.
@@ -54,7 +54,7 @@ pub(crate) fn as_it_acts(trash: &Trash, parsed: ParsedCall) -> Result<ParsedCall
 /// `PATH_NOT_ALLOWED` if a path may no longer be written. `PRECONDITION_FAILED` if no record of the call is
 /// kept, or something changed since; `conflicts` in the details lists the changes.
 pub(crate) fn undo(
-    context: &Context<'_>,
+    context: &FileContext<'_>,
     tool: &str,
     call: CallId,
     paths: &[DevicePath],
@@ -125,7 +125,7 @@ pub(crate) fn undo(
     Ok(taken_back)
 }
 
-fn record_of(context: &Context<'_>, call: CallId) -> Result<Record, ToolError> {
+fn record_of(context: &FileContext<'_>, call: CallId) -> Result<Record, ToolError> {
     let refused = |message: String| {
         ToolError::new(ErrorCode::PreconditionFailed, message).with("call_id", call.to_string())
     };
@@ -190,7 +190,7 @@ fn outcomes(record: &Record) -> Vec<Undone> {
 }
 
 /// The undo does not name a path of the call, so its permission was not evaluated.
-fn unnamed(context: &Context<'_>, path: &DevicePath) -> ToolError {
+fn unnamed(context: &FileContext<'_>, path: &DevicePath) -> ToolError {
     let which = if context.roots.grants(path, Access::Write) {
         format!("The call changed {path} as well")
     } else {

@@ -10,11 +10,12 @@ use cap_fs_ext::DirExt;
 use orion_domain::{Access, CallId, DevicePath, Digest, ToolError};
 
 use super::contents::find;
-use super::file_stamp::{Extent, with_digest};
-use super::record::{Location, RecordedStep, Source, Step};
 use super::{Change, FileStamp, Precondition, StepError, Target, tail};
+use crate::call::FileContext;
+use crate::entry::{Extent, Location, with_digest};
+use crate::record::{RecordedStep, Source, Step};
 use crate::roots::FileKind;
-use crate::tools::{Context, refuse_unfit_for};
+use crate::survey::refuse_unfit_for;
 
 /// What keeps a step from being undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +122,7 @@ impl UndoStep<'_> {
     /// Checks whether the step can be undone now, and returns the cost.
     pub(super) fn check(
         self,
-        context: &Context<'_>,
+        context: &FileContext<'_>,
         ahead: &mut LaterSteps,
     ) -> Result<Cost, UndoError> {
         let found = self.find_out(context, ahead);
@@ -208,7 +209,7 @@ impl UndoStep<'_> {
     /// checked.
     fn find_out(
         self,
-        context: &Context<'_>,
+        context: &FileContext<'_>,
         ahead: &LaterSteps,
     ) -> Result<Option<(Target, Back)>, UndoError> {
         let at = self.noted.kept_from();
@@ -262,7 +263,7 @@ impl UndoStep<'_> {
         Ok(Some((target, back)))
     }
 
-    fn reach(self, context: &Context<'_>, location: &Location) -> Result<Target, UndoError> {
+    fn reach(self, context: &FileContext<'_>, location: &Location) -> Result<Target, UndoError> {
         Target::again(context.roots, location, self.any).map_err(|error| match error.code {
             code if code.is_denial() => UndoError::Failed(error),
             _ => conflict(&location.path, "its folder is gone, or leads elsewhere"),
@@ -287,7 +288,7 @@ impl UndoStep<'_> {
         Ok(Back::RemoveFolder)
     }
 
-    fn placed(self, context: &Context<'_>, target: &Target) -> Result<Back, UndoError> {
+    fn placed(self, context: &FileContext<'_>, target: &Target) -> Result<Back, UndoError> {
         let path = &target.path;
         let now = target.stamp()?.ok_or_else(|| conflict(path, "it is gone"))?;
         let Some(ready) = &self.noted.ready else {
@@ -313,7 +314,7 @@ impl UndoStep<'_> {
     /// Returns the file's stamp if the file holds its old content and the appended text, and nothing else.
     fn extended(
         self,
-        context: &Context<'_>,
+        context: &FileContext<'_>,
         target: &Target,
         (before, added): (&FileStamp, u64),
         text: Digest,
@@ -343,7 +344,7 @@ impl UndoStep<'_> {
     /// Checks that the step's trash content still exists unchanged.
     fn kept(
         self,
-        context: &Context<'_>,
+        context: &FileContext<'_>,
         target: &Target,
         kept: &FileStamp,
     ) -> Result<(), UndoError> {
@@ -359,7 +360,7 @@ impl UndoStep<'_> {
 /// Applies the rules of a move to a moved entry, which may contain what others added. Its current path must
 /// be readable, and nothing in it may be denied at either path.
 fn may_go_back(
-    context: &Context<'_>,
+    context: &FileContext<'_>,
     from: &Target,
     to: &Target,
     (before, now): (&FileStamp, &FileStamp),

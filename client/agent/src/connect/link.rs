@@ -18,7 +18,6 @@ use tonic::transport::Channel;
 use super::ConnectError;
 use super::dial::Dialled;
 use super::error::printable;
-use crate::agent::event::Event;
 
 /// How long the backend may take for its `Welcome`.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(15);
@@ -185,22 +184,20 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Posts every message, then the reason why the stream ended. Waits while the loop is busy, so that
-    /// the backend waits too.
-    pub async fn run(mut self, link: u64, events: mpsc::Sender<Event>) {
-        let why = loop {
-            let message = match self.incoming.try_next().await {
-                Ok(Some(response)) => response.message,
-                Ok(None) => break ConnectError::Ended("the backend closed it".to_owned()),
-                Err(status) => break self.dialled.error(&status),
-            };
-            // An unknown message of a newer backend decodes to none, and is skipped.
-            let Some(message) = message else { continue };
-            if events.send(Event::Received { link, message }).await.is_err() {
-                return;
+    /// Waits for the next message.
+    ///
+    /// # Errors
+    /// The reason why the stream ended.
+    pub async fn next(&mut self) -> Result<Incoming, ConnectError> {
+        loop {
+            match self.incoming.try_next().await {
+                Ok(Some(v1::LinkResponse { message: Some(message) })) => return Ok(message),
+                // An unknown message of a newer backend decodes to none, and is skipped.
+                Ok(Some(v1::LinkResponse { message: None })) => {}
+                Ok(None) => return Err(ConnectError::Ended("the backend closed it".to_owned())),
+                Err(status) => return Err(self.dialled.error(&status)),
             }
-        };
-        drop(events.send(Event::Lost { link, why }).await);
+        }
     }
 }
 

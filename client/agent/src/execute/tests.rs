@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::*;
-use crate::agent::environment::SystemEnvironment;
 use crate::journal::JournalError;
 use crate::roots::Roots;
+use crate::tools;
 
 /// Only an evaluation returns a permit, so the test evaluates too.
 fn permit() -> Permit {
@@ -49,12 +49,12 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
             sandbox: None,
         },
         permit: permit(),
-        executor: Executor { name: "get_datetime", run },
+        executor: Executor { name: "get_datetime", run: tools::Run::Plain(run) },
         arguments: json!({}),
         seeing: ObservationMode::Nothing,
         touches: Touches::nothing(),
         undo: None,
-        reach: None,
+        confinement: Confinement::Handles,
         has_effects,
         memory: Arc::default(),
         deadline: Instant::now() + time_left,
@@ -76,28 +76,18 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
 
 /// Returns the events in order: the code of each end, and `started` and `progress`.
 async fn happened(job: Job, admission: Admission) -> Vec<String> {
-    let (events, mut inbox) = mpsc::channel(64);
-    execute(job, admission, events, Arc::new(SystemEnvironment)).await;
+    let (events, mut inbox) = mpsc::channel::<CallEvent>(64);
+    execute(job, admission, events, begin).await;
     let mut happened = Vec::new();
     while let Some(event) = inbox.recv().await {
         happened.push(match event {
-            Event::Started { .. } => "started".to_owned(),
-            Event::Progress { note, .. } => format!("progress {note}"),
-            Event::Finished { ended, slot, .. } => {
+            CallEvent::Started { .. } => "started".to_owned(),
+            CallEvent::Progress { note, .. } => format!("progress {note}"),
+            CallEvent::Finished { ended, slot, .. } => {
                 assert!(ended.state.is_closed());
                 assert_ne!(ended.state, CallState::Denied);
                 format!("{} {slot:?}", ended.code)
             }
-            Event::Connected(_)
-            | Event::Received { .. }
-            | Event::Lost { .. }
-            | Event::Writable(_)
-            | Event::Renewed(_)
-            | Event::Owner(_)
-            | Event::Opened { .. }
-            | Event::Due
-            | Event::Noted
-            | Event::Shutdown => panic!("a call posted what is not its own"),
         });
     }
     happened
@@ -210,11 +200,14 @@ async fn progress_is_thinned_out() {
 #[cfg(target_os = "linux")]
 mod confined {
     use super::*;
-    use crate::sandbox::confine;
+    use crate::sandbox::{Reach, confine};
 
     fn confined(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         let reach = if has_effects { Reach::Change } else { Reach::Read };
-        Job { reach: Some(reach), ..job(folder, run, time_left, has_effects) }
+        Job {
+            confinement: Confinement::Landlock(reach),
+            ..job(folder, run, time_left, has_effects)
+        }
     }
 
     /// Fails unless the thread can reach nothing.

@@ -7,7 +7,7 @@ use orion_domain::{Access, DevicePath, ToolError};
 
 use super::suspects::Suspects;
 use super::{Located, Roots, refused};
-use crate::guard::Verdict;
+use crate::verdict::Verdict;
 
 /// The call that uses the folders.
 #[derive(Debug)]

@@ -57,6 +57,17 @@ impl Roots {
         !covers(root, path) || self.denies(path)
     }
 
+    /// Checks an entry of a folder that is gone through, by the path below the requested folder and by the
+    /// resolved one.
+    pub(crate) fn hides_entry(
+        &self,
+        root: &DevicePath,
+        asked: &DevicePath,
+        real: &DevicePath,
+    ) -> bool {
+        self.hides(root, real) || (asked != real && self.denies(asked))
+    }
+
     /// Checks the same for a path that the call names. `on_way` means that the path continues.
     pub(super) fn hides_at(
         &self,

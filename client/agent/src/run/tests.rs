@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::chain::read;
+use crate::config::SandboxChoice;
 use crate::journal::{Begin, Ended};
 
 #[test]

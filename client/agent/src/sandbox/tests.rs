@@ -4,6 +4,7 @@
 mod confined;
 mod escapes;
 mod ground;
+mod kinds;
 mod races;
 mod same;
 mod taken_back;

@@ -6,15 +6,15 @@ use orion_catalog::tools::analyze_disk::{AnalyzeDisk, Arguments, Large, Returns}
 use orion_domain::{DevicePath, ToolError};
 
 use super::list_directory::folder;
-use super::scan::{Bounds, Entry, Firsts, Folder, Visitor, scan};
-use super::{Context, Execute, Outcome};
+use super::{FileContext, FileTool, Outcome};
 use crate::roots::FileKind;
+use crate::scan::{Bounds, Entry, Firsts, Folder, Visitor, scan};
 
 const MAX_LARGE: usize = 20;
 const UNIT_BYTES: u64 = 1024 * 1024;
 
-impl Execute for AnalyzeDisk {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for AnalyzeDisk {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let start = folder(&arguments.path, context)?;
         let threshold = arguments.threshold_mb.saturating_mul(UNIT_BYTES);
         let (sums, missed) =

@@ -3,27 +3,25 @@
 
 pub(super) mod content;
 pub(super) mod ends;
-pub(super) mod method;
 #[cfg(test)]
 mod tests;
 
 use cap_std::fs::{File, Metadata, OpenOptions};
 use content::{Progress, copy_folder, refuse_without_room};
 use ends::{CopySource, real, refuse_overlap, replaces};
-use method::{CopyMethod, Count, Destination, survey};
 use orion_catalog::Tool;
 use orion_catalog::tools::copy_path::{Arguments, CopyPath, Returns};
 use orion_domain::{Access, ToolError};
 
-use super::observe::hold_copied;
-use super::{Context, Execute, Outcome, nearby, regular};
-use crate::changes::{
-    Change, Precondition, Target, TrashSpace, disk_bytes, disk_bytes_at, lock_paths,
-};
+use super::{FileContext, FileTool, Outcome, nearby, regular};
+use crate::changes::{Change, Precondition, TrashSpace, lock_paths};
+use crate::entry::{Target, disk_bytes, disk_bytes_at};
+use crate::observe::hold_copied;
 use crate::roots::{Located, Wanted, io_failure};
+use crate::survey::{CopyMethod, Count, Destination, survey};
 
-impl Execute for CopyPath {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for CopyPath {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let source = context.path(&arguments.source)?;
         let destination = context.path(&arguments.destination)?;
         let _lock = lock_paths(context, &[&destination])?;
@@ -77,7 +75,7 @@ impl Execute for CopyPath {
 }
 
 /// Opens the source file.
-fn open(from: &Located, context: &Context<'_>) -> Result<(File, Metadata), ToolError> {
+fn open(from: &Located, context: &FileContext<'_>) -> Result<(File, Metadata), ToolError> {
     regular::refuse_unfit(from)?;
     let path = &from.asked;
     let Some(name) = from.name().filter(|_| from.found.is_some()) else {
@@ -94,7 +92,7 @@ pub(super) fn place_file(
     (mut file, metadata): (File, Metadata),
     target: &Target,
     replaced: bool,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let bytes = metadata.len();
     let mut staged = change.stage(target, None)?;
@@ -118,7 +116,7 @@ pub(super) fn place_folder(
     target: &Target,
     landing: &Destination<'_>,
     count: Count,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let staged = change.stage_folder(target)?;
     copy_folder(from, &staged.dir, landing, count, context)?;

@@ -4,15 +4,15 @@ use orion_catalog::Tool;
 use orion_catalog::tools::create_directory::{Arguments, CreateDirectory, Returns};
 use orion_domain::{Access, ErrorCode, ToolError};
 
-use super::{Context, Execute, Outcome, nearby};
+use super::{FileContext, FileTool, Outcome, nearby};
 use crate::changes::{Change, StepError, TrashSpace, lock_paths};
 use crate::roots::{FileKind, Located};
 
 /// Maximum number of folders that one call creates.
 const MAX_MADE: usize = 256;
 
-impl Execute for CreateDirectory {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for CreateDirectory {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let path = &context.path(&arguments.path)?;
         let _lock = lock_paths(context, &[path])?;
         let located = context.roots.locate(path, Access::Write)?;
@@ -75,7 +75,7 @@ pub(super) fn refuse_depth(located: &Located) -> Result<(), ToolError> {
 }
 
 /// Returns the error for a missing parent folder.
-pub(super) fn missing_parent(located: &Located, context: &Context<'_>) -> ToolError {
+pub(super) fn missing_parent(located: &Located, context: &FileContext<'_>) -> ToolError {
     let missing = located.rest.first().and_then(|name| located.real.join(name).ok());
     let missing = missing.unwrap_or_else(|| located.asked.clone());
     let error = ToolError::new(

@@ -7,16 +7,17 @@ use orion_catalog::tools::delete_directory::{Arguments, DeleteDirectory, Returns
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
-use super::walk::{Mode, Next, walk};
-use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, FileStamp, Target, TrashSpace, disk_bytes, lock_paths};
+use super::{FileContext, FileTool, Outcome, nearby};
+use crate::changes::{Change, TrashSpace, lock_paths};
+use crate::entry::{FileStamp, Target, disk_bytes};
 use crate::roots::{FileKind, Located, Wanted, io_failure, refused};
+use crate::walk::{Mode, Next, walk};
 
 /// Maximum number of names in a preview.
 const FIRST_ENTRIES: usize = 20;
 
-impl Execute for DeleteDirectory {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for DeleteDirectory {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         if !arguments.confirm && !context.dry_run {
             return Err(unconfirmed(Self::NAME));
         }
@@ -75,7 +76,7 @@ pub(super) fn unconfirmed(tool: &str) -> ToolError {
 }
 
 /// Refuses to delete an allowed path, because grants depend on it.
-pub(super) fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(), ToolError> {
+pub(super) fn refuse_roots(located: &Located, context: &FileContext<'_>) -> Result<(), ToolError> {
     let path = &located.asked;
     let real = located.name().and_then(|name| located.real.join(name).ok());
     if located.is_folder()
@@ -94,7 +95,7 @@ pub(super) fn refuse_roots(located: &Located, context: &Context<'_>) -> Result<(
 }
 
 /// Returns the name of the folder to delete, and refuses anything but a folder.
-fn folder_name<'a>(located: &'a Located, context: &Context<'_>) -> Result<&'a str, ToolError> {
+fn folder_name<'a>(located: &'a Located, context: &FileContext<'_>) -> Result<&'a str, ToolError> {
     let missing = || Wanted::Directory.missing(&located.asked);
     match (located.name(), located.found) {
         (Some(name), Some(FileKind::Folder)) => Ok(name),
@@ -128,7 +129,7 @@ fn count(
     located: &Located,
     dir: Dir,
     real: &DevicePath,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<Count, ToolError> {
     let path = &located.asked;
     let device = dir.dir_metadata().map_err(|error| io_failure(&error, Wanted::Directory, path))?;

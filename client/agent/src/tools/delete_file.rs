@@ -6,12 +6,13 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
 use super::delete_directory::{refuse_roots, unconfirmed};
-use super::{Context, Execute, Outcome, nearby};
-use crate::changes::{Change, Target, TrashSpace, lock_paths};
+use super::{FileContext, FileTool, Outcome, nearby};
+use crate::changes::{Change, TrashSpace, lock_paths};
+use crate::entry::Target;
 use crate::roots::{FileKind, Located, Wanted};
 
-impl Execute for DeleteFile {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for DeleteFile {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         if !arguments.confirm && !context.dry_run {
             return Err(unconfirmed(Self::NAME));
         }
@@ -45,7 +46,7 @@ impl Execute for DeleteFile {
 }
 
 /// Accepts files and links; the target of a link stays.
-fn refuse_unfit(located: &Located, context: &Context<'_>) -> Result<(), ToolError> {
+fn refuse_unfit(located: &Located, context: &FileContext<'_>) -> Result<(), ToolError> {
     let path = &located.asked;
     match (located.name(), located.found) {
         (Some(_), Some(FileKind::File | FileKind::Link)) => Ok(()),

@@ -14,10 +14,11 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
 use super::difference::replaced;
-use super::memory::room;
 use super::write_file::{MAX_CONTENT_BYTES, open, refuse_hard_links, refuse_unwritable};
-use super::{Context, Execute, Outcome, invalid, nearby, regular};
-use crate::changes::{Change, FileStamp, Precondition, Target, TrashSpace, lock_paths};
+use super::{FileContext, FileTool, Outcome, invalid, nearby, regular};
+use crate::call::reserve_memory;
+use crate::changes::{Change, Precondition, TrashSpace, lock_paths};
+use crate::entry::{FileStamp, Target};
 use crate::roots::{Located, Wanted, io_failure};
 
 /// Bytes read between two checks of the deadline.
@@ -25,8 +26,8 @@ const READ_BYTES: u64 = 1024 * 1024;
 /// Memory that a comparison needs besides the text, in bytes.
 const COMPARED_BYTES: u64 = 1024 * 1024;
 
-impl Execute for EditFile {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for EditFile {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let path = &context.path(&arguments.path)?;
         if arguments.old_text.is_empty() {
             return Err(invalid("old_text is empty; to write a whole file, use write_file."));
@@ -78,7 +79,7 @@ impl Execute for EditFile {
 /// Opens the file; in a preview only for reading.
 fn open_as_needed(
     located: &Located,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(cap_std::fs::File, FileStamp), ToolError> {
     if !context.dry_run {
         return open(located);
@@ -96,13 +97,13 @@ fn open_as_needed(
 fn text(
     file: &mut cap_std::fs::File,
     path: &DevicePath,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<String, ToolError> {
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     if size > MAX_CONTENT_BYTES as u64 {
         return Err(too_large(path));
     }
-    room(context, size + COMPARED_BYTES)?;
+    reserve_memory(context, size + COMPARED_BYTES)?;
     // Reserves the whole size, so that the buffer is not copied as it grows.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
     let mut left = file.take(MAX_CONTENT_BYTES as u64 + 1);

@@ -5,11 +5,11 @@ use jiff::{Timestamp, Zoned};
 use orion_catalog::tools::get_datetime::{Arguments, GetDatetime, Returns};
 use orion_domain::ToolError;
 
-use super::{Context, Execute, Outcome, invalid};
+use super::{Context, Outcome, PlainTool, invalid};
 
 const MAX_NAME_BYTES: usize = 64;
 
-impl Execute for GetDatetime {
+impl PlainTool for GetDatetime {
     fn run(arguments: Arguments, _: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let zone = match &arguments.timezone {
             Some(name) => named(name)?,

@@ -12,13 +12,13 @@ use sysinfo::{
     ProcessRefreshKind, ProcessesToUpdate, RefreshKind,
 };
 
-use super::{Context, Execute, Outcome};
+use super::{Context, Outcome, PlainTool};
 
 const MAX_LISTED: usize = 64;
 const MAX_PROCESSES: usize = 10;
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
-impl Execute for GetDeviceInfo {
+impl PlainTool for GetDeviceInfo {
     fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
         let mut data = Returns { device_id: context.device_id.to_owned(), ..Returns::default() };
         let mut sections = arguments.include;

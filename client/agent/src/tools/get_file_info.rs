@@ -4,29 +4,26 @@ mod accounts;
 #[cfg(test)]
 mod tests;
 
-use std::io::Read;
-
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use orion_catalog::tools::get_file_info::{Arguments, GetFileInfo, Returns};
 use orion_catalog::tools::list_directory::EntryKind;
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
-use sha2::{Digest, Sha256};
 
 use super::counted::counted;
 use super::list_directory::modified;
-use super::{Context, Execute, Outcome, nearby, regular};
+use super::{Context, FileContext, FileTool, Outcome, nearby, regular};
+use crate::entry::{NoDigest, of_reader};
 use crate::roots::{FileKind, Located, Wanted, io_failure};
 
 pub use accounts::cache_accounts;
 
 /// Maximum size of a file that is hashed, in bytes.
 const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024 * 1024;
-const CHUNK_BYTES: usize = 256 * 1024;
-/// Interval of progress reports, in chunks.
-const PROGRESS_EVERY: u64 = 256;
+/// Interval of progress reports, in bytes.
+const PROGRESS_EVERY: u64 = 64 * 1024 * 1024;
 
-impl Execute for GetFileInfo {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for GetFileInfo {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let located = context.locate(&arguments.path, Access::Read)?;
         let path = &located.asked;
         let (metadata, sha256) = if arguments.sha256 {
@@ -108,30 +105,22 @@ fn hash(
     if metadata.len() > MAX_HASHED_BYTES {
         return Err(large());
     }
-    let mut hash = Sha256::new();
-    let mut chunk = vec![0; CHUNK_BYTES];
-    let (mut done, mut chunks) = (0_u64, 0_u64);
-    loop {
-        context.check()?;
-        let read = match file.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(io_failure(&error, Wanted::File, path)),
-        };
-        hash.update(chunk.get(..read).unwrap_or_default());
-        done += read as u64;
-        chunks += 1;
+    let mut reported = 0;
+    let digest = of_reader(file, &mut |done| {
         // The file may grow while it is read.
         if done > MAX_HASHED_BYTES {
             return Err(large());
         }
-        if chunks.is_multiple_of(PROGRESS_EVERY) {
+        if done / PROGRESS_EVERY > reported {
+            reported = done / PROGRESS_EVERY;
             (context.progress)(done, Some(metadata.len()), "bytes read");
         }
-    }
-    let digits = hash.finalize();
-    Ok(digits.iter().map(|byte| format!("{byte:02x}")).collect())
+        context.check()
+    });
+    digest.map(|digest| digest.to_string()).map_err(|no| match no {
+        NoDigest::Io(error) => io_failure(&error, Wanted::File, path),
+        NoDigest::Stopped(error) => error,
+    })
 }
 
 #[cfg(unix)]

@@ -6,11 +6,11 @@ use orion_catalog::tools::list_directory::{Arguments, Entry, EntryKind, ListDire
 use orion_domain::{Access, DevicePath, ToolError};
 
 use super::glob::Pattern;
-use super::scan::{self, Bounds, Firsts, Visitor, scan};
-use super::walk::{Mode, Next, walk};
-use super::{Context, Execute, Outcome, invalid, nearby};
-use crate::report::MAX_RESULT_BYTES;
+use super::{Context, FileContext, FileTool, Outcome, invalid, nearby};
+use crate::call::MAX_RESULT_BYTES;
 use crate::roots::{FileKind, Located};
+use crate::scan::{self, Bounds, Firsts, Visitor, scan};
+use crate::walk::{Mode, Next, walk};
 
 /// Maximum value of `max_results`.
 const MAX_RESULTS: u32 = 10_000;
@@ -19,8 +19,8 @@ const MAX_BYTES: usize = MAX_RESULT_BYTES - 64 * 1024;
 /// Size of an entry besides its name and path, in bytes.
 const ENTRY_BYTES: usize = 120;
 
-impl Execute for ListDirectory {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for ListDirectory {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let limits = Limits::new(arguments.max_results)?;
         let pattern = Pattern::parse(&arguments.pattern, context.places.style)?;
         let start = folder(&arguments.path, context)?;

@@ -13,16 +13,17 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::config_format::{Format, MAX_BYTES, Reading, format_of, read};
 use super::counted::counted;
-use super::memory::room;
-use super::{Context, Execute, Outcome, difference, invalid, read_config, write_file};
-use crate::changes::{Change, FileStamp, Precondition, Target, TrashSpace, lock_paths};
+use super::{FileContext, FileTool, Outcome, difference, invalid, read_config, write_file};
+use crate::call::reserve_memory;
+use crate::changes::{Change, Precondition, TrashSpace, lock_paths};
+use crate::entry::{FileStamp, Target};
 use crate::roots::{Wanted, io_failure};
 
 /// Maximum number of lines that one call changes.
 const MAX_CHANGES: usize = 100;
 
-impl Execute for ModifyConfig {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for ModifyConfig {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let Arguments { path, changes, confirm } = arguments;
         if !confirm && !context.dry_run {
             return Err(ToolError::new(
@@ -53,7 +54,7 @@ impl Execute for ModifyConfig {
         }
         let failed = |error: &std::io::Error| io_failure(error, Wanted::File, &path);
         let stamp = FileStamp::of_file(&file).map_err(|error| failed(&error))?;
-        room(context, read_config::room_bytes(stamp.bytes))?;
+        reserve_memory(context, read_config::room_bytes(stamp.bytes))?;
         let old =
             String::from_utf8(read_config::bytes(&mut file, &path)?).map_err(|_| no_text(&path))?;
         let new = lines::edit(&old, &changes, &path)?;

@@ -11,18 +11,16 @@ use orion_domain::{Access, ErrorCode, ToolError};
 
 use super::copy_path::content::refuse_without_room;
 use super::copy_path::ends::{CopySource, real, refuse_overlap, replaces};
-use super::copy_path::method::{CopyMethod, Count, Destination, shares_file_system, survey};
 use super::copy_path::{place_file, place_folder};
 use super::delete_directory::refuse_roots;
-use super::{Context, Execute, Outcome, nearby, regular};
-use crate::changes::{
-    Change, FileStamp, Precondition, StepError, Target, TrashSpace, disk_bytes, disk_bytes_at,
-    lock_paths,
-};
+use super::{FileContext, FileTool, Outcome, nearby, regular};
+use crate::changes::{Change, Precondition, StepError, TrashSpace, lock_paths};
+use crate::entry::{FileStamp, Target, disk_bytes, disk_bytes_at};
 use crate::roots::{FileKind, Located, Wanted};
+use crate::survey::{CopyMethod, Count, Destination, shares_file_system, survey};
 
-impl Execute for MovePath {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for MovePath {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let source = context.path(&arguments.source)?;
         let destination = context.path(&arguments.destination)?;
         let _lock = lock_paths(context, &[&source, &destination])?;
@@ -85,7 +83,7 @@ impl Execute for MovePath {
 }
 
 /// Returns the kind of the source. Refuses a link, because its target would differ at another path.
-fn thing(from: &Located, context: &Context<'_>) -> Result<CopySource, ToolError> {
+fn thing(from: &Located, context: &FileContext<'_>) -> Result<CopySource, ToolError> {
     let path = &from.asked;
     let refused = |code, message: String| {
         Err(ToolError::new(code, message).with("attempted_path", path.to_string()))
@@ -126,7 +124,7 @@ impl Moving<'_> {
         origin: &Target,
         target: &Target,
         thing: CopySource,
-        context: &Context<'_>,
+        context: &FileContext<'_>,
     ) -> Result<(), ToolError> {
         let count = match thing {
             CopySource::File => {

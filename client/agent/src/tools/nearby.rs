@@ -8,8 +8,8 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::Context;
 use super::glob::folded;
-use super::scan::{Bounds, Entry, Firsts, Handle, Reader, Visitor, scan};
 use crate::roots::{FileKind, Located, Roots};
+use crate::scan::{Bounds, Entry, Firsts, Handle, Reader, Visitor, scan};
 
 const MAX_SUGGESTIONS: usize = 5;
 /// Maximum number of names near the path that are compared, and of folders beside it.

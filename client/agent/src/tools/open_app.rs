@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use orion_catalog::tools::open_app::{ArgumentKind, Arguments, OpenApp, Returns, argument_kind};
 use orion_domain::{Access, ErrorCode, ToolError};
 
-use super::{Context, Execute, Outcome, invalid, nearby};
+use super::{AppContext, AppTool, Context, Outcome, invalid, nearby};
 use crate::apps::{App, Takes};
 use crate::roots::{FileKind, Located, Wanted, refused};
 
 const MAX_ARGUMENTS: usize = 16;
 const MAX_URL_BYTES: usize = 2048;
 
-impl Execute for OpenApp {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl AppTool for OpenApp {
+    fn run(arguments: Arguments, context: &AppContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let app = context.apps.get(&arguments.app)?;
         refuse_unsafe(app, &arguments.app, context)?;
         if arguments.args.len() > MAX_ARGUMENTS {

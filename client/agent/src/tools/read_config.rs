@@ -10,9 +10,8 @@ use serde_json::Value;
 use super::config_format::{MAX_BYTES, Reading, format_of, read};
 use super::counted::counted;
 use super::list_directory::json_bytes;
-use super::memory::room;
-use super::{Context, Execute, Outcome, nearby, regular};
-use crate::report::MAX_RESULT_BYTES;
+use super::{Context, FileContext, FileTool, Outcome, nearby, regular};
+use crate::call::{MAX_RESULT_BYTES, reserve_memory};
 use crate::roots::{Located, Wanted, io_failure};
 
 /// Maximum size of text and values in the result, in bytes. Leaves space for the other fields.
@@ -24,13 +23,13 @@ pub(super) const fn room_bytes(size: u64) -> u64 {
     256 * 1024 + size.saturating_mul(300)
 }
 
-impl Execute for ReadConfig {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for ReadConfig {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let located = context.locate(&arguments.path, Access::Read)?;
         let mut options = OpenOptions::new();
         let (mut file, metadata) = open(&located, options.read(true), context)?;
         let path = &located.asked;
-        room(context, room_bytes(metadata.len()))?;
+        reserve_memory(context, room_bytes(metadata.len()))?;
         let bytes = bytes(&mut file, path)?;
         context.check()?;
         let name = path.file_name().unwrap_or_default();

@@ -9,8 +9,8 @@ use cap_std::fs::{File, OpenOptions};
 use orion_catalog::tools::read_file::{Arguments, Encoding, ReadFile, Returns};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
-use super::memory::room;
-use super::{Context, Execute, Outcome, invalid, nearby, regular};
+use super::{Context, FileContext, FileTool, Outcome, invalid, nearby, regular};
+use crate::call::reserve_memory;
 use crate::roots::{Wanted, io_failure};
 
 /// Maximum content of one call as JSON, in bytes.
@@ -23,8 +23,8 @@ const BLOCK_BYTES: u64 = 4096;
 const MAX_BLOCKS: u64 = 192;
 const MAX_LIMIT: u64 = 100_000;
 
-impl Execute for ReadFile {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for ReadFile {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         if !(1..=MAX_LIMIT).contains(&arguments.limit) {
             return Err(invalid(format!(
                 "limit is {}, and has to be from 1 to {MAX_LIMIT}.",
@@ -41,7 +41,7 @@ impl Execute for ReadFile {
         let mut options = OpenOptions::new();
         let (mut file, metadata) = regular::open(&located.dir, name, path, options.read(true))?;
         // The content exists as bytes, as text and in the result.
-        room(context, 64 * 1024 + 4 * metadata.len().min(MAX_CONTENT_BYTES as u64))?;
+        reserve_memory(context, 64 * 1024 + 4 * metadata.len().min(MAX_CONTENT_BYTES as u64))?;
         let part = match arguments.encoding {
             Encoding::Utf8 => lines(&mut file, &arguments, path, context)?,
             Encoding::Base64 => blocks(&mut file, metadata.len(), &arguments, path)?,

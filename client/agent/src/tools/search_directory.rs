@@ -5,16 +5,16 @@ use orion_domain::ToolError;
 
 use super::glob::folded;
 use super::list_directory::folder;
-use super::scan::{Bounds, Entry, Firsts, Visitor, scan};
-use super::{Context, Execute, Outcome, invalid};
+use super::{FileContext, FileTool, Outcome, invalid};
 use crate::roots::FileKind;
+use crate::scan::{Bounds, Entry, Firsts, Visitor, scan};
 
 const MAX_MATCHES: usize = 5;
 const MAX_DEPTH: u32 = 3;
 const MAX_NAME_BYTES: usize = 255;
 
-impl Execute for SearchDirectory {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for SearchDirectory {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         if !(1..=MAX_DEPTH).contains(&arguments.max_depth) {
             return Err(invalid(format!(
                 "max_depth is {}, and has to be from 1 to {MAX_DEPTH}; start in a folder further down instead.",

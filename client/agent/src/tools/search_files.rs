@@ -5,12 +5,12 @@ use orion_domain::ToolError;
 
 use super::glob::Pattern;
 use super::list_directory::{Limits, folder, json_bytes, modified};
-use super::scan::{Bounds, Entry, Firsts, Visitor, scan};
-use super::{Context, Execute, Outcome};
+use super::{FileContext, FileTool, Outcome};
 use crate::roots::FileKind;
+use crate::scan::{Bounds, Entry, Firsts, Visitor, scan};
 
-impl Execute for SearchFiles {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for SearchFiles {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let limits = Limits::new(arguments.max_results)?;
         let pattern = Pattern::parse(&arguments.query, context.places.style)?;
         let start = folder(&arguments.path, context)?;

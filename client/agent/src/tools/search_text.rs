@@ -17,20 +17,20 @@ use self::feed::Feed;
 use self::lines::{Lines, Search};
 use super::glob::Pattern;
 use super::list_directory::Limits;
-use super::memory::room;
-use super::scan::{Watch, threads};
-use super::{Context, Execute, Outcome, nearby, regular};
+use super::{FileContext, FileTool, Outcome, nearby, regular};
+use crate::call::reserve_memory;
 use crate::roots::Wanted;
+use crate::scan::{Watch, threads};
 
 /// Maximum value of `max_results`.
 const MAX_RESULTS: u32 = 5000;
 
-impl Execute for SearchText {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for SearchText {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let mut limits = Limits::up_to(arguments.max_results, MAX_RESULTS)?;
         let glob = Pattern::parse(&arguments.glob, context.places.style)?;
         let located = context.locate(&arguments.path, Access::Read)?;
-        room(context, expression::room_bytes(&arguments.pattern))?;
+        reserve_memory(context, expression::room_bytes(&arguments.pattern))?;
         let expression = expression::parse(&arguments.pattern)?;
         let path = located.asked.to_string();
         let watch = Watch::of(context);

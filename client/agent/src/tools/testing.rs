@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{Context, Memory, Outcome, find};
+use super::find;
 use crate::apps::Apps;
+use crate::call::{Context, FileContext, Memory, Outcome, RiskGate};
 use crate::changes::as_it_acts;
-use crate::risk_gate::RiskGate;
 use crate::roots::Roots;
 use crate::trash::Trash;
 
@@ -54,8 +54,13 @@ pub(crate) struct Device {
 }
 
 /// Runs a tool, and releases its memory as after a sent result.
-fn run_tool(tool: &str, arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
-    let said = (find(tool).unwrap().run)(arguments, context);
+fn run_tool(
+    tool: &str,
+    arguments: Value,
+    context: &FileContext<'_>,
+    apps: &Apps,
+) -> Result<Outcome, ToolError> {
+    let said = find(tool).unwrap().call(arguments, context, apps);
     context.memory.give_back();
     said
 }
@@ -185,39 +190,41 @@ impl Device {
 
     fn run(&self, tool: &str, arguments: Value, dry_run: bool) -> Result<Outcome, ToolError> {
         let guard = judged(&self.trash, &self.places, tool, &arguments);
-        self.context(dry_run, &guard, |context| run_tool(tool, arguments, context))
+        self.context(dry_run, &guard, |context| run_tool(tool, arguments, context, &self.apps))
     }
 
     /// Runs a call that the guard did not evaluate.
     pub(crate) fn unjudged(&self, tool: &str, arguments: Value) -> Result<Outcome, ToolError> {
-        self.with_context(|context| run_tool(tool, arguments, context))
+        self.with_context(|context| run_tool(tool, arguments, context, &self.apps))
     }
 
     fn context<T>(
         &self,
         dry_run: bool,
         guard: &GuardResult,
-        run: impl FnOnce(&Context<'_>) -> T,
+        run: impl FnOnce(&FileContext<'_>) -> T,
     ) -> T {
         self.last_call.set(CallId::new(Uuid::now_v7()));
         self.is_final.set(false);
-        run(&Context {
+        let common = Context {
             call: self.last_call.get(),
-            roots: &self.roots,
-            places: &self.places,
-            apps: &self.apps,
-            trash: &self.trash,
             device_id: "kiosk",
             dry_run,
-            risk: &RiskGate::new(None, self.approved.clone(), dry_run),
-            is_final: &self.is_final,
+            roots: &self.roots,
+            places: &self.places,
             memory: &self.memory,
-            touches: &guard.touches,
-            undo: guard.undo.as_ref(),
-            expected: None,
             cancelled: &self.cancelled,
             deadline: Instant::now() + self.time,
             progress: &|done, _, _| self.progress.set(done),
+        };
+        run(&FileContext {
+            common,
+            trash: &self.trash,
+            risk: &RiskGate::new(None, self.approved.clone(), dry_run),
+            is_final: &self.is_final,
+            touches: &guard.touches,
+            undo: guard.undo.as_ref(),
+            expected: None,
         })
     }
 
@@ -227,7 +234,7 @@ impl Device {
     }
 
     /// Runs a closure with the context of a call.
-    pub(crate) fn with_context<T>(&self, run: impl FnOnce(&Context<'_>) -> T) -> T {
+    pub(crate) fn with_context<T>(&self, run: impl FnOnce(&FileContext<'_>) -> T) -> T {
         self.context(false, &GuardResult::default(), run)
     }
 

@@ -4,11 +4,11 @@ use orion_catalog::Tool;
 use orion_catalog::tools::undo_call::{Arguments, Outcome as Became, Returns, UndoCall};
 use orion_domain::{CallId, DevicePath, ToolError};
 
-use super::{Context, Execute, Outcome, invalid};
+use super::{FileContext, FileTool, Outcome, invalid};
 use crate::changes::{UndoneCall, undo};
 
-impl Execute for UndoCall {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for UndoCall {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let call: CallId =
             arguments.call_id.parse().map_err(|error| invalid(format!("call_id: {error}.")))?;
         let paths: Vec<DevicePath> =

@@ -16,10 +16,9 @@ use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
 use super::create_directory::{missing_parent, refuse_depth};
-use super::{Context, Execute, Outcome, regular};
-use crate::changes::{
-    Change, FileStamp, Precondition, StepError, TrashSpace, disk_bytes_at, lock_paths,
-};
+use super::{FileContext, FileTool, Outcome, regular};
+use crate::changes::{Change, Precondition, StepError, TrashSpace, lock_paths};
+use crate::entry::{FileStamp, disk_bytes_at};
 use crate::roots::{Located, Wanted, io_failure, refused};
 
 /// Maximum content of one call, in bytes.
@@ -27,8 +26,8 @@ pub(super) const MAX_CONTENT_BYTES: usize = 16 * 1024 * 1024;
 /// How often another process may win the race for the name.
 const MAX_ATTEMPTS: usize = 4;
 
-impl Execute for WriteFile {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl FileTool for WriteFile {
+    fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         if arguments.content.len() > MAX_CONTENT_BYTES {
             return Err(ToolError::new(
                 ErrorCode::ResourceExhausted,
@@ -50,7 +49,7 @@ impl Execute for WriteFile {
 fn write(
     path: &DevicePath,
     arguments: &Arguments,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<Outcome<Returns>, StepError> {
     let located = context.roots.locate(path, Access::Write)?;
     regular::refuse_unfit(&located)?;

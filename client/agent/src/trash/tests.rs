@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::*;
+use crate::changes::{self, SweepResult, make_room};
 use crate::tools::testing::Device;
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
@@ -31,7 +32,7 @@ fn kept(device: &Device) -> u64 {
 
 fn sweep(device: &Device, in_hours: i64) -> SweepResult {
     let now = Timestamp::now().as_millisecond() + in_hours * HOUR_MS;
-    device.trash.sweep(&device.roots, Timestamp::from_millisecond(now).unwrap()).unwrap()
+    changes::sweep(&device.trash, &device.roots, Timestamp::from_millisecond(now).unwrap()).unwrap()
 }
 
 fn holds(device: &Device, id: &str) -> bool {
@@ -114,7 +115,7 @@ fn what_lies_there_is_known_after_a_restart() {
 fn of_two_calls_that_fit_alone_one_finds_room() {
     let device = with_room(256 * KIB);
     let call = |number| CallId::new(uuid::Uuid::from_u128(number));
-    let take = |number| device.trash.take_room(call(number), 150 * KIB, 0, &device.roots);
+    let take = |number| make_room(&device.trash, call(number), 150 * KIB, 0, &device.roots);
     assert_eq!([take(1), take(2)], [true, false]);
     device.trash.give_back_room(call(1));
     assert!(take(2));

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use orion_mtls::{Authorities, DeviceIdentity, IssuedCertificate, VerifiedCsr};
 
-use super::EnrollError;
-use crate::backend::Backend;
+use super::{EnrollError, Enrollment};
 use crate::clock::now_ms;
 use crate::store::{DeviceRow, DeviceState, StoreError};
 
@@ -14,15 +13,15 @@ use crate::store::{DeviceRow, DeviceState, StoreError};
 /// # Errors
 /// The device is not approved, the key is another one, or the certificate's authority was retired.
 pub async fn renew(
-    backend: &Backend,
+    enrollment: &Enrollment,
     identity: &DeviceIdentity,
     request: String,
 ) -> Result<IssuedCertificate, EnrollError> {
-    let set = backend.authority.set();
+    let set = enrollment.authority.set();
     if !set.holds(&identity.issuer) {
         return Err(EnrollError::Retired);
     }
-    let mut row = backend.store.device(&identity.device_id).await?;
+    let mut row = enrollment.devices.store.device(&identity.device_id).await?;
     if identity.public_key_fingerprint.to_string() != row.public_key_fingerprint {
         return Err(EnrollError::OtherKey);
     }
@@ -34,42 +33,42 @@ pub async fn renew(
         return Err(EnrollError::OtherKey);
     }
     row.certificate_request = request;
-    issue_by(backend, &set, &row).await
+    issue_by(enrollment, &set, &row).await
 }
 
 /// Issues a device's first certificate.
 pub(super) async fn give(
-    backend: &Backend,
+    enrollment: &Enrollment,
     row: &DeviceRow,
 ) -> Result<IssuedCertificate, EnrollError> {
-    let set = backend.authority.set();
-    let issued = issue_by(backend, &set, row).await?;
+    let set = enrollment.authority.set();
+    let issued = issue_by(enrollment, &set, row).await?;
     let signer = set.signer().fingerprint();
-    backend.authority.given().note(row.id, signer, issued.clone(), Instant::now());
+    enrollment.authority.given().note(row.id, signer, issued.clone(), Instant::now());
     Ok(issued)
 }
 
 /// Returns the certificate that was issued a moment ago, else issues one.
 pub(super) async fn give_again(
-    backend: &Backend,
+    enrollment: &Enrollment,
     row: &DeviceRow,
 ) -> Result<IssuedCertificate, EnrollError> {
-    let given = backend.authority.given();
+    let given = enrollment.authority.given();
     let _turn = given.lock().await;
-    let signer = backend.authority.set().signer().fingerprint();
+    let signer = enrollment.authority.set().signer().fingerprint();
     let now = (Instant::now(), now_ms());
     match given.again(row.id, &row.public_key_fingerprint, signer, now) {
         Some(issued) => Ok(issued),
-        None => give(backend, row).await,
+        None => give(enrollment, row).await,
     }
 }
 
 async fn issue_by(
-    backend: &Backend,
+    enrollment: &Enrollment,
     set: &Authorities,
     row: &DeviceRow,
 ) -> Result<IssuedCertificate, EnrollError> {
-    let validity = Duration::from_secs(backend.config.devices.certificate_seconds.into());
+    let validity = Duration::from_secs(enrollment.certificate_seconds.into());
     let now = now_ms();
     let issued = set.signer().issue_device(
         row.certificate_request.as_bytes(),
@@ -78,7 +77,8 @@ async fn issue_by(
         now,
     )?;
     let (serial, authority) = (&issued.serial_hex, set.signer().fingerprint().to_string());
-    let recorded = backend
+    let recorded = enrollment
+        .devices
         .store
         .record_certificate(row.id, serial, &authority, issued.not_after_ms, now)
         .await;
@@ -86,7 +86,7 @@ async fn issue_by(
         Ok(()) => Ok(issued),
         // The device lost its approval at this moment.
         Err(StoreError::Conflict) => {
-            Err(EnrollError::Held(backend.store.device_by_id(row.id).await?.state))
+            Err(EnrollError::Held(enrollment.devices.store.device_by_id(row.id).await?.state))
         }
         Err(error) => Err(error.into()),
     }

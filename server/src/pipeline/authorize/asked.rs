@@ -18,7 +18,7 @@ impl EvaluatedCall {
             None => vec![format!("{} is of {} risk.", does.name, does.risk)],
         };
         because.extend(self.raises().iter().map(|raise| raise.sentence().to_owned()));
-        if self.incoming.strangers.taint() && does.has_effects {
+        if self.context.provenance.taint() && does.has_effects {
             because.push(format!(
                 "It changes something, and untrusted content is in this chat, so it counts as {}.",
                 self.risk()
@@ -39,11 +39,11 @@ impl EvaluatedCall {
         expires_at: i64,
     ) -> CallBinding<'a> {
         CallBinding {
-            call: self.incoming.id,
+            call: self.context.id,
             device: self.target.device.id,
             tool: self.target.spec.name,
             arguments: &self.parsed.arguments,
-            caller: &self.incoming.caller,
+            caller: &self.context.caller,
             touches: &self.parsed.touches,
             basis,
             observed,

@@ -5,7 +5,7 @@ use orion_domain::{Policy, Question, ToolError, evaluate};
 
 use super::{Counts, NOTHING, question};
 use crate::clock::now_ms;
-use crate::pipeline::audit::CallContext;
+use crate::pipeline::call::CallContext;
 use crate::pipeline::validate::Target;
 
 /// A tool that the caller may not use on a device.
@@ -21,7 +21,7 @@ pub struct ToolRefused {
 ///
 /// # Errors
 /// The caller may not use the tool there.
-pub fn tool(incoming: &CallContext, target: &Target) -> Result<(), Box<ToolRefused>> {
+pub fn tool(context: &CallContext, target: &Target) -> Result<(), Box<ToolRefused>> {
     if target.device.facts.is_none() {
         // The path style of the device is not known yet; the next step rejects the call.
         return Ok(());
@@ -29,7 +29,7 @@ pub fn tool(incoming: &CallContext, target: &Target) -> Result<(), Box<ToolRefus
     // Only the arguments tell the quantity; until then no quantity is too large.
     let counts = Counts { quantity: Some(NOTHING), ..Counts::default() };
     let at = target.device.timezone.moment(now_ms());
-    let question = question(incoming, target, None, at, &counts);
+    let question = question(context, target, None, at, &counts);
     let evaluation = evaluate(&question, &target.device.policy);
     match evaluation.decision() {
         Decision::Deny => Err(Box::new(ToolRefused {

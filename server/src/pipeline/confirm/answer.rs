@@ -6,13 +6,13 @@ use std::time::Duration;
 use orion_domain::{Caller, ErrorCode, PlanId, Risk, Role, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::{change, run, standing};
-use crate::backend::Backend;
+use super::{approved, change, standing};
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::enrollment;
-use crate::pipeline::CallView;
+use crate::fleet::effective_policy::refresh;
+use crate::pipeline::Pipeline;
 use crate::pipeline::route::DispatchSlot;
+use crate::pipeline::view::CallView;
 use crate::store::{
     ApprovalRow, ApprovalScope, ApprovalState, DecideError, MOST_ON_DEVICE, NewVote, StoreError,
 };
@@ -139,21 +139,22 @@ impl From<StoreError> for AnswerError {
 /// # Errors
 /// See [`AnswerError`].
 pub async fn decide(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     by: &Caller,
     approval: &str,
     answer: ApprovalAnswer,
     reason: &str,
 ) -> Result<AnswerResult, AnswerError> {
-    let row = backend.store.approval(approval).await?;
+    let row = pipeline.store.approval(approval).await?;
     let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
-    let (shared, by) = (Arc::clone(backend), by.clone());
-    let task = backend.calls.spawn(async move { take(&shared, &by, row, answer, reason).await });
+    let (shared, by) = (Arc::clone(pipeline), by.clone());
+    let task =
+        pipeline.tasks.calls.spawn(async move { take(&shared, &by, row, answer, reason).await });
     task.await.unwrap_or(Err(AnswerError::Store))
 }
 
 async fn take(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     by: &Caller,
     row: ApprovalRow,
     answer: ApprovalAnswer,
@@ -167,24 +168,26 @@ async fn take(
         ApprovalAnswer::Yes(AnswerScope::Once) => (true, ApprovalScope::Once),
         ApprovalAnswer::Yes(AnswerScope::Chat) => (true, standing::for_chat(&row)?),
         ApprovalAnswer::Yes(AnswerScope::Rule { expires_at, folder }) => {
-            (true, standing::as_rule(backend, &row, by, expires_at, folder)?)
+            (true, standing::as_rule(pipeline, &row, by, expires_at, folder)?)
         }
         ApprovalAnswer::Change(arguments) => {
-            return change::change(backend, by, row, arguments, reason).await;
+            return change::change(pipeline, by, row, arguments, reason).await;
         }
     };
     let is_rule = matches!(lasting, ApprovalScope::AsRule(_));
-    let decided = vote(backend, by, &row, yes, reason.clone(), lasting).await?;
+    let decided = vote(pipeline, by, &row, yes, reason.clone(), lasting).await?;
     match decided.state {
-        ApprovalState::Approved if is_rule => start_with_rule(backend, decided.clone()).await,
-        ApprovalState::Approved => start(backend, decided.clone(), None),
+        ApprovalState::Approved if is_rule => start_with_rule(pipeline, decided.clone()).await,
+        ApprovalState::Approved => start(pipeline, decided.clone(), None),
         ApprovalState::Denied => {
             let message = format!("{} did not approve this call: {reason}", by.user);
             let error = ToolError::new(
                 ErrorCode::ApprovalRejected,
                 message.trim_end_matches([':', ' ']).to_owned(),
             );
-            run::close_asked(backend, &decided, error).await.map_err(|_| AnswerError::Store)?;
+            approved::close_asked(pipeline, &decided, error)
+                .await
+                .map_err(|_| AnswerError::Store)?;
         }
         ApprovalState::Open | ApprovalState::Expired | ApprovalState::Withdrawn => {}
     }
@@ -193,7 +196,7 @@ async fn take(
 
 /// Counts and stores a person's vote.
 pub(super) async fn vote(
-    backend: &Backend,
+    pipeline: &Pipeline,
     by: &Caller,
     row: &ApprovalRow,
     yes: bool,
@@ -209,9 +212,9 @@ pub(super) async fn vote(
         lasting,
         at: now_ms(),
     };
-    let refused = match backend.store.vote(vote).await {
+    let refused = match pipeline.store.vote(vote).await {
         Ok(decided) => {
-            backend.bus.publish(Change::Approval(decided.id, decided.call));
+            pipeline.bus.publish(Change::Approval(decided.id, decided.call));
             return Ok(decided);
         }
         Err(DecideError::NotFound) => return Err(AnswerError::NotFound),
@@ -226,18 +229,18 @@ pub(super) async fn vote(
         Err(DecideError::Role(needed)) => AnswerError::Role { risk: row.risk, needed },
         Err(DecideError::OwnCall(role)) => AnswerError::OwnCall(role),
     };
-    record_refused(backend, by, row).await?;
+    record_refused(pipeline, by, row).await?;
     Err(refused)
 }
 
 /// Records in the audit log that a person tried to approve without being allowed to.
 pub(super) async fn record_refused(
-    backend: &Backend,
+    pipeline: &Pipeline,
     by: &Caller,
     row: &ApprovalRow,
 ) -> Result<(), AnswerError> {
     let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});
-    let recorded = backend.store.audit_call_event("approval.refused", row.call, body, now_ms());
+    let recorded = pipeline.store.audit_call_event("approval.refused", row.call, body, now_ms());
     recorded.await.map_err(|_| AnswerError::Store)
 }
 
@@ -245,10 +248,10 @@ pub(super) async fn record_refused(
 const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or untrusted content is in the chat";
 
 /// Starts an approved call, in the slot of its device if it has one.
-fn start(backend: &Arc<Backend>, row: ApprovalRow, slot: Option<DispatchSlot>) {
-    let task = Arc::clone(backend);
-    backend.calls.spawn(async move {
-        if let Err(error) = run::run_approved(&task, &row, slot).await {
+fn start(pipeline: &Arc<Pipeline>, row: ApprovalRow, slot: Option<DispatchSlot>) {
+    let task = Arc::clone(pipeline);
+    pipeline.tasks.calls.spawn(async move {
+        if let Err(error) = approved::run_approved(&task, &row, slot).await {
             tracing::error!(call = %row.call, %error, "an approved call could not be recorded");
         }
     });
@@ -258,9 +261,9 @@ fn start(backend: &Arc<Backend>, row: ApprovalRow, slot: Option<DispatchSlot>) {
 /// policy version and the rule makes a new one: the rule becomes active once the call was sent, or cannot
 /// be. The caller waits for that up to [`RULE_TIMEOUT`], so that the next call needs no approval. If the
 /// device has no free slot for longer, the rule becomes active later.
-async fn start_with_rule(backend: &Arc<Backend>, row: ApprovalRow) {
-    let (task, device) = (Arc::clone(backend), row.device.0);
-    let activating = backend.calls.spawn(async move {
+async fn start_with_rule(pipeline: &Arc<Pipeline>, row: ApprovalRow) {
+    let (task, device) = (Arc::clone(pipeline), row.device.0);
+    let activating = pipeline.tasks.calls.spawn(async move {
         let sent = match DispatchSlot::wait_for(&task, device, &row.requester).await {
             Some(slot) => {
                 let (slot, sent) = slot.with_delivery_report();
@@ -276,7 +279,7 @@ async fn start_with_rule(backend: &Arc<Backend>, row: ApprovalRow) {
             // If the call is not sent, its slot is dropped, which resolves `sent` as well.
             let _ = sent.await;
         }
-        if let Err(error) = enrollment::refresh(&task, device).await {
+        if let Err(error) = refresh(&task.devices, device).await {
             tracing::error!(approval = %row.id, %error, "a rule that was made of an answer could not be activated");
         }
     });

@@ -8,9 +8,9 @@ use orion_policy::{Code, Facts, LintContext, Severity};
 use serde_json::{Map, Value, json};
 
 use super::answer::AnswerError;
-use crate::backend::Backend;
 use crate::clock::now_ms;
-use crate::fleet::enrollment;
+use crate::fleet::effective_policy::refresh;
+use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::store::{
     ApprovalRow, ApprovalScope, StandingApproval, StandingKey, StandingRule, StoreError,
@@ -23,11 +23,11 @@ pub const LONGEST_RULE_MS: i64 = 90 * 24 * 3600 * 1000;
 
 /// Returns the standing approval of this chat that covers a call. There is none while the chat has
 /// untrusted content.
-pub(super) async fn find(
-    backend: &Backend,
+pub(in crate::pipeline) async fn find(
+    pipeline: &Pipeline,
     evaluated: &EvaluatedCall,
 ) -> Result<Option<StandingApproval>, StoreError> {
-    let caller = &evaluated.incoming.caller;
+    let caller = &evaluated.context.caller;
     let (Some(conversation), true) = (caller.conversation, evaluated.may_stand()) else {
         return Ok(None);
     };
@@ -39,7 +39,7 @@ pub(super) async fn find(
         policy_version: &evaluated.target.device.policy.version,
         rule: &evaluated.rule(),
     };
-    backend.store.standing_answer(&like, evaluated.approvers().role, now_ms()).await
+    pipeline.store.standing_answer(&like, evaluated.approvers().role, now_ms()).await
 }
 
 /// Returns the scope of an approval for the chat of the request.
@@ -53,7 +53,7 @@ pub(super) fn for_chat(row: &ApprovalRow) -> Result<ApprovalScope, AnswerError> 
 /// Returns the scope of an approval that becomes a rule for this person, this tool and these paths of the
 /// device.
 pub(super) fn as_rule(
-    backend: &Backend,
+    pipeline: &Pipeline,
     row: &ApprovalRow,
     by: &Caller,
     expires_at: i64,
@@ -68,7 +68,7 @@ pub(super) fn as_rule(
     if row.risk == Risk::Critical {
         return Err(AnswerError::OnlyOnce("its risk is critical"));
     }
-    let (paths, places) = paths(backend, row, folder)?;
+    let (paths, places) = paths(pipeline, row, folder)?;
     let rule = Rule {
         tools: vec![row.tool.clone()],
         users: vec![row.requester.clone()],
@@ -114,13 +114,13 @@ fn lint(rule: &Rule, device: &DeviceName, places: Places) -> Option<String> {
 
 /// Returns the paths of an approval request, as a rule writes them, and the places of the device.
 fn paths(
-    backend: &Backend,
+    pipeline: &Pipeline,
     row: &ApprovalRow,
     folder: bool,
 ) -> Result<(Vec<String>, Places), AnswerError> {
     const NO_PATHS: AnswerError =
         AnswerError::OnlyOnce("a rule has to name paths, and this call touches none alone");
-    let known = backend.fleet.known(row.device.0).ok_or(NO_PATHS)?;
+    let known = pipeline.fleet.known(row.device.0).ok_or(NO_PATHS)?;
     let (Some(places), Some((spec, _))) = (known.places(), orion_catalog::find(&row.tool)) else {
         return Err(NO_PATHS);
     };
@@ -157,17 +157,17 @@ fn paths(
 /// # Errors
 /// There is no such rule, or the database cannot be written.
 pub async fn revoke_rule(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     id: &str,
     by: &UserName,
 ) -> Result<StandingRule, StoreError> {
-    let (shared, id, by) = (Arc::clone(backend), id.to_owned(), by.clone());
+    let (shared, id, by) = (Arc::clone(pipeline), id.to_owned(), by.clone());
     let work = async move {
         let rule = shared.store.revoke_standing_rule(&id, &by, now_ms()).await?;
-        enrollment::refresh(&shared, rule.device.0).await?;
+        refresh(&shared.devices, rule.device.0).await?;
         Ok(rule)
     };
-    backend.run_to_completion(work).await
+    pipeline.tasks.run_to_completion(work).await
 }
 
 #[cfg(test)]

@@ -12,13 +12,14 @@ use orion_domain::{
 use serde_json::Value;
 
 use super::{PlanError, PlanRequest, publish};
-use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
-use crate::pipeline::audit::{self, CallContext};
 use crate::pipeline::authorize::EvaluatedCall;
-use crate::pipeline::gate::{self, Stopped};
+use crate::pipeline::call::{CallContext, Origin};
+use crate::pipeline::evaluate::measured;
 use crate::pipeline::preview::{Preview, PreviewResult, observe};
-use crate::pipeline::{confirm, rate_limit};
+use crate::pipeline::result::DeviceReport;
+use crate::pipeline::verdict::Decided;
+use crate::pipeline::{Pipeline, audit, confirm};
 use crate::store::{
     Card, EarlierChanges, MakePlanError, NewApproval, NewPlan, NewStep, PlanRow, StoreError,
 };
@@ -40,47 +41,47 @@ struct Planned {
 /// # Errors
 /// See [`PlanError`].
 pub async fn create(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     caller: Caller,
     request: PlanRequest,
 ) -> Result<PlanRow, PlanError> {
-    let shared = Arc::clone(backend);
-    let task = backend.calls.spawn(async move { make(&shared, caller, request).await });
+    let shared = Arc::clone(pipeline);
+    let task = pipeline.tasks.calls.spawn(async move { make(&shared, caller, request).await });
     task.await.unwrap_or(Err(PlanError::Store(StoreError::Unavailable)))
 }
 
 async fn make(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     caller: Caller,
     request: PlanRequest,
 ) -> Result<PlanRow, PlanError> {
     let PlanRequest { steps, keep_going } = request;
     fits(&steps).map_err(|error| PlanError::Plan(Box::new(error)))?;
-    let most = backend.config.calls.in_flight_per_person;
-    let _place = backend
-        .load
+    let most = pipeline.config.calls.in_flight_per_person;
+    let _place = pipeline
+        .limits
         .acquire_slot(&caller.user, most)
         .map_err(|error| PlanError::Plan(Box::new(error)))?;
     let id = PlanId::new(new_uuid());
     // All steps are evaluated before any device is asked.
-    let mut evaluated = Vec::with_capacity(steps.len());
+    let mut calls = Vec::with_capacity(steps.len());
     for (number, step) in (1_u32..).zip(steps) {
-        evaluated.push(judge(backend, &caller, id, number, step).await?);
+        calls.push(evaluated(pipeline, &caller, id, number, step).await?);
     }
-    let mut planned: Vec<Planned> = Vec::with_capacity(evaluated.len());
-    for (number, evaluated) in (1_u32..).zip(evaluated) {
+    let mut planned: Vec<Planned> = Vec::with_capacity(calls.len());
+    for (number, evaluated) in (1_u32..).zip(calls) {
         let (tool, device) =
             (evaluated.target.spec.name.to_owned(), evaluated.target.device.name.to_string());
-        match preview(backend, evaluated, &planned).await {
+        match preview(pipeline, evaluated, &planned).await {
             Ok(step) => planned.push(step),
             Err(error) => {
-                refused(backend, &caller, id, number, &error).await?;
+                refused(pipeline, &caller, id, number, &error).await?;
                 return Err(PlanError::Step { number, tool, device, error: Box::new(error) });
             }
         }
     }
-    let plan = plan(backend, id, &caller, keep_going, planned);
-    backend.store.make_plan(plan).await.map_err(|error| match error {
+    let plan = plan(pipeline, id, &caller, keep_going, planned);
+    pipeline.store.make_plan(plan).await.map_err(|error| match error {
         MakePlanError::Store(error) => PlanError::Store(error),
         error @ (MakePlanError::TooManyOfPerson
         | MakePlanError::TooMany
@@ -91,9 +92,9 @@ async fn make(
             PlanError::Plan(Box::new(ToolError::new(ErrorCode::ResourceExhausted, message)))
         }
     })?;
-    let row = backend.store.plan(&id.to_string()).await?;
+    let row = pipeline.store.plan(&id.to_string()).await?;
     tracing::info!(plan = %id, user = %caller.user, steps = row.steps.len(), "a plan waits");
-    publish(backend, &row);
+    publish(pipeline, &row);
     Ok(row)
 }
 
@@ -118,64 +119,65 @@ fn fits(steps: &[CallRequest]) -> Result<(), ToolError> {
 }
 
 /// Evaluates a step as a call. A denial is stored like any other.
-async fn judge(
-    backend: &Arc<Backend>,
+async fn evaluated(
+    pipeline: &Arc<Pipeline>,
     caller: &Caller,
     plan: PlanId,
     number: u32,
     request: CallRequest,
 ) -> Result<EvaluatedCall, PlanError> {
     let (tool, device) = (request.tool.clone(), request.device.clone().unwrap_or_default());
-    let incoming = CallContext { plan: Some(plan), ..CallContext::new(caller.clone(), request) };
-    let error = match gate::take(backend, &incoming).await? {
-        Ok((target, parsed)) => {
-            let evaluated = rate_limit::judge(backend, incoming, target, parsed).await?;
-            // The step is not stored yet, and the next step may be counted.
-            evaluated.release();
-            let error = match evaluated.decision() {
-                Decision::Deny => match &evaluated.preview {
-                    Some(Preview::WouldFail(error)) => error.clone(),
-                    Some(Preview::Shown(_) | Preview::Missing) | None => evaluated.refusal(),
-                },
-                Decision::Allow => match evaluated.permit(None) {
-                    Ok(_) => return Ok(evaluated),
-                    Err(error) => *error,
-                },
-                Decision::Ask | Decision::DryRunFirst => return Ok(evaluated),
-            };
-            audit::deny_judged(backend, &evaluated, error.clone()).await?;
-            error
-        }
+    let origin = Origin::PlanStep { plan, shown: None };
+    let context = CallContext { origin, ..CallContext::new(caller.clone(), request) };
+    let (denied, error) = match measured(pipeline, context).await? {
+        Ok(mut call) => match impossible(&call) {
+            Some(error) => (Decided::denied(call, error.clone()), error),
+            None => {
+                let report = call.context.preview.as_mut().and_then(|it| it.report.take());
+                DeviceReport::record_any(report, pipeline).await?;
+                return Ok(call);
+            }
+        },
         Err(stopped) => {
-            let Stopped { target, error, .. } = *stopped;
-            audit::deny(backend, incoming, target.as_ref(), error.clone()).await?;
-            error
+            let error = stopped.error.clone();
+            (Decided::from(*stopped), error)
         }
     };
-    refused(backend, caller, plan, number, &error).await?;
+    audit::record(pipeline, denied).await?;
+    refused(pipeline, caller, plan, number, &error).await?;
     Err(PlanError::Step { number, tool, device, error: Box::new(error) })
 }
 
+/// Returns why an evaluated step is not possible. None if it is.
+fn impossible(call: &EvaluatedCall) -> Option<ToolError> {
+    match (call.decision(), call.preview()) {
+        (Decision::Deny, Some(Preview::WouldFail(error))) => Some(error.clone()),
+        (Decision::Deny, Some(Preview::Shown(_) | Preview::Missing) | None) => Some(call.refusal()),
+        (Decision::Allow, _) => call.permit(None).err().map(|error| *error),
+        (Decision::Ask | Decision::DryRunFirst, _) => None,
+    }
+}
+
 async fn refused(
-    backend: &Backend,
+    pipeline: &Pipeline,
     caller: &Caller,
     plan: PlanId,
     number: u32,
     error: &ToolError,
 ) -> Result<(), StoreError> {
     tracing::info!(user = %caller.user, step = number, code = %error.code, "a plan was refused");
-    backend.store.audit_refused_plan(plan, &caller.user, number, error.code, now_ms()).await
+    pipeline.store.audit_refused_plan(plan, &caller.user, number, error.code, now_ms()).await
 }
 
 /// Has the device preview a step.
 async fn preview(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     evaluated: EvaluatedCall,
     earlier: &[Planned],
 ) -> Result<Planned, ToolError> {
     let changed = changed_before(&evaluated, earlier);
-    let paths: Vec<&DevicePath> =
-        evaluated.parsed.touches.paths.iter().map(|it| &it.path).collect();
+    let touched = evaluated.parsed.touches.paths.clone();
+    let paths: Vec<&DevicePath> = touched.iter().map(|it| &it.path).collect();
     let meets =
         |path: &DevicePath, changed: &DevicePath| changed.contains(path) || path.contains(changed);
     let after = changed
@@ -183,7 +185,7 @@ async fn preview(
         .filter(|(_, changed)| paths.iter().any(|path| meets(path, changed)))
         .map(|(number, _)| *number)
         .max();
-    let seen = match observe(backend, &evaluated)
+    let seen = match observe(pipeline, &evaluated)
         .await
         .map_err(ToolError::from)
         .and_then(PreviewResult::comparable)
@@ -194,7 +196,9 @@ async fn preview(
         }
         Err(error) => return Err(error),
     };
-    let evaluated = evaluated.raised(seen.preview.raises());
+    let mut counts = evaluated.counts.clone();
+    counts.raises = seen.preview.raises();
+    let evaluated = evaluated.with(counts);
     if evaluated.decision() == Decision::Deny {
         return Err(evaluated.refusal());
     }
@@ -255,7 +259,7 @@ const fn is_missing(code: ErrorCode) -> bool {
 
 /// Returns the plan with its hash and its approval requests.
 fn plan(
-    backend: &Backend,
+    pipeline: &Pipeline,
     id: PlanId,
     caller: &Caller,
     keep_going: bool,
@@ -269,7 +273,7 @@ fn plan(
         .iter()
         .zip(&compared)
         .map(|(Planned { evaluated, after, .. }, observed)| StepBinding {
-            call: evaluated.incoming.id,
+            call: evaluated.context.id,
             device: evaluated.target.device.id,
             tool: evaluated.target.spec.name,
             arguments: &evaluated.parsed.arguments,
@@ -280,12 +284,12 @@ fn plan(
         .collect();
     let hash = PlanBinding { plan: id, caller, keep_going, steps: &bindings }.digest();
     let created_at = now_ms();
-    let expires_at = confirm::expires_at(backend, created_at);
-    let steps = planned.into_iter().map(|planned| step(backend, planned, created_at)).collect();
+    let expires_at = confirm::expires_at(pipeline, created_at);
+    let steps = planned.into_iter().map(|planned| step(pipeline, planned, created_at)).collect();
     NewPlan { id, caller: caller.clone(), hash, keep_going, created_at, expires_at, steps }
 }
 
-fn step(backend: &Backend, planned: Planned, created_at: i64) -> NewStep {
+fn step(pipeline: &Pipeline, planned: Planned, created_at: i64) -> NewStep {
     let Planned { evaluated, seen: PreviewResult { preview, observed }, earlier, after } = planned;
     let quantity = preview.quantity().unwrap_or_default();
     let shown = preview.kept();
@@ -299,18 +303,21 @@ fn step(backend: &Backend, planned: Planned, created_at: i64) -> NewStep {
                 card,
                 may_stand: false,
                 ..confirm::question(
-                    backend,
+                    pipeline,
                     &evaluated,
                     ApprovalBasis::Plan,
                     observed.clone(),
                     created_at,
                 )
             };
-            Some(Box::new((audit::row(backend, &evaluated, CallState::Received), question)))
+            Some(Box::new((
+                audit::row::evaluated(pipeline, &evaluated, CallState::Received),
+                question,
+            )))
         }
     };
     NewStep {
-        call: evaluated.incoming.id,
+        call: evaluated.context.id,
         device: (evaluated.target.device.id, evaluated.target.device.name.clone()),
         tool: evaluated.target.spec.name.to_owned(),
         arguments: evaluated.parsed.arguments.as_bytes().to_vec(),

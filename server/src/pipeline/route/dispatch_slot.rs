@@ -1,16 +1,16 @@
-//! A dispatch slot: a session of the device, with a slot among the calls in flight there.
+//! A dispatch slot: a link of the device, with a slot among the calls in flight there.
 
 use orion_domain::{DeviceId, ErrorCode, ToolError, UserName};
 use tokio::sync::oneshot;
 
-use crate::backend::Backend;
-use crate::fleet::{Place, Session, SlotError};
+use crate::fleet::{DeviceLink, Place, SlotError};
+use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
 
-/// A session with a slot among its calls in flight.
+/// A link with a slot among its calls in flight.
 #[derive(Debug)]
 pub struct DispatchSlot {
-    pub(super) session: Session,
+    pub(super) link: DeviceLink,
     /// None for the backend's own preview, made while a call that may have a slot is evaluated.
     pub(super) place: Option<Place>,
     /// Dropped when the call was sent, or will not be sent in this slot. None if no task waits for that.
@@ -22,22 +22,21 @@ impl DispatchSlot {
     ///
     /// # Errors
     /// Why there is no slot.
-    pub(super) fn now(backend: &Backend, evaluated: &EvaluatedCall) -> Result<Self, RouteError> {
-        let session = backend.fleet.session(evaluated.target.device.id).ok_or(RouteError::Away)?;
-        if evaluated.incoming.is_internal {
-            return Ok(Self { session, place: None, sent: None });
+    pub fn now(pipeline: &Pipeline, evaluated: &EvaluatedCall) -> Result<Self, RouteError> {
+        let link = pipeline.fleet.link(evaluated.target.device.id).ok_or(RouteError::Away)?;
+        if evaluated.context.is_preview() {
+            return Ok(Self { link, place: None, sent: None });
         }
-        let place =
-            session.acquire_slot(&evaluated.incoming.caller.user).map_err(RouteError::Busy)?;
+        let place = link.acquire_slot(&evaluated.context.caller.user).map_err(RouteError::Busy)?;
         let place = Some(place);
-        Ok(Self { session, place, sent: None })
+        Ok(Self { link, place, sent: None })
     }
 
     /// Waits for a slot. Returns `None` if the device is not connected or disconnects.
-    pub async fn wait_for(backend: &Backend, device: DeviceId, user: &UserName) -> Option<Self> {
-        let session = backend.fleet.session(device)?;
-        let place = Some(session.wait_for_slot(user).await?);
-        Some(Self { session, place, sent: None })
+    pub async fn wait_for(pipeline: &Pipeline, device: DeviceId, user: &UserName) -> Option<Self> {
+        let link = pipeline.fleet.link(device)?;
+        let place = Some(link.wait_for_slot(user).await?);
+        Some(Self { link, place, sent: None })
     }
 
     /// Adds a receiver that resolves once the call was sent, or never will be.
@@ -50,7 +49,7 @@ impl DispatchSlot {
 
 /// Why a call cannot be sent.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum RouteError {
+pub enum RouteError {
     /// The device is not connected.
     Away,
     /// No slot is free.
@@ -59,7 +58,8 @@ pub(super) enum RouteError {
 
 impl RouteError {
     /// Returns the error for the caller.
-    pub(super) fn error(self, evaluated: &EvaluatedCall) -> ToolError {
+    #[must_use]
+    pub fn error(self, evaluated: &EvaluatedCall) -> ToolError {
         match self {
             Self::Away => offline(evaluated),
             Self::Busy(slot_error) => busy(evaluated, slot_error),
@@ -75,7 +75,7 @@ pub(super) fn offline(evaluated: &EvaluatedCall) -> ToolError {
 }
 
 pub(super) fn busy(evaluated: &EvaluatedCall, slot_error: SlotError) -> ToolError {
-    let (device, user) = (&evaluated.target.device.name, &evaluated.incoming.caller.user);
+    let (device, user) = (&evaluated.target.device.name, &evaluated.context.caller.user);
     let message = match slot_error {
         SlotError::Full => format!("{device} has as many calls under way as it may."),
         SlotError::FullOfPerson => format!(

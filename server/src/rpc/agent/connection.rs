@@ -36,7 +36,7 @@ pub(super) fn over(backend: &Arc<Backend>, identity: &DeviceIdentity) -> Connect
     Box::pin(async move {
         tokio::select! {
             () = tokio::time::sleep(good_for) => "its certificate has ended",
-            () = backend.authority.disconnected(issuer) => "the authority of its certificate was retired",
+            () = backend.enrollment.authority.disconnected(issuer) => "the authority of its certificate was retired",
         }
     })
 }
@@ -61,7 +61,7 @@ pub(super) fn good<T>(
             "The certificate of this connection has ended. Connect with a newer one, or enrol the device again with a token of `orion devices invite`.",
         ));
     }
-    if !backend.authority.set().holds(&identity.issuer) {
+    if !backend.enrollment.authority.set().holds(&identity.issuer) {
         return Err(status::enroll(EnrollError::Retired));
     }
     Ok(identity)

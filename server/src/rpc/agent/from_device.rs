@@ -15,7 +15,7 @@ use super::{NOT_RECORDED, TOO_OFTEN};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::presence::{CeilingTold, ceiling_reported};
-use crate::fleet::{CallProgress, DeviceSnapshot, Session, ToDevice};
+use crate::fleet::{CallProgress, DeviceLink, DeviceSnapshot, ToDevice};
 use crate::pipeline::reconcile::{self, MOST_ASKED};
 use crate::pipeline::result::{self, LateResult};
 use crate::store::Witness;
@@ -28,7 +28,7 @@ const MAX_NOTE: usize = 200;
 /// Handles one message of a device. An invalid message ends the stream.
 pub(super) async fn from_device(
     (backend, pace, since): (&Arc<Backend>, &DeviceRateLimits, Instant),
-    (known, session): (&DeviceSnapshot, &Session),
+    (known, link): (&DeviceSnapshot, &DeviceLink),
     message: link_request::Message,
 ) -> Result<(), &'static str> {
     match message {
@@ -58,7 +58,7 @@ pub(super) async fn from_device(
             let v1::CeilingUpdate { ceiling, workspace, fault, number } = update;
             let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
             let fault: String = orion_domain::strip_hidden(&fault, 500);
-            if session.has_ended() {
+            if link.has_ended() {
                 // The hello of the device's newer connection reported a later ceiling.
                 return Err("ended by the backend");
             }
@@ -69,21 +69,21 @@ pub(super) async fn from_device(
                     return Err(TOO_OFTEN);
                 }
                 let report = CeilingTold { ceiling, workspace, fault: fault.clone() };
-                if let Err(error) = ceiling_reported(backend, known.id, report).await {
+                if let Err(error) = ceiling_reported(&backend.devices, known.id, report).await {
                     tracing::warn!(device = %known.name, %error, "a ceiling was not taken");
                     // The hello of the device's next connection reports the ceiling again.
                     return Err("a ceiling that could not be taken");
                 }
                 pace.report_fault(known.id, fault);
             }
-            if session.send(ToDevice::CeilingAck(number)).is_err() {
+            if link.send(ToDevice::CeilingAck(number)).is_err() {
                 return Err("it does not read what it is sent");
             }
         }
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {
             tracing::debug!(device = %known.name, call = call_id, "started");
             if let Ok(call) = call_id.parse() {
-                session.asked().resolve(call);
+                link.asked().resolve(call);
             }
         }
         link_request::Message::CallProgress(v1::CallProgress { call_id, done, total, note }) => {
@@ -101,9 +101,9 @@ pub(super) async fn from_device(
                 return Err("word of more calls than it is asked about at once");
             }
             // Reports about calls that this stream did not ask about are ignored.
-            for call in calls.into_iter().filter(|call| session.asked().resolve(*call)) {
-                if !backend.fleet.waiting().not_seen(known.id, session.id(), call)
-                    && let Err(error) = reconcile::never_ran(backend, known, call).await
+            for call in calls.into_iter().filter(|call| link.asked().resolve(*call)) {
+                if !backend.fleet.waiting().not_seen(known.id, link.id(), call)
+                    && let Err(error) = reconcile::never_ran(&backend.pipeline, known, call).await
                 {
                     tracing::error!(device = %known.name, %error, "what became of a call could not be recorded");
                 }
@@ -119,7 +119,7 @@ pub(super) async fn from_device(
                     return Ok(());
                 }
             };
-            session.asked().resolve(answer.call);
+            link.asked().resolve(answer.call);
             let chain = answer.witness.map(|Witness { seq, hash, .. }| AuditHead { seq, hash });
             if !received(backend, (known.id, since), chain, None).await {
                 return Err(NOT_RECORDED);
@@ -127,7 +127,7 @@ pub(super) async fn from_device(
             // Storing results that no call waits for delays only the device that sends them.
             if let Err(answer) = backend.fleet.waiting().deliver(known.id, answer) {
                 let call = answer.call;
-                match result::late(backend, known.id, answer).await {
+                match result::late(&backend.pipeline, known.id, answer).await {
                     Ok(LateResult::Taken) => {}
                     Ok(LateResult::NotItsOwn) if pace.may_warn(known.id, Instant::now()) => {
                         tracing::warn!(device = %known.name, %call, "a device answered a call that is not its own; dropped");

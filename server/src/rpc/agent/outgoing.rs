@@ -103,7 +103,7 @@ fn dispatch(order: &Dispatch, time_left: Duration) -> v1::Dispatch {
     }
 }
 
-/// Sends the drains that are queued for a device whose session has ended, where the stream has room.
+/// Sends the drains that are queued for a device whose link has ended, where the stream has room.
 pub(super) fn last_words(
     backend: &Backend,
     taken: Option<ToDevice>,

@@ -6,8 +6,9 @@ use orion_policy::{Finding, Severity};
 use orion_wire::{call_state, v1};
 use serde_json::Value;
 
+use crate::active_policy::Active;
 use crate::pipeline::explain::{DeviceVerdict, Explanation};
-use crate::policy::{Active, DeviceChange, ReplayResult, ReplaySample};
+use crate::policy::{DeviceChange, ReplayResult, ReplaySample};
 use crate::store::PolicyRow;
 
 /// The length of a week, in milliseconds.

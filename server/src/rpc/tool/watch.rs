@@ -62,7 +62,7 @@ impl WatchedCall {
     /// Waits until the call may have changed; `false` where the backend stops.
     async fn moved(&mut self) -> bool {
         tokio::select! {
-            () = self.backend.shutdown.cancelled() => false,
+            () = self.backend.tasks.shutdown.cancelled() => false,
             () = self.changes.changed() => true,
         }
     }

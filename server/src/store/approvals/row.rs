@@ -8,11 +8,22 @@ use orion_domain::{
     PlanId, Risk, RiskRaise, Role, UserName,
 };
 use serde::{Deserialize, Serialize};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{FromRow, Row as _};
 
-use crate::store::row::{digest, json, parsed, parsed_option, risk_option};
+use crate::store::columns::{digest, json, parsed, parsed_option, risk_option};
+use crate::store::db::{DecodeError, FromRow, Row, Statement, sql, values};
 use crate::store::{Provenance, StoreError};
+
+/// Stores a request where the limits leave room: $30 open ones of all people, $31 of the requester.
+const INSERT: &str = "INSERT INTO approvals (id, call_id, state, binding, tool, device_id, device_name, \
+    arguments, risk, touches_json, rule, requester, approver_role, preview, created_at, \
+    expires_at, approver_count, not_requester, second_if_any, reason_required, may_stand, \
+    conversation_id, card_json, standing_id, decided_by, decided_at, written_by, plan_id, \
+    observed_json) \
+    SELECT $1, $2, $16, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $17, \
+    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29 WHERE $30 IS NULL OR \
+    ($30 > (SELECT COUNT(*) FROM approvals WHERE state = 'open' AND plan_id IS NULL) AND \
+    $31 > (SELECT COUNT(*) FROM approvals WHERE state = 'open' AND plan_id IS NULL \
+    AND requester = $11))";
 
 /// The state of an approval request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -160,53 +171,52 @@ pub struct NewApproval {
 }
 
 impl NewApproval {
-    /// Inserts the row.
-    pub(super) async fn insert(self, conn: &mut SqliteConnection) -> Result<(), StoreError> {
+    /// Returns the statement that stores the request; it stores none if as many are open already as these
+    /// limits, of all people and of this one, allow.
+    pub(super) fn insert(self, limits: Option<(i64, i64)>) -> Result<Statement, StoreError> {
+        let text =
+            |value: Result<String, serde_json::Error>| value.map_err(|_| StoreError::Corrupt);
         let state = match self.standing {
             Some(_) => ApprovalState::Approved,
             None => ApprovalState::Open,
         };
-        sqlx::query(
-            "INSERT INTO approvals (id, call_id, state, binding, tool, device_id, device_name, \
-             arguments, risk, touches_json, rule, requester, approver_role, preview, created_at, \
-             expires_at, approver_count, not_requester, second_if_any, reason_required, may_stand, \
-             conversation_id, card_json, standing_id, decided_by, decided_at, written_by, plan_id, \
-             observed_json) \
-             VALUES ($1, $2, $16, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $17, \
-             $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)",
-        )
-        .bind(self.id.to_string())
-        .bind(self.call.to_string())
-        .bind(self.binding.as_bytes().to_vec())
-        .bind(self.tool)
-        .bind(self.device.0.to_string())
-        .bind(String::from(self.device.1))
-        .bind(self.arguments)
-        .bind(self.risk.as_str())
-        .bind(serde_json::to_string(&self.touches).map_err(|_| StoreError::Corrupt)?)
-        .bind(self.rule)
-        .bind(String::from(self.requester))
-        .bind(self.approvers.role.as_str())
-        .bind(self.preview)
-        .bind(self.created_at)
-        .bind(self.expires_at)
-        .bind(state.as_str())
-        .bind(self.approvers.count)
-        .bind(self.approvers.not_requester)
-        .bind(self.approvers.second_if_any)
-        .bind(self.approvers.reason)
-        .bind(self.may_stand)
-        .bind(self.conversation.map(|id| id.to_string()))
-        .bind(serde_json::to_string(&self.card).map_err(|_| StoreError::Corrupt)?)
-        .bind(self.standing.as_ref().map(|standing| standing.id.to_string()))
-        .bind(self.standing.as_ref().map(|standing| standing.by.to_string()))
-        .bind(self.standing.as_ref().map(|_| self.created_at))
-        .bind(self.written_by.map(String::from))
-        .bind(self.plan.map(|plan| plan.to_string()))
-        .bind(serde_json::to_string(&self.observed).map_err(|_| StoreError::Corrupt)?)
-        .execute(conn)
-        .await?;
-        Ok(())
+        let (by, at) = match &self.standing {
+            Some(standing) => (Some(standing.by.clone()), Some(self.created_at)),
+            None => (None, None),
+        };
+        Ok(sql(INSERT).with(values![
+            self.id,
+            self.call,
+            self.binding,
+            self.tool,
+            self.device.0,
+            self.device.1,
+            self.arguments,
+            self.risk.as_str(),
+            text(serde_json::to_string(&self.touches))?,
+            self.rule,
+            self.requester,
+            self.approvers.role.as_str(),
+            self.preview,
+            self.created_at,
+            self.expires_at,
+            state.as_str(),
+            self.approvers.count,
+            self.approvers.not_requester,
+            self.approvers.second_if_any,
+            self.approvers.reason,
+            self.may_stand,
+            self.conversation,
+            text(serde_json::to_string(&self.card))?,
+            self.standing.map(|standing| standing.id),
+            by,
+            at,
+            self.written_by,
+            self.plan,
+            text(serde_json::to_string(&self.observed))?,
+            limits.map(|(all, _)| all),
+            limits.map(|(_, own)| own)
+        ]))
     }
 }
 
@@ -281,48 +291,48 @@ impl ApprovalRow {
     }
 }
 
-impl FromRow<'_, SqliteRow> for ApprovalRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for ApprovalRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             id: parsed(row, "id")?,
             call: parsed(row, "call_id")?,
             state: parsed(row, "state")?,
             binding: digest(row, "binding")?,
-            tool: row.try_get("tool")?,
+            tool: row.get("tool")?,
             device: (parsed(row, "device_id")?, parsed(row, "device_name")?),
-            arguments: row.try_get("arguments")?,
+            arguments: row.get("arguments")?,
             risk: risk_option(row, "risk")?
-                .ok_or_else(|| sqlx::Error::Decode("a question without a risk".into()))?,
+                .ok_or_else(|| DecodeError::new("risk", "is missing"))?,
             touches: json(row, "touches_json")?,
-            rule: row.try_get("rule")?,
+            rule: row.get("rule")?,
             requester: parsed(row, "requester")?,
             conversation: parsed_option(row, "conversation_id")?,
             approvers: Approvers {
                 role: parsed(row, "approver_role")?,
-                count: row.try_get("approver_count")?,
-                not_requester: row.try_get("not_requester")?,
-                second_if_any: row.try_get("second_if_any")?,
-                reason: row.try_get("reason_required")?,
+                count: row.get("approver_count")?,
+                not_requester: row.get("not_requester")?,
+                second_if_any: row.get("second_if_any")?,
+                reason: row.get("reason_required")?,
             },
-            may_stand: row.try_get("may_stand")?,
-            preview: row.try_get("preview")?,
+            may_stand: row.get("may_stand")?,
+            preview: row.get("preview")?,
             observed: json(row, "observed_json")?,
             card: json(row, "card_json")?,
             standing: parsed_option(row, "standing_id")?,
             written_by: parsed_option(row, "written_by")?,
             plan: parsed_option(row, "plan_id")?,
             votes: votes(row)?,
-            created_at: row.try_get("created_at")?,
-            expires_at: row.try_get("expires_at")?,
+            created_at: row.get("created_at")?,
+            expires_at: row.get("expires_at")?,
             decided_by: parsed_option(row, "decided_by")?,
-            decided_at: row.try_get("decided_at")?,
-            reason: row.try_get("reason")?,
-            consumed_at: row.try_get("consumed_at")?,
+            decided_at: row.get("decided_at")?,
+            reason: row.get("reason")?,
+            consumed_at: row.get("consumed_at")?,
         })
     }
 }
 
-fn votes(row: &SqliteRow) -> Result<Vec<Vote>, sqlx::Error> {
+fn votes(row: &Row) -> Result<Vec<Vote>, DecodeError> {
     let forms: Vec<VoteForm> = json(row, "votes_json")?;
     let mut votes: Vec<_> = forms
         .into_iter()

@@ -5,12 +5,10 @@ use std::collections::HashMap;
 
 use orion_domain::{ApprovalId, ConversationId, DeviceId, DeviceName, Role, Rule, UserName};
 use serde::Serialize;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
 use super::row::{ApprovalRow, StandingApproval};
-use crate::store::row::{id_range, json, only, parsed};
-use crate::store::writer::{Durability, Event, Tx};
+use crate::store::columns::{id_range, json, only, parsed};
+use crate::store::db::{AuditEvent, DecodeError, Durability, FromRow, Row, Tx, sql, values};
 use crate::store::{Store, StoreError};
 
 /// How many rules are read at most.
@@ -71,15 +69,15 @@ pub struct StandingRule {
     pub expires_at: i64,
 }
 
-impl FromRow<'_, SqliteRow> for StandingRule {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for StandingRule {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             id: parsed(row, "id")?,
             device: (parsed(row, "device_id")?, parsed(row, "device_name")?),
             rule: json(row, "rule_json")?,
             made_by: parsed(row, "made_by")?,
-            created_at: row.try_get("created_at")?,
-            expires_at: row.try_get("expires_at")?,
+            created_at: row.get("created_at")?,
+            expires_at: row.get("expires_at")?,
         })
     }
 }
@@ -113,22 +111,24 @@ pub(super) async fn give(
     now: i64,
 ) -> Result<(), StoreError> {
     let Some(conversation) = row.conversation else { return Err(StoreError::Conflict) };
-    sqlx::query(
-        "INSERT INTO standing_answers (id, requester, conversation_id, device_id, tool, given_by, \
-         created_at, expires_at, rule, policy_version) \
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, policy_version FROM calls WHERE id = $10",
+    tx.execute(
+        sql("INSERT INTO standing_answers (id, requester, conversation_id, \
+                 device_id, tool, given_by, created_at, expires_at, rule, \
+                 policy_version) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, \
+                 policy_version FROM calls WHERE id = $10")
+        .with(values![
+            row.id,
+            row.requester.as_str(),
+            conversation,
+            row.device.0,
+            row.tool.as_str(),
+            row.decided_by.as_ref().map(UserName::as_str),
+            now,
+            until,
+            row.rule.as_str(),
+            row.call
+        ]),
     )
-    .bind(row.id.to_string())
-    .bind(row.requester.as_str())
-    .bind(conversation.to_string())
-    .bind(row.device.0.to_string())
-    .bind(row.tool.as_str())
-    .bind(row.decided_by.as_ref().map(UserName::as_str))
-    .bind(now)
-    .bind(until)
-    .bind(row.rule.as_str())
-    .bind(row.call.to_string())
-    .execute(&mut tx.conn)
     .await?;
     let body = StandingApprovalEvent {
         approval_id: row.id,
@@ -139,43 +139,45 @@ pub(super) async fn give(
         tool: &row.tool,
         expires_at: until,
     };
-    tx.record(Event::new(now, "approval.stands", row.call.to_string(), &body)?);
+    tx.record(AuditEvent::new(now, "approval.stands", row.call.to_string(), &body)?);
     Ok(())
 }
 
 /// Returns whether the device is below its limit of standing rules.
 pub(super) async fn has_room(tx: &mut Tx, device: DeviceId, now: i64) -> Result<bool, StoreError> {
-    let (held,): (i64,) = sqlx::query_as(
-        "SELECT COUNT(*) FROM standing_rules WHERE device_id = $1 AND revoked_at IS NULL \
-         AND expires_at > $2",
-    )
-    .bind(device.to_string())
-    .bind(now)
-    .fetch_one(&mut tx.conn)
-    .await?;
+    let (held,): (i64,) = tx
+        .query_one(
+            sql("SELECT COUNT(*) FROM standing_rules WHERE device_id = $1 AND revoked_at IS NULL \
+         AND expires_at > $2")
+            .bind(device)
+            .bind(now),
+        )
+        .await?;
     Ok(held < MOST_ON_DEVICE)
 }
 
 /// Stores a standing rule.
 pub(super) async fn make(tx: &mut Tx, rule: StandingRule, now: i64) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO standing_rules (id, device_id, device_name, rule_json, made_by, created_at, \
-         expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    tx.execute(
+        sql("INSERT INTO standing_rules (id, device_id, device_name, \
+                 rule_json, made_by, created_at, expires_at) VALUES ($1, $2, \
+                 $3, $4, $5, $6, $7)")
+        .with(values![
+            rule.id,
+            rule.device.0,
+            rule.device.1.as_str(),
+            serde_json::to_string(&rule.rule).map_err(|_| StoreError::Corrupt)?,
+            rule.made_by.as_str(),
+            rule.created_at,
+            rule.expires_at
+        ]),
     )
-    .bind(rule.id.to_string())
-    .bind(rule.device.0.to_string())
-    .bind(rule.device.1.as_str())
-    .bind(serde_json::to_string(&rule.rule).map_err(|_| StoreError::Corrupt)?)
-    .bind(rule.made_by.as_str())
-    .bind(rule.created_at)
-    .bind(rule.expires_at)
-    .execute(&mut tx.conn)
     .await?;
     record(tx, "rule.made", &rule, &rule.made_by, now)
 }
 
 /// Returns a rule and its device. None if the maker no longer has the role that the approval needed.
-fn held(row: &SqliteRow) -> Result<Option<(DeviceId, Rule)>, sqlx::Error> {
+fn held(row: &Row) -> Result<Option<(DeviceId, Rule)>, DecodeError> {
     let (role, needed): (Role, Role) = (parsed(row, "role")?, parsed(row, "approver_role")?);
     if role < needed {
         return Ok(None);
@@ -192,7 +194,7 @@ fn record(
 ) -> Result<(), StoreError> {
     let device = rule.device.1.as_str();
     let body = StandingRuleEvent { approval_id: rule.id, by, device, rule: &rule.rule };
-    tx.record(Event::new(now, kind, String::new(), &body)?);
+    tx.record(AuditEvent::new(now, kind, String::new(), &body)?);
     Ok(())
 }
 
@@ -208,22 +210,25 @@ impl Store {
         role: Role,
         now: i64,
     ) -> Result<Option<StandingApproval>, StoreError> {
-        let rows: Vec<(String, String, String)> = sqlx::query_as(
-            "SELECT standing_answers.id, given_by, users.role FROM standing_answers \
+        let rows: Vec<(String, String, String)> = self
+            .db()
+            .query(
+                sql("SELECT standing_answers.id, given_by, users.role FROM standing_answers \
              JOIN users ON users.name = given_by WHERE conversation_id = $1 AND device_id = $2 \
              AND tool = $3 AND requester = $4 AND expires_at > $5 AND disabled_at IS NULL \
              AND policy_version = $6 AND rule = $7 \
-             ORDER BY standing_answers.created_at DESC LIMIT 20",
-        )
-        .bind(like.conversation.to_string())
-        .bind(like.device.to_string())
-        .bind(like.tool)
-        .bind(like.requester.as_str())
-        .bind(now)
-        .bind(like.policy_version)
-        .bind(like.rule)
-        .fetch_all(self.reads())
-        .await?;
+             ORDER BY standing_answers.created_at DESC LIMIT 20")
+                .with(values![
+                    like.conversation,
+                    like.device,
+                    like.tool,
+                    like.requester.as_str(),
+                    now,
+                    like.policy_version,
+                    like.rule
+                ]),
+            )
+            .await?;
         let held = rows.into_iter().find_map(|(id, by, held)| {
             let enough = held.parse::<Role>().is_ok_and(|held| held >= role);
             enough.then(|| Some(StandingApproval { id: id.parse().ok()?, by: by.parse().ok()? }))?
@@ -236,14 +241,14 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn standing_rules(&self, now: i64) -> Result<Vec<StandingRule>, StoreError> {
-        Ok(sqlx::query_as(
-            "SELECT * FROM standing_rules INDEXED BY standing_rules_end \
-             WHERE revoked_at IS NULL AND expires_at > $1 ORDER BY id DESC LIMIT $2",
-        )
-        .bind(now)
-        .bind(MAX_RULES)
-        .fetch_all(self.reads())
-        .await?)
+        self.db()
+            .query(
+                sql("SELECT * FROM standing_rules INDEXED BY standing_rules_end \
+             WHERE revoked_at IS NULL AND expires_at > $1 ORDER BY id DESC LIMIT $2")
+                .bind(now)
+                .bind(MAX_RULES),
+            )
+            .await
     }
 
     /// Returns the standing rules in effect on one device, oldest first. Only rules of enabled people who
@@ -256,14 +261,15 @@ impl Store {
         device: DeviceId,
         now: i64,
     ) -> Result<Vec<Rule>, StoreError> {
-        let rows = sqlx::query(rules_that_hold!("AND standing_rules.device_id = $2"))
-            .bind(now)
-            .bind(device.to_string())
-            .bind(MAX_RULES)
-            .fetch_all(self.reads())
+        let rows = self
+            .db()
+            .rows(
+                sql(rules_that_hold!("AND standing_rules.device_id = $2"))
+                    .with(values![now, device, MAX_RULES]),
+            )
             .await?;
         let rules = rows.iter().filter_map(|row| held(row).transpose());
-        Ok(rules.map(|rule| Ok(rule?.1)).collect::<Result<_, sqlx::Error>>()?)
+        Ok(rules.map(|rule| Ok(rule?.1)).collect::<Result<_, DecodeError>>()?)
     }
 
     /// Returns the standing rules in effect on every device, in one read.
@@ -274,11 +280,9 @@ impl Store {
         &self,
         now: i64,
     ) -> Result<HashMap<DeviceId, Vec<Rule>>, StoreError> {
-        let rows = sqlx::query(rules_that_hold!(""))
-            .bind(now)
-            .bind("")
-            .bind(MAX_RULES_OF_ALL_DEVICES)
-            .fetch_all(self.reads())
+        let rows = self
+            .db()
+            .rows(sql(rules_that_hold!("")).with(values![now, "", MAX_RULES_OF_ALL_DEVICES]))
             .await?;
         // A rule that is left out could be one that denies.
         if i64::try_from(rows.len()).is_ok_and(|rows| rows >= MAX_RULES_OF_ALL_DEVICES) {
@@ -301,14 +305,15 @@ impl Store {
         since: i64,
         now: i64,
     ) -> Result<Vec<DeviceId>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT DISTINCT device_id FROM standing_rules \
-             WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at IS NULL",
-        )
-        .bind(since)
-        .bind(now)
-        .fetch_all(self.reads())
-        .await?;
+        let rows = self
+            .db()
+            .rows(
+                sql("SELECT DISTINCT device_id FROM standing_rules \
+             WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at IS NULL")
+                .bind(since)
+                .bind(now),
+            )
+            .await?;
         rows.iter().map(|row| Ok(parsed(row, "device_id")?)).collect()
     }
 
@@ -321,14 +326,15 @@ impl Store {
         user: &UserName,
         now: i64,
     ) -> Result<Vec<DeviceId>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT DISTINCT device_id FROM standing_rules INDEXED BY standing_rules_end \
-             WHERE made_by = $1 AND revoked_at IS NULL AND expires_at > $2",
-        )
-        .bind(user.as_str())
-        .bind(now)
-        .fetch_all(self.reads())
-        .await?;
+        let rows = self
+            .db()
+            .rows(
+                sql("SELECT DISTINCT device_id FROM standing_rules INDEXED BY standing_rules_end \
+             WHERE made_by = $1 AND revoked_at IS NULL AND expires_at > $2")
+                .bind(user.as_str())
+                .bind(now),
+            )
+            .await?;
         Ok(rows.iter().map(|row| parsed(row, "device_id")).collect::<Result<_, _>>()?)
     }
 
@@ -346,22 +352,19 @@ impl Store {
         let by = by.clone();
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let rows: Vec<StandingRule> = sqlx::query_as(
-                    "SELECT * FROM standing_rules WHERE id >= $1 AND id < $2 \
-                     AND revoked_at IS NULL LIMIT 2",
-                )
-                .bind(from)
-                .bind(to)
-                .fetch_all(&mut tx.conn)
-                .await?;
+                let rows: Vec<StandingRule> = tx
+                    .query(
+                        sql("SELECT * FROM standing_rules WHERE id >= $1 AND id < $2 \
+                     AND revoked_at IS NULL LIMIT 2")
+                        .bind(from)
+                        .bind(to),
+                    )
+                    .await?;
                 let rule = only(rows)?;
-                sqlx::query(
-                    "UPDATE standing_rules SET revoked_at = $1, revoked_by = $2 WHERE id = $3",
+                tx.execute(
+                    sql("UPDATE standing_rules SET revoked_at = $1, revoked_by = $2 WHERE id = $3")
+                        .with(values![now, by.as_str(), rule.id]),
                 )
-                .bind(now)
-                .bind(by.as_str())
-                .bind(rule.id.to_string())
-                .execute(&mut tx.conn)
                 .await?;
                 record(tx, "rule.revoked", &rule, &by, now)?;
                 Ok(rule)

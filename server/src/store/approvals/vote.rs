@@ -4,10 +4,11 @@ use orion_domain::visible::is_blank;
 use orion_domain::{ApprovalId, PlanId, Role, UserName};
 use serde::Serialize;
 
+use super::end::answered;
 use super::row::{ApprovalRow, ApprovalState, Vote};
 use super::standing::{self, MOST_ON_DEVICE, StandingRule};
-use super::{answered, with_votes};
-use crate::store::writer::{Durability, Event, Tx};
+use super::with_votes;
+use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError};
 
 /// Why a vote does not count. Nothing was decided.
@@ -120,8 +121,8 @@ impl Store {
 }
 
 async fn find(tx: &mut Tx, id: ApprovalId) -> Result<Option<ApprovalRow>, StoreError> {
-    let sql = concat!("SELECT *, ", with_votes!(), " FROM approvals WHERE id = $1");
-    Ok(sqlx::query_as(sql).bind(id.to_string()).fetch_optional(&mut tx.conn).await?)
+    let text = concat!("SELECT *, ", with_votes!(), " FROM approvals WHERE id = $1");
+    tx.query_optional(sql(text).bind(id)).await
 }
 
 /// Returns whether this vote counts on this approval request.
@@ -176,11 +177,12 @@ pub(in crate::store) async fn role_of(
     tx: &mut Tx,
     user: &UserName,
 ) -> Result<Option<Role>, StoreError> {
-    let found: Option<(String,)> =
-        sqlx::query_as("SELECT role FROM users WHERE name = $1 AND disabled_at IS NULL")
-            .bind(user.as_str())
-            .fetch_optional(&mut tx.conn)
-            .await?;
+    let found: Option<(String,)> = tx
+        .query_optional(
+            sql("SELECT role FROM users WHERE name = $1 AND disabled_at IS NULL")
+                .bind(user.as_str()),
+        )
+        .await?;
     found.map(|(role,)| role.parse().map_err(|_| StoreError::Corrupt)).transpose()
 }
 
@@ -189,13 +191,13 @@ pub(in crate::store) async fn role_of(
 async fn is_another(tx: &mut Tx, row: &ApprovalRow, only_asked: bool) -> Result<bool, StoreError> {
     let author = row.written_by.as_ref().unwrap_or(&row.requester);
     let asker = if only_asked { &row.requester } else { author };
-    let users: Vec<(String,)> = sqlx::query_as(
-        "SELECT role FROM users WHERE disabled_at IS NULL AND name <> $1 AND name <> $2",
-    )
-    .bind(author.as_str())
-    .bind(asker.as_str())
-    .fetch_all(&mut tx.conn)
-    .await?;
+    let users: Vec<(String,)> = tx
+        .query(
+            sql("SELECT role FROM users WHERE disabled_at IS NULL AND name <> $1 AND name <> $2")
+                .bind(author.as_str())
+                .bind(asker.as_str()),
+        )
+        .await?;
     Ok(users.iter().any(|(role,)| is_enough(role, row.approvers.role)))
 }
 
@@ -205,13 +207,13 @@ fn is_enough(role: &str, needed: Role) -> bool {
 
 /// Returns how many earlier approvals still count: those of enabled people who still have the role.
 async fn earlier(tx: &mut Tx, row: &ApprovalRow) -> Result<i64, StoreError> {
-    let voters: Vec<(String,)> = sqlx::query_as(
-        "SELECT users.role FROM votes JOIN users ON users.name = votes.user_name \
-         WHERE votes.approval_id = $1 AND votes.yes = 1 AND users.disabled_at IS NULL",
-    )
-    .bind(row.id.to_string())
-    .fetch_all(&mut tx.conn)
-    .await?;
+    let voters: Vec<(String,)> = tx
+        .query(
+            sql("SELECT users.role FROM votes JOIN users ON users.name = votes.user_name \
+         WHERE votes.approval_id = $1 AND votes.yes AND users.disabled_at IS NULL")
+            .bind(row.id),
+        )
+        .await?;
     let count = voters.iter().filter(|(role,)| is_enough(role, row.approvers.role)).count();
     Ok(i64::try_from(count).unwrap_or(0))
 }
@@ -226,12 +228,12 @@ pub(in crate::store) async fn is_enough_still(
 
 /// Reopens an approved request.
 pub(in crate::store) async fn reopen(tx: &mut Tx, row: &mut ApprovalRow) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE approvals SET state = 'open', decided_by = NULL, decided_at = NULL, reason = NULL \
-         WHERE id = $1 AND state = 'approved' AND consumed_at IS NULL",
+    tx.execute(
+        sql("UPDATE approvals SET state = 'open', decided_by = NULL, \
+                 decided_at = NULL, reason = NULL WHERE id = $1 AND state = \
+                 'approved' AND consumed_at IS NULL")
+        .bind(row.id),
     )
-    .bind(row.id.to_string())
-    .execute(&mut tx.conn)
     .await?;
     (row.state, row.decided_by, row.decided_at) = (ApprovalState::Open, None, None);
     Ok(())
@@ -248,19 +250,20 @@ pub(in crate::store) async fn settle(
     } else {
         0
     };
-    sqlx::query(
-        "INSERT INTO votes (approval_id, user_name, role, yes, reason, at) \
+    tx.execute(
+        sql("INSERT INTO votes (approval_id, user_name, role, yes, reason, at) \
          VALUES ($1, $2, $3, $4, $5, $6) \
          ON CONFLICT (approval_id, user_name) DO UPDATE \
-         SET role = excluded.role, yes = excluded.yes, reason = excluded.reason, at = excluded.at",
+         SET role = excluded.role, yes = excluded.yes, reason = excluded.reason, at = excluded.at")
+        .with(values![
+            row.id,
+            vote.by.as_str(),
+            vote.role.as_str(),
+            vote.yes,
+            vote.reason.as_str(),
+            vote.at
+        ]),
     )
-    .bind(row.id.to_string())
-    .bind(vote.by.as_str())
-    .bind(vote.role.as_str())
-    .bind(vote.yes)
-    .bind(vote.reason.as_str())
-    .bind(vote.at)
-    .execute(&mut tx.conn)
     .await?;
     if missing > 0 {
         let body = Voted {
@@ -270,26 +273,30 @@ pub(in crate::store) async fn settle(
             reason: &vote.reason,
             missing,
         };
-        tx.record(Event::new(vote.at, "approval.voted", row.call.to_string(), &body)?);
+        tx.record(AuditEvent::new(vote.at, "approval.voted", row.call.to_string(), &body)?);
         let mut row = row;
         let NewVote { by: user, role, yes, reason, at, .. } = vote;
         row.votes.push(Vote { user, role, yes, reason, at });
         return Ok(row);
     }
     let state = if vote.yes { ApprovalState::Approved } else { ApprovalState::Denied };
-    let decided: ApprovalRow = sqlx::query_as(concat!(
-        "UPDATE approvals SET state = $1, decided_by = $2, decided_at = $3, reason = $4 \
+    let decided: ApprovalRow = tx
+        .query_one(
+            sql(concat!(
+                "UPDATE approvals SET state = $1, decided_by = $2, decided_at = $3, reason = $4 \
          WHERE id = $5 RETURNING *, ",
-        with_votes!()
-    ))
-    .bind(state.as_str())
-    .bind(vote.by.as_str())
-    .bind(vote.at)
-    .bind(vote.reason.as_str())
-    .bind(row.id.to_string())
-    .fetch_one(&mut tx.conn)
-    .await?;
-    answered(tx, "approval.decided", &decided, vote.at)?;
+                with_votes!()
+            ))
+            .with(values![
+                state.as_str(),
+                vote.by.as_str(),
+                vote.at,
+                vote.reason.as_str(),
+                row.id
+            ]),
+        )
+        .await?;
+    tx.record(answered("approval.decided", &decided, vote.at)?);
     match vote.lasting {
         ApprovalScope::Once => {}
         ApprovalScope::ForChat(until) => standing::give(tx, &decided, until, vote.at).await?,

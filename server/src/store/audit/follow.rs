@@ -7,14 +7,13 @@ use orion_audit::VerifierKey;
 use orion_audit::merkle::{Tree, leaf};
 use orion_audit::verify::check;
 use orion_domain::audit::{AuditHead, AuditRow, Break, Verifier};
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection as _, Row as _};
 
-use super::{AuditVerdict, audit_row, page, recorded_head};
-use crate::store::{CheckpointRow, StoreError, read_only};
+use super::{AuditVerdict, page};
+use crate::store::db::{FromRow as _, HEAD, HeadRow, Snapshot, sql};
+use crate::store::{CheckpointRow, StoreError};
 
 /// How many rows are read at a time.
-const PAGE: i64 = 4096;
+const PAGE: u32 = 4096;
 /// The next step if a database is not the one that was signed last.
 const WAY_ON: &str = "put back the record that was there, or restore a backup; where neither can be, \
     `orion-server audit reset-signing` goes on and says so in the audit";
@@ -75,44 +74,44 @@ pub async fn verify_file(
     path: &Path,
     held: Option<&TrustAnchor>,
 ) -> Result<AuditVerdict, StoreError> {
-    let mut connection = read_only(path).await?;
-    let mut snapshot = connection.begin().await?;
+    let mut snapshot = Snapshot::open(path).await?;
     let verdict = follow(&mut snapshot, held).await;
-    snapshot.rollback().await?;
-    connection.close().await?;
+    snapshot.close().await?;
     verdict
 }
 
 async fn follow(
-    connection: &mut SqliteConnection,
+    snapshot: &mut Snapshot,
     held: Option<&TrustAnchor>,
 ) -> Result<AuditVerdict, StoreError> {
-    let recorded = recorded_head(connection).await?;
+    // A head that cannot be read is no head.
+    let recorded: Vec<HeadRow> = snapshot.query(sql(HEAD)).await?;
+    let recorded = recorded.into_iter().next().and_then(HeadRow::head);
     let mut signed = match held {
-        Some(held) => Some(Signed::read(connection, held).await?),
+        Some(held) => Some(Signed::read(snapshot, held).await?),
         None => None,
     };
     let mut verifier = Verifier::new();
     let (mut good, mut last) = (0, i64::MIN);
     loop {
-        let rows = page(connection, last, PAGE).await?;
+        let rows = snapshot.rows(page(last, PAGE)).await?;
         let Some(newest) = rows.last() else { break };
-        last = newest.try_get(0)?;
+        last = newest.get("seq")?;
         for row in &rows {
-            let followed = match audit_row(row) {
+            let followed = match AuditRow::from_row(row) {
                 Ok(row) => verifier.next(&row).and_then(|()| match &mut signed {
                     Some(signed) => signed.row(&row),
                     None => Ok(()),
                 }),
                 // A column that cannot be decoded was changed.
-                Err(_) => Err(Break::Changed { seq: row.try_get(0)? }),
+                Err(_) => Err(Break::Changed { seq: row.get("seq")? }),
             };
             if let Err(broken) = followed {
                 return Ok(AuditVerdict::Broken { broken, rows: good });
             }
             good += 1;
         }
-        // The rows come from a thread of SQLite's driver, so nothing above ever waits for long.
+        // The rows come from a thread of the database's driver, so nothing above ever waits for long.
         tokio::task::yield_now().await;
     }
     let head = recorded.unwrap_or(AuditHead::EMPTY);
@@ -134,20 +133,9 @@ struct Signed<'h> {
 }
 
 impl<'h> Signed<'h> {
-    async fn read(
-        connection: &mut SqliteConnection,
-        held: &'h TrustAnchor,
-    ) -> Result<Self, StoreError> {
-        let there: Option<(i64,)> =
-            sqlx::query_as("SELECT 1 FROM sqlite_master WHERE name = 'audit_checkpoints'")
-                .fetch_optional(&mut *connection)
-                .await?;
-        // A database that is older than checkpoints has none.
-        let notes: Vec<(i64, String)> = if there.is_some() {
-            sqlx::query_as("SELECT size, note FROM audit_checkpoints").fetch_all(connection).await?
-        } else {
-            Vec::new()
-        };
+    async fn read(snapshot: &mut Snapshot, held: &'h TrustAnchor) -> Result<Self, StoreError> {
+        let notes: Vec<(i64, String)> =
+            snapshot.query(sql("SELECT size, note FROM audit_checkpoints")).await?;
         let notes = notes.into_iter().collect();
         Ok(Self { held, notes, tree: Tree::default(), checked: 0 })
     }

@@ -1,10 +1,9 @@
 //! A person's earlier calls on a device, which rules with a limit count.
 
 use orion_domain::{CallId, DeviceId, Undo, UserName};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
-use crate::store::row::json_option;
+use crate::store::columns::json_option;
+use crate::store::db::{DecodeError, FromRow, Row, sql, values};
 use crate::store::{Store, StoreError};
 
 /// An earlier call that was admitted.
@@ -20,13 +19,13 @@ pub struct Admitted {
     pub admitted_at: i64,
 }
 
-impl FromRow<'_, SqliteRow> for Admitted {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for Admitted {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
-            tool: row.try_get("tool")?,
+            tool: row.get("tool")?,
             undo: json_option(row, "undo_json")?,
-            arguments: row.try_get("arguments")?,
-            admitted_at: row.try_get("admitted_at")?,
+            arguments: row.get::<Option<Vec<u8>>>("arguments")?.unwrap_or_default(),
+            admitted_at: row.get("admitted_at")?,
         })
     }
 }
@@ -48,22 +47,18 @@ impl Store {
         most: u32,
         arguments_bytes: u32,
     ) -> Result<Vec<Admitted>, StoreError> {
-        Ok(sqlx::query_as(
-            "SELECT tool, undo_json, admitted_at, CASE WHEN bytes <= $6 THEN \
-             (SELECT arguments FROM calls WHERE id = counted) ELSE x'' END AS arguments FROM \
+        self.db().flush().await?;
+        self.db()
+            .query(
+                sql("SELECT tool, undo_json, admitted_at, CASE WHEN bytes <= $6 THEN \
+             (SELECT arguments FROM calls WHERE id = counted) END AS arguments FROM \
              (SELECT id AS counted, tool, undo_json, admitted_at, \
              SUM(LENGTH(arguments)) OVER (ORDER BY admitted_at DESC, id DESC) AS bytes FROM calls \
              WHERE user_name = $1 AND device_id = $2 AND admitted_at >= $3 AND id <> $4 \
-             AND dry_run = 0 AND state <> 'refused' ORDER BY admitted_at DESC, id DESC LIMIT $5) \
-             ORDER BY admitted_at DESC, counted DESC",
-        )
-        .bind(user.as_str())
-        .bind(device.to_string())
-        .bind(since)
-        .bind(but.to_string())
-        .bind(most)
-        .bind(arguments_bytes)
-        .fetch_all(self.reads())
-        .await?)
+             AND NOT dry_run AND state <> 'refused' ORDER BY admitted_at DESC, id DESC LIMIT $5) \
+             ORDER BY admitted_at DESC, counted DESC")
+                .with(values![user.as_str(), device, since, but, most, arguments_bytes]),
+            )
+            .await
     }
 }

@@ -1,12 +1,106 @@
 //! The audit events of a call: opened and closed.
 
-use orion_domain::{CallState, Digest, ErrorCode};
+use orion_domain::{
+    CallId, CallState, ConversationId, DeviceId, DeviceName, Digest, ErrorCode, PlanId, Risk, Role,
+    Undo, UserName,
+};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::{CloseCall, NewCall, StateChange, Witness};
 use crate::store::StoreError;
-use crate::store::audit::Opened;
-use crate::store::writer::Event;
+use crate::store::db::AuditEvent;
+
+/// Arguments of more bytes than this are recorded by digest, length and their beginning.
+const WHOLE_ARGUMENTS: usize = 8 * 1024;
+/// How many bytes of the beginning are recorded.
+const BEGINNING: usize = 1024;
+/// How many touches are recorded, and how many bytes of each.
+const TOUCHES: usize = 64;
+const TOUCH_BYTES: usize = 4 * 1024;
+/// How many bytes of a requested name are recorded.
+const NAME_BYTES: usize = 256;
+/// The beginning of arguments that are too long to record.
+#[derive(Serialize)]
+struct Cut<'a> {
+    length_bytes: usize,
+    beginning: &'a str,
+}
+
+/// The body of `call.opened`.
+#[derive(Serialize)]
+struct Opened<'a> {
+    user: &'a UserName,
+    role: Role,
+    conversation: Option<ConversationId>,
+    device: Option<&'a DeviceName>,
+    device_id: Option<DeviceId>,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments_cut: Option<Cut<'a>>,
+    arguments_digest: Digest,
+    touches: Vec<&'a str>,
+    touches_count: usize,
+    decision: &'a str,
+    rule: &'a str,
+    policy_version: &'a str,
+    risk: Option<Risk>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undo: Option<&'a Undo>,
+    has_effects: bool,
+    dry_run: bool,
+    recovered: bool,
+    idempotency_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaces: Option<CallId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanId>,
+    deadline_at: i64,
+}
+
+impl<'a> Opened<'a> {
+    fn of(call: &'a NewCall) -> Self {
+        let text = std::str::from_utf8(&call.arguments).unwrap_or_default();
+        let arguments = (text.len() <= WHOLE_ARGUMENTS)
+            .then(|| serde_json::from_str::<&RawValue>(text).ok())
+            .flatten();
+        let arguments_cut = arguments
+            .is_none()
+            .then(|| Cut { length_bytes: call.arguments.len(), beginning: cut(text, BEGINNING) });
+        Self {
+            user: &call.caller.user,
+            role: call.caller.role,
+            conversation: call.conversation.or(call.caller.conversation),
+            device: call.device.as_ref().map(|(_, name)| name),
+            device_id: call.device.as_ref().map(|(id, _)| *id),
+            tool: cut(&call.tool, NAME_BYTES),
+            arguments,
+            arguments_cut,
+            arguments_digest: call.arguments_digest,
+            touches: call.touches.iter().take(TOUCHES).map(|line| cut(line, TOUCH_BYTES)).collect(),
+            touches_count: call.touches.len(),
+            decision: &call.decision,
+            rule: &call.rule,
+            policy_version: &call.policy_version,
+            risk: call.risk,
+            undo: call.undo.as_ref(),
+            has_effects: call.has_effects,
+            dry_run: call.dry_run,
+            recovered: call.recovered,
+            idempotency_key: call.idempotency_key.as_deref().map(|key| cut(key, NAME_BYTES)),
+            replaces: call.replaces,
+            plan: call.plan,
+            deadline_at: call.deadline_at,
+        }
+    }
+}
+
+/// Returns the beginning of a text, at most this many bytes, whole characters only.
+fn cut(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
+}
 
 /// The audit event of a call's end.
 #[derive(Serialize)]
@@ -22,12 +116,12 @@ struct Closed<'a> {
 }
 
 /// Returns the audit event of a new call.
-pub(super) fn opened(call: &NewCall) -> Result<Event, StoreError> {
-    Event::new(call.created_at, "call.opened", call.id.to_string(), &Opened::of(call))
+pub(super) fn opened(call: &NewCall) -> Result<AuditEvent, StoreError> {
+    AuditEvent::new(call.created_at, "call.opened", call.id.to_string(), &Opened::of(call))
 }
 
 /// Returns the audit event of a closed call, with its whole history.
-pub(super) fn closed(close: &CloseCall, history: &[StateChange]) -> Result<Event, StoreError> {
+pub(super) fn closed(close: &CloseCall, history: &[StateChange]) -> Result<AuditEvent, StoreError> {
     let before = history.len().checked_sub(2).and_then(|index| history.get(index));
     let kind = match before {
         Some(StateChange { state: CallState::Unknown, .. }) => "call.reconciled",
@@ -42,5 +136,5 @@ pub(super) fn closed(close: &CloseCall, history: &[StateChange]) -> Result<Event
         history,
         witness: close.witness,
     };
-    Event::new(close.at, kind, close.id.to_string(), &body)
+    AuditEvent::new(close.at, kind, close.id.to_string(), &body)
 }

@@ -1,10 +1,9 @@
 //! Recorded calls, oldest first, with what a new evaluation of them needs.
 
 use orion_domain::{CallId, Caller, DeviceId, Undo};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
-use crate::store::row::{json_option, parsed, parsed_option, signed};
+use crate::store::columns::{json_option, parsed, parsed_option, signed};
+use crate::store::db::{DecodeError, FromRow, Row, sql, values};
 use crate::store::{Store, StoreError};
 
 /// How many calls are read at a time.
@@ -55,8 +54,8 @@ pub struct RecordedCall {
     pub created_at: i64,
 }
 
-impl FromRow<'_, SqliteRow> for RecordedCall {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for RecordedCall {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             id: parsed(row, "id")?,
             caller: Caller {
@@ -65,14 +64,14 @@ impl FromRow<'_, SqliteRow> for RecordedCall {
                 conversation: parsed_option(row, "conversation_id")?,
             },
             device: parsed_option(row, "device_id")?,
-            tool: row.try_get("tool")?,
+            tool: row.get("tool")?,
             undo: json_option(row, "undo_json")?,
-            arguments: row.try_get("arguments")?,
-            dry_run: row.try_get("dry_run")?,
-            tainted: row.try_get("tainted")?,
-            decision: row.try_get("decision")?,
-            was_admitted: row.try_get("was_admitted")?,
-            created_at: row.try_get("created_at")?,
+            arguments: row.get("arguments")?,
+            dry_run: row.get("dry_run")?,
+            tainted: row.get("tainted")?,
+            decision: row.get("decision")?,
+            was_admitted: row.get("was_admitted")?,
+            created_at: row.get("created_at")?,
         })
     }
 }
@@ -96,17 +95,19 @@ impl Store {
         most: u64,
         device: Option<DeviceId>,
     ) -> Result<Option<(String, i64)>, StoreError> {
-        Ok(sqlx::query_as(if device.is_some() {
-            "SELECT id, created_at FROM calls WHERE device_id = $2 AND NOT is_own_preview \
+        self.db()
+            .query_optional(
+                sql(if device.is_some() {
+                    "SELECT id, created_at FROM calls WHERE device_id = $2 AND NOT is_own_preview \
              ORDER BY id DESC LIMIT 1 OFFSET $1"
-        } else {
-            "SELECT id, created_at FROM calls WHERE NOT is_own_preview \
+                } else {
+                    "SELECT id, created_at FROM calls WHERE NOT is_own_preview \
              ORDER BY id DESC LIMIT 1 OFFSET $1"
-        })
-        .bind(signed(most))
-        .bind(device.map(|id| id.to_string()))
-        .fetch_optional(self.reads())
-        .await?)
+                })
+                .bind(signed(most))
+                .bind(device),
+            )
+            .await
     }
 
     /// Returns the next calls with ids after `after`, of one device or of all, without the backend's own
@@ -119,18 +120,12 @@ impl Store {
         after: &str,
         device: Option<DeviceId>,
     ) -> Result<Vec<RecordedCall>, StoreError> {
-        let sql = if device.is_some() {
+        let text = if device.is_some() {
             recorded!("WHERE id > $1 AND device_id = $2")
         } else {
             recorded!("WHERE id > $1")
         };
-        Ok(sqlx::query_as(sql)
-            .bind(after)
-            .bind(device.map(|id| id.to_string()))
-            .bind(PAGE)
-            .bind(PAGE_BYTES)
-            .fetch_all(self.reads())
-            .await?)
+        self.db().query(sql(text).with(values![after, device, PAGE, PAGE_BYTES])).await
     }
 }
 

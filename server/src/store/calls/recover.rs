@@ -1,10 +1,10 @@
 //! Closes the calls that a crashed backend left open.
 
 use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
-use sqlx::FromRow as _;
 
-use super::{CallRow, CloseCall, close};
-use crate::store::writer::{Durability, Tx};
+use super::close::close;
+use super::{CallRow, CloseCall};
+use crate::store::db::{Durability, FromRow as _, Tx, sql};
 use crate::store::{Store, StoreError};
 
 /// How many calls are closed in one transaction.
@@ -16,7 +16,7 @@ const LOST: &str = "SELECT calls.*, approvals.state AS answer, approvals.consume
     WHERE calls.closed_at IS NULL AND (calls.state IN ('received', 'dispatched', 'running') \
     OR (calls.state IN ('awaiting_approval', 'queued') \
     AND (approvals.state NOT IN ('open', 'approved') \
-    OR approvals.consumed_at IS NOT NULL))) ORDER BY calls.id LIMIT 200";
+    OR approvals.consumed_at IS NOT NULL))) ORDER BY +calls.id LIMIT 200";
 
 impl Store {
     /// Closes the calls that a crashed backend had in flight, and returns their number. A call that was
@@ -43,10 +43,10 @@ impl Store {
 }
 
 async fn page(tx: &mut Tx, now: i64) -> Result<usize, StoreError> {
-    let rows = sqlx::query(LOST).fetch_all(&mut tx.conn).await?;
+    let rows = tx.rows(sql(LOST)).await?;
     let found = rows.len();
     for row in rows {
-        let answer: Option<String> = sqlx::Row::try_get(&row, "answer")?;
+        let answer: Option<String> = row.get("answer")?;
         let call = CallRow::from_row(&row)?;
         let error = lost(&call, answer.as_deref());
         let (state, code) = (error.code.final_state(), error.code);

@@ -5,12 +5,12 @@ use orion_domain::{
     PlanId, Risk, Undo,
 };
 use serde::{Deserialize, Serialize};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
-use crate::store::row::{
-    digest, digest_option, json, json_option, parsed, parsed_option, risk_option, unsigned,
+use crate::store::columns::{
+    digest, digest_option, error_code_option, json, json_option, parsed, parsed_option,
+    risk_option, unsigned,
 };
+use crate::store::db::{DecodeError, FromRow, Row};
 
 /// A new call. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,15 +114,29 @@ pub struct StateChange {
 }
 
 impl StateChange {
-    /// Returns the change as the start of a history. A history is the inside of a JSON array, so that SQL
-    /// can append to it without reading it.
-    pub(super) fn first(self) -> String {
-        format!(r#"{{"state":"{}","at":{}}}"#, self.state, self.at)
+    /// Returns the history of a new call: received, and the state that it begins in.
+    pub(super) fn of_new(call: &NewCall) -> Vec<Self> {
+        let at = call.created_at;
+        let mut history = vec![Self { state: CallState::Received, at }];
+        if call.state != CallState::Received {
+            history.push(Self { state: call.state, at });
+        }
+        history
     }
 
-    /// Returns the change as an addition to a history.
+    /// Returns a history as it is stored: the inside of a JSON array, so that SQL can append to it without
+    /// reading it.
+    pub(super) fn text(history: &[Self]) -> String {
+        let changes: Vec<_> = history
+            .iter()
+            .map(|Self { state, at }| format!(r#"{{"state":"{state}","at":{at}}}"#))
+            .collect();
+        changes.join(",")
+    }
+
+    /// Returns the change as an addition to a stored history.
     pub(super) fn next(self) -> String {
-        format!(",{}", self.first())
+        format!(",{}", Self::text(&[self]))
     }
 
     /// Parses a history.
@@ -197,12 +211,12 @@ pub struct CallRow {
     pub token: Option<Digest>,
 }
 
-impl FromRow<'_, SqliteRow> for CallRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for CallRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         let device = parsed_option(row, "device_id")?.zip(parsed_option(row, "device_name")?);
-        let history = StateChange::parse(row.try_get("history")?)
-            .map_err(|error| sqlx::Error::Decode(error.into()))?;
-        let duration_us = match row.try_get::<Option<i64>, _>("duration_us")? {
+        let history = StateChange::parse(row.get("history")?)
+            .map_err(|error| DecodeError::new("history", error))?;
+        let duration_us = match row.get::<Option<i64>>("duration_us")? {
             None => 0,
             Some(_) => unsigned(row, "duration_us")?,
         };
@@ -214,38 +228,32 @@ impl FromRow<'_, SqliteRow> for CallRow {
                 conversation: parsed_option(row, "conversation_id")?,
             },
             device,
-            tool: row.try_get("tool")?,
-            arguments: row.try_get("arguments")?,
+            tool: row.get("tool")?,
+            arguments: row.get::<Option<Vec<u8>>>("arguments")?.unwrap_or_default(),
             arguments_digest: digest(row, "arguments_digest")?,
-            dry_run: row.try_get("dry_run")?,
-            recovered: row.try_get("recovered")?,
-            tainted: row.try_get("tainted")?,
-            quoted: row.try_get("quoted")?,
+            dry_run: row.get("dry_run")?,
+            recovered: row.get("recovered")?,
+            tainted: row.get("tainted")?,
+            quoted: row.get("quoted")?,
             touches: json(row, "touches_json")?,
-            decision: row.try_get("decision")?,
-            rule: row.try_get("rule")?,
-            policy_version: row.try_get("policy_version")?,
+            decision: row.get("decision")?,
+            rule: row.get("rule")?,
+            policy_version: row.get("policy_version")?,
             risk: risk_option(row, "risk")?,
             undo: json_option(row, "undo_json")?,
-            has_effects: row.try_get("has_effects")?,
+            has_effects: row.get("has_effects")?,
             state: parsed(row, "state")?,
             history,
-            idempotency_key: row.try_get("idempotency_key")?,
+            idempotency_key: row.get("idempotency_key")?,
             plan: parsed_option(row, "plan_id")?,
-            deadline_at: row.try_get("deadline_at")?,
-            queued_until: row.try_get("queued_until")?,
-            created_at: row.try_get("created_at")?,
+            deadline_at: row.get("deadline_at")?,
+            queued_until: row.get("queued_until")?,
+            created_at: row.get("created_at")?,
             approval: parsed_option(row, "approval_id")?,
-            code: row
-                .try_get::<Option<&str>, _>("code")?
-                .map(|text| {
-                    ErrorCode::from_text(text)
-                        .ok_or_else(|| sqlx::Error::Decode("not an error code".into()))
-                })
-                .transpose()?,
-            result: row.try_get("result")?,
+            code: error_code_option(row, "code")?,
+            result: row.get("result")?,
             duration_us,
-            closed_at: row.try_get("closed_at")?,
+            closed_at: row.get("closed_at")?,
             token: digest_option(row, "token_hash")?,
         })
     }

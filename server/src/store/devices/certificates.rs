@@ -4,7 +4,7 @@ use orion_domain::DeviceId;
 use serde::Serialize;
 
 use super::{DeviceState, lookup};
-use crate::store::writer::{Durability, Event};
+use crate::store::db::{AuditEvent, Durability, sql, values};
 use crate::store::{Store, StoreError};
 
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ impl Store {
         now: i64,
     ) -> Result<(), StoreError> {
         let body = Issued { device_id: id, serial, authority, not_after };
-        let event = Event::new(now, "certificate.issued", String::new(), &body)?;
+        let event = AuditEvent::new(now, "certificate.issued", String::new(), &body)?;
         let (serial, authority) = (serial.to_owned(), authority.to_owned());
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
@@ -40,29 +40,18 @@ impl Store {
                 if device.state != DeviceState::Approved {
                     return Err(StoreError::Conflict);
                 }
-                sqlx::query(
-                    "UPDATE devices SET certificate_serial = $1, certificate_not_after = $2 \
-                     WHERE id = $3",
+                tx.execute(
+                    sql("UPDATE devices SET certificate_serial = $1, certificate_not_after = $2 \
+                     WHERE id = $3")
+                    .with(values![&serial, not_after, id]),
                 )
-                .bind(&serial)
-                .bind(not_after)
-                .bind(id.to_string())
-                .execute(&mut tx.conn)
                 .await?;
-                sqlx::query("DELETE FROM certificates WHERE not_after < $1")
-                    .bind(now)
-                    .execute(&mut tx.conn)
-                    .await?;
-                sqlx::query(
-                    "INSERT INTO certificates (serial, device_id, authority, issued_at, not_after) \
-                     VALUES ($1, $2, $3, $4, $5)",
+                tx.execute(sql("DELETE FROM certificates WHERE not_after < $1").bind(now)).await?;
+                tx.execute(
+                    sql("INSERT INTO certificates (serial, device_id, authority, \
+                 issued_at, not_after) VALUES ($1, $2, $3, $4, $5)")
+                    .with(values![serial, id, authority, now, not_after]),
                 )
-                .bind(serial)
-                .bind(id.to_string())
-                .bind(authority)
-                .bind(now)
-                .bind(not_after)
-                .execute(&mut tx.conn)
                 .await?;
                 tx.record(event);
                 Ok(())
@@ -76,12 +65,14 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn certificates_of(&self, id: DeviceId) -> Result<Vec<String>, StoreError> {
-        Ok(sqlx::query_scalar(
-            "SELECT serial FROM certificates WHERE device_id = $1 ORDER BY serial",
-        )
-        .bind(id.to_string())
-        .fetch_all(self.reads())
-        .await?)
+        let rows: Vec<(String,)> = self
+            .db()
+            .query(
+                sql("SELECT serial FROM certificates WHERE device_id = $1 ORDER BY serial")
+                    .bind(id),
+            )
+            .await?;
+        Ok(rows.into_iter().map(|(serial,)| serial).collect())
     }
 
     /// Returns the serial numbers of all rejected and revoked devices.
@@ -89,11 +80,10 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn revoked_serials(&self) -> Result<Vec<String>, StoreError> {
-        Ok(sqlx::query_scalar(
+        let rows: Vec<(String,)> = self.db().query(sql(
             "SELECT serial FROM certificates JOIN devices ON devices.id = certificates.device_id \
              WHERE devices.state IN ('rejected', 'revoked') ORDER BY serial",
-        )
-        .fetch_all(self.reads())
-        .await?)
+        )).await?;
+        Ok(rows.into_iter().map(|(serial,)| serial).collect())
     }
 }

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use super::row::NewDevice;
 use super::{DeviceRow, DeviceState, raw};
+use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::invites::{Invite, is_valid, spend};
-use crate::store::writer::{Durability, Event, Tx};
 use crate::store::{Store, StoreError};
 
 /// The maximum length of a device's name, in bytes.
@@ -108,11 +108,13 @@ impl Store {
                 if let Err(error) = is_valid(tx, invite, secret, at).await? {
                     return Ok(Err(error));
                 }
-                let known = sqlx::query("SELECT 1 FROM devices WHERE public_key_fingerprint = $1")
-                    .bind(&candidate.public_key_fingerprint)
-                    .fetch_optional(&mut tx.conn)
+                let is_known = tx
+                    .exists(
+                        sql("SELECT 1 FROM devices WHERE public_key_fingerprint = $1")
+                            .bind(&candidate.public_key_fingerprint),
+                    )
                     .await?;
-                if known.is_some() {
+                if is_known {
                     return Ok(Err(RedeemError::KeyKnown));
                 }
                 let invite = spend(tx, invite, at).await?;
@@ -130,17 +132,18 @@ async fn find_enrolled(
     tx: &mut Tx,
     candidate: &Candidate,
 ) -> Result<Option<DeviceRow>, StoreError> {
-    Ok(sqlx::query_as(
-        "SELECT devices.* FROM devices JOIN invites ON invites.id = devices.invite_id \
+    tx.query_optional(
+        sql("SELECT devices.* FROM devices JOIN invites ON invites.id = devices.invite_id \
          WHERE devices.public_key_fingerprint = $1 AND devices.ticket_hash = $2 \
-         AND invites.id = $3 AND invites.secret_hash = $4",
+         AND invites.id = $3 AND invites.secret_hash = $4")
+        .with(values![
+            &candidate.public_key_fingerprint,
+            candidate.ticket_hash,
+            candidate.invite,
+            candidate.secret_hash
+        ]),
     )
-    .bind(&candidate.public_key_fingerprint)
-    .bind(candidate.ticket_hash.as_bytes().to_vec())
-    .bind(candidate.invite.to_string())
-    .bind(candidate.secret_hash.as_bytes().to_vec())
-    .fetch_optional(&mut tx.conn)
-    .await?)
+    .await
 }
 
 async fn insert(
@@ -174,7 +177,7 @@ async fn insert(
         invite_id,
         grants: raw(&invite.grants),
     };
-    tx.record(Event::new(at, "device.enrolled", String::new(), &body)?);
+    tx.record(AuditEvent::new(at, "device.enrolled", String::new(), &body)?);
     let new = NewDevice {
         id,
         state,
@@ -188,35 +191,31 @@ async fn insert(
         invite: invite_id,
         created_at: at,
     };
-    new.insert(name, &mut tx.conn).await
+    new.insert(tx, name).await
 }
 
 /// Returns whether a device of this token was revoked or is in quarantine. Whoever has that device may have
 /// the token, so the token approves no further devices.
 async fn is_compromised(tx: &mut Tx, invite: InviteId) -> Result<bool, StoreError> {
-    Ok(sqlx::query(
-        "SELECT 1 FROM devices WHERE invite_id = $1 AND state IN ('quarantined', 'revoked') LIMIT 1",
-    )
-    .bind(invite.to_string())
-    .fetch_optional(&mut tx.conn)
-    .await?
-    .is_some())
+    let compromised = sql("SELECT 1 FROM devices WHERE invite_id = $1 \
+         AND state IN ('quarantined', 'revoked') LIMIT 1");
+    tx.exists(compromised.bind(invite)).await
 }
 
 /// Returns the name, or the first free one of its numbered forms.
 async fn free_name(tx: &mut Tx, name: &str) -> Result<String, StoreError> {
     // Leaves room for a number; names are ASCII. `.` is the character after `-`.
     let base = name.get(..name.len().min(NAME_BYTES - 6)).unwrap_or(name);
-    let taken: Vec<(String,)> = sqlx::query_as(
-        "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') AND name = $1 \
+    let taken: Vec<(String,)> = tx
+        .query(
+            sql(
+                "SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') AND name = $1 \
          UNION ALL SELECT name FROM devices WHERE state NOT IN ('rejected', 'revoked') \
          AND name >= $2 AND name < $3",
-    )
-    .bind(name)
-    .bind(format!("{base}-"))
-    .bind(format!("{base}."))
-    .fetch_all(&mut tx.conn)
-    .await?;
+            )
+            .with(values![name, format!("{base}-"), format!("{base}.")]),
+        )
+        .await?;
     let taken: HashSet<_> = taken.into_iter().map(|(name,)| name).collect();
     if !taken.contains(name) {
         return Ok(name.to_owned());

@@ -10,7 +10,7 @@ use std::time::Instant;
 use orion_domain::DeviceId;
 
 use super::{DeviceState, lookup, report_ceiling};
-use crate::store::writer::Durability;
+use crate::store::db::{Durability, sql, values};
 use crate::store::{Store, StoreError};
 
 /// A device's hello.
@@ -62,16 +62,8 @@ impl Store {
         let greeted = std::sync::Arc::clone(&self.inner.greeted);
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
-                let Hello {
-                    facts,
-                    ceiling,
-                    agent_version,
-                    trusts,
-                    generation,
-                    serial,
-                    since,
-                    at,
-                } = hello;
+                let Hello { facts, ceiling, agent_version, trusts, generation, serial, since, at } =
+                    hello;
                 let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
                 if before.state != DeviceState::Approved {
                     return Ok(Err(HelloError::Held(before.state)));
@@ -85,27 +77,18 @@ impl Store {
                         HelloError::GenerationBackwards
                     }));
                 }
-                sqlx::query(
-                    "UPDATE devices SET facts_json = $1, ceiling_json = $2, agent_version = $3, \
-                     generation = $4, last_seen_at = $5, ticket_hash = NULL, trusts = $6 WHERE id = $7",
+                tx.execute(
+                    sql("UPDATE devices SET facts_json = $1, ceiling_json = $2, \
+                 agent_version = $3, generation = $4, last_seen_at = $5, \
+                 ticket_hash = NULL, trusts = $6 WHERE id = $7")
+                    .with(values![facts, &ceiling, agent_version, generation, at, trusts, id]),
                 )
-                .bind(facts)
-                .bind(&ceiling)
-                .bind(agent_version)
-                .bind(generation)
-                .bind(at)
-                .bind(trusts)
-                .bind(id.to_string())
-                .execute(&mut tx.conn)
                 .await?;
-                sqlx::query(
-                    "UPDATE certificates SET shown_at = $1 \
-                     WHERE serial = $2 AND device_id = $3 AND shown_at IS NULL",
+                tx.execute(
+                    sql("UPDATE certificates SET shown_at = $1 WHERE serial = $2 AND \
+                 device_id = $3 AND shown_at IS NULL")
+                    .with(values![at, serial, id]),
                 )
-                .bind(at)
-                .bind(serial)
-                .bind(id.to_string())
-                .execute(&mut tx.conn)
                 .await?;
                 report_ceiling(tx, at, &before, &ceiling)?;
                 // Transactions run one at a time, so this is the time at which the count was stored.

@@ -3,8 +3,8 @@
 use orion_domain::DeviceId;
 
 use super::DeviceRow;
-use crate::store::row::{id_range, only};
-use crate::store::writer::Tx;
+use crate::store::columns::{id_range, only};
+use crate::store::db::{Tx, sql};
 use crate::store::{Store, StoreError};
 
 /// The minimum length of an id prefix that finds a device; shorter ones match other devices too easily.
@@ -14,10 +14,7 @@ const MAX_LISTED: i64 = 100_000;
 
 /// Returns a device, inside a transaction.
 pub(super) async fn by_id(tx: &mut Tx, id: DeviceId) -> Result<Option<DeviceRow>, StoreError> {
-    Ok(sqlx::query_as("SELECT * FROM devices WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(&mut tx.conn)
-        .await?)
+    tx.query_optional(sql("SELECT * FROM devices WHERE id = $1").bind(id)).await
 }
 
 impl Store {
@@ -31,23 +28,25 @@ impl Store {
         if let Ok(id) = device.parse() {
             return self.device_by_id(id).await;
         }
-        let named: Option<DeviceRow> = sqlx::query_as(
-            "SELECT * FROM devices WHERE id = COALESCE(\
+        let named: Option<DeviceRow> = self
+            .db()
+            .query_optional(
+                sql("SELECT * FROM devices WHERE id = COALESCE(\
              (SELECT id FROM devices WHERE name = $1 AND state NOT IN ('rejected', 'revoked')), \
-             (SELECT id FROM devices WHERE name = $1 ORDER BY created_at DESC LIMIT 1))",
-        )
-        .bind(device)
-        .fetch_optional(self.reads())
-        .await?;
+             (SELECT id FROM devices WHERE name = $1 ORDER BY created_at DESC LIMIT 1))")
+                .bind(device),
+            )
+            .await?;
         if let Some(named) = named {
             return Ok(named);
         }
         let (from, to) =
             id_range(device).filter(|_| device.len() >= MIN_PREFIX).ok_or(StoreError::NotFound)?;
-        let rows = sqlx::query_as("SELECT * FROM devices WHERE id >= $1 AND id < $2 LIMIT 2")
-            .bind(from)
-            .bind(to)
-            .fetch_all(self.reads())
+        let rows = self
+            .db()
+            .query(
+                sql("SELECT * FROM devices WHERE id >= $1 AND id < $2 LIMIT 2").bind(from).bind(to),
+            )
             .await?;
         only(rows)
     }
@@ -57,10 +56,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`].
     pub async fn device_by_id(&self, id: DeviceId) -> Result<DeviceRow, StoreError> {
-        Ok(sqlx::query_as("SELECT * FROM devices WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_one(self.reads())
-            .await?)
+        self.db().query_one(sql("SELECT * FROM devices WHERE id = $1").bind(id)).await
     }
 
     /// Returns the devices by name; with `pending_only` those that wait for an admin. At most 100,000.
@@ -68,11 +64,11 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn devices(&self, pending_only: bool) -> Result<Vec<DeviceRow>, StoreError> {
-        let sql = if pending_only {
+        let text = if pending_only {
             "SELECT * FROM devices WHERE state = 'pending' ORDER BY name, created_at LIMIT $1"
         } else {
             "SELECT * FROM devices ORDER BY name, created_at LIMIT $1"
         };
-        Ok(sqlx::query_as(sql).bind(MAX_LISTED).fetch_all(self.reads()).await?)
+        self.db().query(sql(text).bind(MAX_LISTED)).await
     }
 }

@@ -4,12 +4,10 @@ use std::collections::HashMap;
 
 use orion_domain::{DeviceId, DeviceName, UserName};
 use serde::Serialize;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
 use super::lookup;
-use crate::store::row::parsed;
-use crate::store::writer::{Durability, Event};
+use crate::store::columns::parsed;
+use crate::store::db::{AuditEvent, DecodeError, Durability, FromRow, Row, sql, values};
 use crate::store::{Store, StoreError};
 
 /// How many expired modes are ended at a time.
@@ -30,14 +28,14 @@ pub struct ModeRow {
     pub reason: String,
 }
 
-impl FromRow<'_, SqliteRow> for ModeRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for ModeRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             device: parsed(row, "device_id")?,
-            until: row.try_get("until")?,
+            until: row.get("until")?,
             by: parsed(row, "set_by")?,
-            at: row.try_get("set_at")?,
-            reason: row.try_get("reason")?,
+            at: row.get("set_at")?,
+            reason: row.get("reason")?,
         })
     }
 }
@@ -72,16 +70,18 @@ impl Store {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let device = lookup::by_id(tx, mode.device).await?.ok_or(StoreError::NotFound)?;
-                sqlx::query(
-                    "INSERT OR REPLACE INTO device_modes (device_id, until, set_by, set_at, reason) \
-                     VALUES ($1, $2, $3, $4, $5)",
+                tx.execute(
+                    sql("INSERT INTO device_modes (device_id, until, set_by, set_at, reason) \
+                     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (device_id) DO UPDATE \
+                     SET until = $2, set_by = $3, set_at = $4, reason = $5")
+                    .with(values![
+                        mode.device,
+                        mode.until,
+                        mode.by.as_str(),
+                        mode.at,
+                        &mode.reason
+                    ]),
                 )
-                .bind(mode.device.to_string())
-                .bind(mode.until)
-                .bind(mode.by.as_str())
-                .bind(mode.at)
-                .bind(&mode.reason)
-                .execute(&mut tx.conn)
                 .await?;
                 let body = ModeStartedEvent {
                     device_id: mode.device,
@@ -91,7 +91,7 @@ impl Store {
                     by: &mode.by,
                     reason: &mode.reason,
                 };
-                tx.record(Event::new(mode.at, "device.mode_began", String::new(), &body)?);
+                tx.record(AuditEvent::new(mode.at, "device.mode_began", String::new(), &body)?);
                 Ok(())
             })
         })
@@ -112,11 +112,10 @@ impl Store {
         let (by, reason) = (by.clone(), reason.to_owned());
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let done = sqlx::query("DELETE FROM device_modes WHERE device_id = $1")
-                    .bind(device.to_string())
-                    .execute(&mut tx.conn)
+                let done = tx
+                    .execute(sql("DELETE FROM device_modes WHERE device_id = $1").bind(device))
                     .await?;
-                if done.rows_affected() == 0 {
+                if done == 0 {
                     return Ok(false);
                 }
                 let body = ModeEndedEvent {
@@ -125,7 +124,7 @@ impl Store {
                     by: Some(&by),
                     reason: &reason,
                 };
-                tx.record(Event::new(now, "device.mode_ended", String::new(), &body)?);
+                tx.record(AuditEvent::new(now, "device.mode_ended", String::new(), &body)?);
                 Ok(true)
             })
         })
@@ -139,23 +138,21 @@ impl Store {
     pub async fn end_modes_that_are_over(&self, now: i64) -> Result<Vec<DeviceId>, StoreError> {
         let over = "SELECT device_id FROM device_modes WHERE until <= $1 LIMIT $2";
         // Usually there is none, and the writer is not used.
-        let any = sqlx::query(over).bind(now).bind(PAGE).fetch_optional(self.reads()).await?;
-        if any.is_none() {
+        let is_due = self.db().exists(sql(over).bind(now).bind(PAGE)).await?;
+        if !is_due {
             return Ok(Vec::new());
         }
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let rows = sqlx::query(over).bind(now).bind(PAGE).fetch_all(&mut tx.conn).await?;
+                let rows = tx.rows(sql(over).bind(now).bind(PAGE)).await?;
                 let mut ended = Vec::with_capacity(rows.len());
                 for row in &rows {
                     let device: DeviceId = parsed(row, "device_id")?;
-                    sqlx::query("DELETE FROM device_modes WHERE device_id = $1")
-                        .bind(device.to_string())
-                        .execute(&mut tx.conn)
+                    tx.execute(sql("DELETE FROM device_modes WHERE device_id = $1").bind(device))
                         .await?;
                     let body =
                         ModeEndedEvent { device_id: device, mode: "safe", by: None, reason: "" };
-                    tx.record(Event::new(now, "device.mode_ended", String::new(), &body)?);
+                    tx.record(AuditEvent::new(now, "device.mode_ended", String::new(), &body)?);
                     ended.push(device);
                 }
                 Ok(ended)
@@ -169,8 +166,7 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn device_modes(&self) -> Result<HashMap<DeviceId, ModeRow>, StoreError> {
-        let rows: Vec<ModeRow> =
-            sqlx::query_as("SELECT * FROM device_modes").fetch_all(self.reads()).await?;
+        let rows: Vec<ModeRow> = self.db().query(sql("SELECT * FROM device_modes")).await?;
         Ok(rows.into_iter().map(|row| (row.device, row)).collect())
     }
 
@@ -179,9 +175,8 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn device_mode(&self, device: DeviceId) -> Result<Option<ModeRow>, StoreError> {
-        Ok(sqlx::query_as("SELECT * FROM device_modes WHERE device_id = $1")
-            .bind(device.to_string())
-            .fetch_optional(self.reads())
-            .await?)
+        self.db()
+            .query_optional(sql("SELECT * FROM device_modes WHERE device_id = $1").bind(device))
+            .await
     }
 }

@@ -5,12 +5,11 @@ use std::str::FromStr;
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceId, DeviceName, Digest};
 use serde::Serialize;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{FromRow, Row as _};
 
 use super::PolicyMismatch;
 use crate::store::StoreError;
-use crate::store::row::{digest_option, json, parsed};
+use crate::store::columns::{digest_option, json, parsed};
+use crate::store::db::{DecodeError, FromRow, Row, Tx, sql, values};
 
 /// The state of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -97,31 +96,28 @@ pub(super) struct NewDevice {
 
 impl NewDevice {
     /// Inserts the row under this name.
-    pub(super) async fn insert(
-        self,
-        name: String,
-        conn: &mut SqliteConnection,
-    ) -> Result<DeviceRow, StoreError> {
-        Ok(sqlx::query_as(
-            "INSERT INTO devices (id, name, state, os, hostname, public_key_fingerprint, \
+    pub(super) async fn insert(self, tx: &mut Tx, name: String) -> Result<DeviceRow, StoreError> {
+        tx.query_one(
+            sql("INSERT INTO devices (id, name, state, os, hostname, public_key_fingerprint, \
              fingerprint_words, certificate_request, generation, grants_json, ticket_hash, \
              invite_id, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12) \
-             RETURNING *",
+             RETURNING *")
+            .with(values![
+                self.id,
+                name,
+                self.state.as_str(),
+                self.os,
+                self.hostname,
+                self.public_key_fingerprint,
+                self.fingerprint_words,
+                self.certificate_request,
+                self.grants,
+                self.ticket_hash,
+                self.invite,
+                self.created_at
+            ]),
         )
-        .bind(self.id.to_string())
-        .bind(name)
-        .bind(self.state.as_str())
-        .bind(self.os)
-        .bind(self.hostname)
-        .bind(self.public_key_fingerprint)
-        .bind(self.fingerprint_words)
-        .bind(self.certificate_request)
-        .bind(self.grants)
-        .bind(self.ticket_hash.as_bytes().to_vec())
-        .bind(self.invite.to_string())
-        .bind(self.created_at)
-        .fetch_one(conn)
-        .await?)
+        .await
     }
 }
 
@@ -172,30 +168,30 @@ pub struct DeviceRow {
     pub last_seen_at: Option<i64>,
 }
 
-impl FromRow<'_, SqliteRow> for DeviceRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for DeviceRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             id: parsed(row, "id")?,
             name: parsed(row, "name")?,
             state: parsed(row, "state")?,
-            os: row.try_get("os")?,
-            hostname: row.try_get("hostname")?,
-            agent_version: row.try_get("agent_version")?,
-            public_key_fingerprint: row.try_get("public_key_fingerprint")?,
-            fingerprint_words: row.try_get("fingerprint_words")?,
-            certificate_request: row.try_get("certificate_request")?,
-            certificate_serial: row.try_get("certificate_serial")?,
-            certificate_not_after: row.try_get("certificate_not_after")?,
-            generation: row.try_get("generation")?,
-            facts: row.try_get("facts_json")?,
-            ceiling: row.try_get("ceiling_json")?,
-            grants: row.try_get("grants_json")?,
-            policy_version: row.try_get("policy_version")?,
-            acknowledged_version: row.try_get("acknowledged_version")?,
+            os: row.get("os")?,
+            hostname: row.get("hostname")?,
+            agent_version: row.get("agent_version")?,
+            public_key_fingerprint: row.get("public_key_fingerprint")?,
+            fingerprint_words: row.get("fingerprint_words")?,
+            certificate_request: row.get("certificate_request")?,
+            certificate_serial: row.get("certificate_serial")?,
+            certificate_not_after: row.get("certificate_not_after")?,
+            generation: row.get("generation")?,
+            facts: row.get("facts_json")?,
+            ceiling: row.get("ceiling_json")?,
+            grants: row.get("grants_json")?,
+            policy_version: row.get("policy_version")?,
+            acknowledged_version: row.get("acknowledged_version")?,
             found: json(row, "policy_findings_json")?,
             ticket_hash: digest_option(row, "ticket_hash")?,
-            created_at: row.try_get("created_at")?,
-            last_seen_at: row.try_get("last_seen_at")?,
+            created_at: row.get("created_at")?,
+            last_seen_at: row.get("last_seen_at")?,
         })
     }
 }

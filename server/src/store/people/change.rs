@@ -5,7 +5,7 @@ use orion_domain::{Digest, Role, UserName};
 use serde::Serialize;
 
 use super::{ChangeUserError, UserRow, find, insert, tokens};
-use crate::store::writer::{Durability, Event, Tx};
+use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError};
 
 /// The audit event of a changed role.
@@ -51,13 +51,14 @@ impl Store {
                 if is_last_admin(tx, &user, now).await? {
                     return Ok(Err(ChangeUserError::LastAdmin));
                 }
-                sqlx::query("UPDATE users SET role = $1 WHERE name = $2")
-                    .bind(role.as_str())
-                    .bind(name.as_str())
-                    .execute(&mut tx.conn)
-                    .await?;
+                tx.execute(
+                    sql("UPDATE users SET role = $1 WHERE name = $2")
+                        .bind(role.as_str())
+                        .bind(name.as_str()),
+                )
+                .await?;
                 let body = RoleChanged { user: &name, from: user.role, to: role, by: &by };
-                tx.record(Event::new(now, "user.role_changed", String::new(), &body)?);
+                tx.record(AuditEvent::new(now, "user.role_changed", String::new(), &body)?);
                 Ok(Ok(()))
             })
         })
@@ -86,18 +87,17 @@ impl Store {
                 if is_last_admin(tx, &user, now).await? {
                     return Ok(Err(ChangeUserError::LastAdmin));
                 }
-                sqlx::query("UPDATE users SET disabled_at = $1 WHERE name = $2")
-                    .bind(now)
-                    .bind(name.as_str())
-                    .execute(&mut tx.conn)
+                tx.execute(
+                    sql("UPDATE users SET disabled_at = $1 WHERE name = $2")
+                        .bind(now)
+                        .bind(name.as_str()),
+                )
+                .await?;
+                let ended = tx
+                    .execute(sql("DELETE FROM tokens WHERE user_name = $1").bind(name.as_str()))
                     .await?;
-                let ended = sqlx::query("DELETE FROM tokens WHERE user_name = $1")
-                    .bind(name.as_str())
-                    .execute(&mut tx.conn)
-                    .await?
-                    .rows_affected();
                 let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
-                tx.record(Event::new(now, "user.disabled", String::new(), &body)?);
+                tx.record(AuditEvent::new(now, "user.disabled", String::new(), &body)?);
                 Ok(Ok(()))
             })
         })
@@ -121,12 +121,13 @@ impl Store {
                     return Ok(Err(ChangeUserError::NotFound));
                 };
                 if user.disabled_at.is_some() {
-                    sqlx::query("UPDATE users SET disabled_at = NULL WHERE name = $1")
-                        .bind(name.as_str())
-                        .execute(&mut tx.conn)
-                        .await?;
+                    tx.execute(
+                        sql("UPDATE users SET disabled_at = NULL WHERE name = $1")
+                            .bind(name.as_str()),
+                    )
+                    .await?;
                     let body = UserChanged { user: &name, by: Some(&by), ended: None };
-                    tx.record(Event::new(now, "user.enabled", String::new(), &body)?);
+                    tx.record(AuditEvent::new(now, "user.enabled", String::new(), &body)?);
                 }
                 Ok(Ok(()))
             })
@@ -150,17 +151,19 @@ impl Store {
         let (name, by) = (name.clone(), by.clone());
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let changed = sqlx::query("UPDATE users SET password_hash = $1 WHERE name = $2")
-                    .bind(password_hash)
-                    .bind(name.as_str())
-                    .execute(&mut tx.conn)
+                let changed = tx
+                    .execute(
+                        sql("UPDATE users SET password_hash = $1 WHERE name = $2")
+                            .bind(password_hash)
+                            .bind(name.as_str()),
+                    )
                     .await?;
-                if changed.rows_affected() == 0 {
+                if changed == 0 {
                     return Ok(Err(ChangeUserError::NotFound));
                 }
                 let ended = tokens::end_sessions(tx, &name, keep).await?;
                 let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
-                tx.record(Event::new(now, "user.password_set", String::new(), &body)?);
+                tx.record(AuditEvent::new(now, "user.password_set", String::new(), &body)?);
                 Ok(Ok(ended))
             })
         })
@@ -184,22 +187,24 @@ impl Store {
                 if find(tx, &name).await?.is_none() {
                     insert(tx, &name, Role::Admin, None, now).await?;
                 }
-                sqlx::query("UPDATE users SET role = $1, disabled_at = NULL WHERE name = $2")
-                    .bind(Role::Admin.as_str())
-                    .bind(name.as_str())
-                    .execute(&mut tx.conn)
-                    .await?;
+                tx.execute(
+                    sql("UPDATE users SET role = $1, disabled_at = NULL WHERE name = $2")
+                        .bind(Role::Admin.as_str())
+                        .bind(name.as_str()),
+                )
+                .await?;
                 let mut ended = None;
                 if let Some(hash) = password_hash {
-                    sqlx::query("UPDATE users SET password_hash = $1 WHERE name = $2")
-                        .bind(hash)
-                        .bind(name.as_str())
-                        .execute(&mut tx.conn)
-                        .await?;
+                    tx.execute(
+                        sql("UPDATE users SET password_hash = $1 WHERE name = $2")
+                            .bind(hash)
+                            .bind(name.as_str()),
+                    )
+                    .await?;
                     ended = Some(tokens::end_sessions(tx, &name, None).await?);
                 }
                 let body = UserChanged { user: &name, by: None, ended };
-                tx.record(Event::new(now, "admin.reset_used", String::new(), &body)?);
+                tx.record(AuditEvent::new(now, "admin.reset_used", String::new(), &body)?);
                 Ok(())
             })
         })
@@ -213,15 +218,13 @@ async fn is_last_admin(tx: &mut Tx, user: &UserRow, now: i64) -> Result<bool, St
     if user.role != Role::Admin || user.disabled_at.is_some() {
         return Ok(false);
     }
-    let other: Option<(i64,)> = sqlx::query_as(
-        "SELECT 1 FROM users WHERE role = $1 AND disabled_at IS NULL AND name <> $2 \
+    let other: Option<(i64,)> = tx
+        .query_optional(
+            sql("SELECT 1 FROM users WHERE role = $1 AND disabled_at IS NULL AND name <> $2 \
          AND (password_hash IS NOT NULL OR EXISTS (SELECT 1 FROM tokens \
-         WHERE user_name = users.name AND scopes = 'session' AND expires_at > $3)) LIMIT 1",
-    )
-    .bind(Role::Admin.as_str())
-    .bind(user.name.as_str())
-    .bind(now)
-    .fetch_optional(&mut tx.conn)
-    .await?;
+         WHERE user_name = users.name AND scopes = 'session' AND expires_at > $3)) LIMIT 1")
+            .with(values![Role::Admin.as_str(), user.name.as_str(), now]),
+        )
+        .await?;
     Ok(other.is_none())
 }

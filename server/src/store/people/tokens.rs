@@ -2,12 +2,10 @@
 
 use orion_domain::{Digest, Role, UserName};
 use serde::Serialize;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
 use crate::scope::TokenKind;
-use crate::store::row::{digest, only, parsed, parsed_option};
-use crate::store::writer::{Durability, Event, Tx};
+use crate::store::columns::{digest, only, parsed, parsed_option};
+use crate::store::db::{AuditEvent, Batch, DecodeError, Durability, FromRow, Row, Tx, sql, values};
 use crate::store::{Store, StoreError};
 
 /// The limit of sessions of one person; the oldest ones end.
@@ -60,16 +58,16 @@ fn id(hash: Digest) -> String {
     id
 }
 
-impl FromRow<'_, SqliteRow> for TokenRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for TokenRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             hash: digest(row, "hash")?,
             user: parsed(row, "user_name")?,
             kind: parsed(row, "scopes")?,
-            name: row.try_get("name")?,
-            created_at: row.try_get("created_at")?,
-            expires_at: row.try_get("expires_at")?,
-            last_used_at: row.try_get("last_used_at")?,
+            name: row.get("name")?,
+            created_at: row.get("created_at")?,
+            expires_at: row.get("expires_at")?,
+            last_used_at: row.get("last_used_at")?,
             created_by: parsed_option(row, "created_by")?,
         })
     }
@@ -154,23 +152,24 @@ impl Store {
             expires_at,
             by: created_by.as_ref(),
         };
-        let event = Event::new(now, "token.created", String::new(), &body)?;
+        let event = AuditEvent::new(now, "token.created", String::new(), &body)?;
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                sqlx::query("DELETE FROM tokens WHERE user_name = $1 AND expires_at <= $2")
-                    .bind(user.as_str())
-                    .bind(now)
-                    .execute(&mut tx.conn)
-                    .await?;
+                tx.execute(
+                    sql("DELETE FROM tokens WHERE user_name = $1 AND expires_at <= $2")
+                        .bind(user.as_str())
+                        .bind(now),
+                )
+                .await?;
                 if kind != TokenKind::Session {
-                    let (tokens, named): (i64, i64) = sqlx::query_as(
-                        "SELECT COUNT(*), COUNT(CASE WHEN name = $2 THEN 1 END) FROM tokens \
-                         WHERE user_name = $1 AND scopes <> 'session'",
-                    )
-                    .bind(user.as_str())
-                    .bind(name.as_str())
-                    .fetch_one(&mut tx.conn)
-                    .await?;
+                    let (tokens, named): (i64, i64) = tx
+                        .query_one(
+                            sql("SELECT COUNT(*), COUNT(CASE WHEN name = $2 THEN 1 END) FROM \
+                 tokens WHERE user_name = $1 AND scopes <> 'session'")
+                            .bind(user.as_str())
+                            .bind(name.as_str()),
+                        )
+                        .await?;
                     if named > 0 {
                         return Ok(Err(TokenError::Taken));
                     }
@@ -178,29 +177,31 @@ impl Store {
                         return Ok(Err(TokenError::TooMany));
                     }
                 }
-                let made: Option<TokenRow> = sqlx::query_as(
-                    "INSERT INTO tokens (hash, user_name, scopes, name, created_by, created_at, expires_at) \
-                     SELECT $1, name, $3, $4, $5, $6, $7 FROM users \
-                     WHERE name = $2 AND disabled_at IS NULL RETURNING *",
-                )
-                .bind(hash.as_bytes().to_vec())
-                .bind(user.as_str())
-                .bind(kind.to_string())
-                .bind(name)
-                .bind(created_by.map(String::from))
-                .bind(now)
-                .bind(expires_at)
-                .fetch_optional(&mut tx.conn)
-                .await?;
+                let made: Option<TokenRow> = tx
+                    .query_optional(
+                        sql("INSERT INTO tokens (hash, user_name, scopes, name, created_by, \
+                 created_at, expires_at) SELECT $1, name, $3, $4, $5, $6, $7 \
+                 FROM users WHERE name = $2 AND disabled_at IS NULL RETURNING *")
+                        .with(values![
+                            hash,
+                            user.as_str(),
+                            kind.to_string(),
+                            name,
+                            created_by,
+                            now,
+                            expires_at
+                        ]),
+                    )
+                    .await?;
                 let Some(made) = made else { return Ok(Err(TokenError::NoUser)) };
-                sqlx::query(
-                    "DELETE FROM tokens WHERE user_name = $1 AND scopes = 'session' AND hash NOT IN \
-                     (SELECT hash FROM tokens WHERE user_name = $1 AND scopes = 'session' \
-                      ORDER BY created_at DESC, rowid DESC LIMIT $2)",
+                tx.execute(
+                    sql("DELETE FROM tokens WHERE user_name = $1 AND scopes = 'session' \
+                 AND hash NOT IN (SELECT hash FROM tokens WHERE user_name = $1 \
+                 AND scopes = 'session' ORDER BY created_at DESC, seq DESC \
+                 LIMIT $2)")
+                    .bind(user.as_str())
+                    .bind(MAX_SESSIONS),
                 )
-                .bind(user.as_str())
-                .bind(MAX_SESSIONS)
-                .execute(&mut tx.conn)
                 .await?;
                 tx.record(event);
                 Ok(Ok(made))
@@ -218,17 +219,18 @@ impl Store {
         token_hash: Digest,
         now: i64,
     ) -> Result<Option<(TokenRow, Role)>, StoreError> {
-        let row = sqlx::query(
-            "SELECT tokens.*, users.role FROM tokens JOIN users ON users.name = tokens.user_name \
-             WHERE tokens.hash = $1 AND tokens.expires_at > $2 AND users.disabled_at IS NULL",
-        )
-        .bind(token_hash.as_bytes().to_vec())
-        .bind(now)
-        .fetch_optional(self.reads())
-        .await?;
-        Ok(row
-            .map(|row| Ok::<_, sqlx::Error>((TokenRow::from_row(&row)?, parsed(&row, "role")?)))
-            .transpose()?)
+        let rows = self
+            .db()
+            .rows(
+                sql("SELECT tokens.*, users.role FROM tokens JOIN users ON \
+                 users.name = tokens.user_name WHERE tokens.hash = $1 AND \
+                 tokens.expires_at > $2 AND users.disabled_at IS NULL")
+                .bind(token_hash)
+                .bind(now),
+            )
+            .await?;
+        let token = |row| Ok::<_, DecodeError>((TokenRow::from_row(row)?, parsed(row, "role")?));
+        Ok(rows.first().map(token).transpose()?)
     }
 
     /// Stores the time of a token's use, once a minute at most.
@@ -236,21 +238,16 @@ impl Store {
     /// # Errors
     /// The database cannot be written.
     pub async fn token_used(&self, token_hash: Digest, now: i64) -> Result<(), StoreError> {
-        self.write_one(Durability::Commit, move |tx| {
-            Box::pin(async move {
-                sqlx::query(
-                    "UPDATE tokens SET last_used_at = $1 WHERE hash = $2 \
-                     AND (last_used_at IS NULL OR last_used_at <= $3)",
-                )
-                .bind(now)
-                .bind(token_hash.as_bytes().to_vec())
-                .bind(now - USE_PRECISION_MS)
-                .execute(&mut tx.conn)
-                .await?;
-                Ok(())
-            })
-        })
-        .await
+        self.db()
+            .apply(
+                Batch::new(Durability::Commit).statement(
+                    sql("UPDATE tokens SET last_used_at = $1 WHERE hash = $2 \
+                     AND (last_used_at IS NULL OR last_used_at <= $3)")
+                    .with(values![now, token_hash, now - USE_PRECISION_MS]),
+                ),
+            )
+            .await
+            .map(drop)
     }
 
     /// Returns tokens by person and age. Expired ones are included until they are deleted.
@@ -259,22 +256,17 @@ impl Store {
     /// The database cannot be read.
     pub async fn tokens(&self, filter: TokenFilter) -> Result<Vec<TokenRow>, StoreError> {
         let TokenFilter { user, sessions } = filter;
-        let sql = match user {
+        let text = match user {
             Some(_) => {
                 "SELECT * FROM tokens WHERE user_name = $1 AND ($2 OR scopes <> 'session') \
-                 ORDER BY created_at, rowid LIMIT $3"
+                 ORDER BY created_at, seq LIMIT $3"
             }
             None => {
                 "SELECT * FROM tokens WHERE $2 OR scopes <> 'session' \
-                 ORDER BY user_name, created_at, rowid LIMIT $3"
+                 ORDER BY user_name, created_at, seq LIMIT $3"
             }
         };
-        Ok(sqlx::query_as(sql)
-            .bind(user.map(String::from))
-            .bind(sessions)
-            .bind(MAX_LISTED)
-            .fetch_all(self.reads())
-            .await?)
+        self.db().query(sql(text).with(values![user, sessions, MAX_LISTED])).await
     }
 
     /// Revokes a token by its name, its id or a prefix of the id: one of this person, or of anybody if no
@@ -293,20 +285,17 @@ impl Store {
         let user = user.map(|user| user.as_str().to_owned());
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let found: Vec<TokenRow> = sqlx::query_as(
-                    "SELECT * FROM tokens WHERE ($1 IS NULL OR user_name = $1) \
+                let found: Vec<TokenRow> = tx
+                    .query(
+                        sql("SELECT * FROM tokens WHERE ($1 IS NULL OR user_name = $1) \
                      AND ((scopes <> 'session' AND name = $2) OR (length($2) BETWEEN 4 AND 12 \
-                     AND substr(lower(hex(hash)), 1, length($2)) = lower($2))) LIMIT 2",
-                )
-                .bind(user)
-                .bind(token)
-                .fetch_all(&mut tx.conn)
-                .await?;
-                let row = only(found)?;
-                sqlx::query("DELETE FROM tokens WHERE hash = $1")
-                    .bind(row.hash.as_bytes().to_vec())
-                    .execute(&mut tx.conn)
+                     AND substr(lower(hex(hash)), 1, length($2)) = lower($2))) LIMIT 2")
+                        .bind(user)
+                        .bind(token),
+                    )
                     .await?;
+                let row = only(found)?;
+                tx.execute(sql("DELETE FROM tokens WHERE hash = $1").bind(row.hash)).await?;
                 let body = About {
                     user: &row.user,
                     token: row.id(),
@@ -315,7 +304,7 @@ impl Store {
                     expires_at: row.expires_at,
                     by: Some(&by),
                 };
-                tx.record(Event::new(now, "token.revoked", String::new(), &body)?);
+                tx.record(AuditEvent::new(now, "token.revoked", String::new(), &body)?);
                 Ok(row)
             })
         })
@@ -338,13 +327,13 @@ impl Store {
                 let ended = match session {
                     None => end_sessions(tx, &user, None).await?,
                     Some(hash) => {
-                        let sql = "DELETE FROM tokens WHERE hash = $1 AND scopes = 'session'";
+                        let text = "DELETE FROM tokens WHERE hash = $1 AND scopes = 'session'";
                         let hash = hash.as_bytes().to_vec();
-                        sqlx::query(sql).bind(hash).execute(&mut tx.conn).await?.rows_affected()
+                        tx.execute(sql(text).bind(hash)).await?
                     }
                 };
                 let body = SignedOut { user: &user, ended };
-                tx.record(Event::new(now, "auth.signed_out", String::new(), &body)?);
+                tx.record(AuditEvent::new(now, "auth.signed_out", String::new(), &body)?);
                 Ok(ended)
             })
         })
@@ -358,12 +347,13 @@ pub(super) async fn end_sessions(
     user: &UserName,
     keep: Option<Digest>,
 ) -> Result<u64, StoreError> {
-    let ended = sqlx::query(
-        "DELETE FROM tokens WHERE user_name = $1 AND scopes = 'session' AND ($2 IS NULL OR hash <> $2)",
-    )
-    .bind(user.as_str())
-    .bind(keep.map(|hash| hash.as_bytes().to_vec()))
-    .execute(&mut tx.conn)
-    .await?;
-    Ok(ended.rows_affected())
+    let ended = tx
+        .execute(
+            sql("DELETE FROM tokens WHERE user_name = $1 AND scopes = 'session' \
+                 AND ($2 IS NULL OR hash <> $2)")
+            .bind(user.as_str())
+            .bind(keep),
+        )
+        .await?;
+    Ok(ended)
 }

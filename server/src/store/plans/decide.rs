@@ -7,7 +7,7 @@ use super::{PlanRow, PlanState, plans, progress};
 use crate::store::approvals::{
     self, ApprovalRow, ApprovalScope, ApprovalState, DecideError, NewVote, OF_PLAN,
 };
-use crate::store::writer::{Durability, Event, Tx};
+use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError};
 
 /// Why a vote on a plan does not count. Nothing was decided.
@@ -81,11 +81,8 @@ impl Store {
     pub async fn decide_plan(&self, mut vote: NewPlanVote) -> Result<PlanState, DecidePlanError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let sql = plans!("WHERE id = $1");
-                let plan: Option<PlanRow> = sqlx::query_as(sql)
-                    .bind(vote.plan.to_string())
-                    .fetch_optional(&mut tx.conn)
-                    .await?;
+                let text = plans!("WHERE id = $1");
+                let plan: Option<PlanRow> = tx.query_optional(sql(text).bind(vote.plan)).await?;
                 let Some(plan) = plan else { return Ok(Err(DecidePlanError::NotFound)) };
                 if plan.hash != vote.hash {
                     return Ok(Err(DecidePlanError::OtherHash));
@@ -114,13 +111,12 @@ impl Store {
 type DecideResult = Result<Result<PlanState, DecidePlanError>, StoreError>;
 
 async fn questions(tx: &mut Tx, plan: &PlanRow) -> Result<Vec<ApprovalRow>, StoreError> {
-    Ok(sqlx::query_as(OF_PLAN).bind(plan.id.to_string()).fetch_all(&mut tx.conn).await?)
+    tx.query(sql(OF_PLAN).bind(plan.id)).await
 }
 
 async fn number(tx: &mut Tx, question: &ApprovalRow) -> Result<u32, StoreError> {
-    let (number,): (u32,) = sqlx::query_as("SELECT number FROM plan_steps WHERE call_id = $1")
-        .bind(question.call.to_string())
-        .fetch_one(&mut tx.conn)
+    let (number,): (u32,) = tx
+        .query_one(sql("SELECT number FROM plan_steps WHERE call_id = $1").bind(question.call))
         .await?;
     Ok(number)
 }
@@ -193,11 +189,12 @@ async fn stop(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResult {
     if vote.by.user != plan.caller.user && vote.by.role < Role::Admin {
         return Ok(Err(DecidePlanError::NotRequester));
     }
-    sqlx::query("UPDATE plans SET stopped_by = $1, revision = revision + 1 WHERE id = $2")
-        .bind(vote.by.user.as_str())
-        .bind(plan.id.to_string())
-        .execute(&mut tx.conn)
-        .await?;
+    tx.execute(
+        sql("UPDATE plans SET stopped_by = $1, revision = revision + 1 WHERE id = $2")
+            .bind(vote.by.user.as_str())
+            .bind(plan.id),
+    )
+    .await?;
     record(tx, plan, vote, PlanState::Running)?;
     Ok(Ok(PlanState::Running))
 }
@@ -208,16 +205,17 @@ async fn decided(
     vote: &NewPlanVote,
     state: PlanState,
 ) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE plans SET state = $1, decided_by = $2, decided_at = $3, reason = $4, \
-         revision = revision + 1 WHERE id = $5",
+    tx.execute(
+        sql("UPDATE plans SET state = $1, decided_by = $2, decided_at = $3, reason = $4, \
+         revision = revision + 1 WHERE id = $5")
+        .with(values![
+            state.as_str(),
+            vote.by.user.as_str(),
+            vote.at,
+            vote.reason.as_str(),
+            plan.id
+        ]),
     )
-    .bind(state.as_str())
-    .bind(vote.by.user.as_str())
-    .bind(vote.at)
-    .bind(vote.reason.as_str())
-    .bind(plan.id.to_string())
-    .execute(&mut tx.conn)
     .await?;
     Ok(())
 }
@@ -231,6 +229,6 @@ fn record(
     let NewPlanVote { plan: _, hash: _, by, yes, reason, at } = vote;
     let (role, by) = (by.role, &by.user);
     let body = Decided { plan_id: plan.id, hash: plan.hash, state, by, role, yes: *yes, reason };
-    tx.record(Event::new(*at, "plan.decided", String::new(), &body)?);
+    tx.record(AuditEvent::new(*at, "plan.decided", String::new(), &body)?);
     Ok(())
 }

@@ -4,7 +4,7 @@ use orion_domain::{ErrorCode, PlanId};
 use serde::Serialize;
 
 use super::{PAGE, PlanRow, PlanState, StepState, plans};
-use crate::store::writer::{Durability, Event, Tx};
+use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError, approvals};
 
 /// The end of a step.
@@ -40,21 +40,19 @@ impl Store {
     ) -> Result<bool, StoreError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE plan_steps SET state = 'running', began_at = $1 \
+                let done = tx
+                    .execute(
+                        sql("UPDATE plan_steps SET state = 'running', began_at = $1 \
                      WHERE plan_id = $2 AND number = $3 AND state = 'waiting' AND EXISTS \
                      (SELECT 1 FROM plans WHERE id = $2 AND state = 'running' \
-                     AND stopped_by IS NULL)",
-                )
-                .bind(now)
-                .bind(plan.to_string())
-                .bind(number)
-                .execute(&mut tx.conn)
-                .await?;
-                if done.rows_affected() == 1 {
+                     AND stopped_by IS NULL)")
+                        .with(values![now, plan, number]),
+                    )
+                    .await?;
+                if done == 1 {
                     touch(tx, plan).await?;
                 }
-                Ok(done.rows_affected() == 1)
+                Ok(done == 1)
             })
         })
         .await
@@ -73,17 +71,20 @@ impl Store {
     ) -> Result<(), StoreError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                sqlx::query(
-                    "UPDATE plan_steps SET state = $1, code = $2, message = $3, ended_at = $4 \
+                tx.execute(
+                    sql(
+                        "UPDATE plan_steps SET state = $1, code = $2, message = $3, ended_at = $4 \
                      WHERE plan_id = $5 AND number = $6 AND state = 'running'",
+                    )
+                    .with(values![
+                        end.state.as_str(),
+                        end.code.map(ErrorCode::as_str),
+                        end.message,
+                        now,
+                        plan,
+                        number
+                    ]),
                 )
-                .bind(end.state.as_str())
-                .bind(end.code.map(ErrorCode::as_str))
-                .bind(end.message)
-                .bind(now)
-                .bind(plan.to_string())
-                .bind(number)
-                .execute(&mut tx.conn)
                 .await?;
                 touch(tx, plan).await
             })
@@ -113,19 +114,18 @@ impl Store {
     /// # Errors
     /// The database cannot be written.
     pub async fn expire_plans(&self, now: i64) -> Result<Vec<PlanId>, StoreError> {
-        let due = sqlx::query("SELECT 1 FROM plans WHERE state = 'open' AND expires_at <= $1")
-            .bind(now)
-            .fetch_optional(self.reads())
+        let is_due = self
+            .db()
+            .exists(sql("SELECT 1 FROM plans WHERE state = 'open' AND expires_at <= $1").bind(now))
             .await?;
         // The check runs every second; the writer is not used when nothing is due.
-        if due.is_none() {
+        if !is_due {
             return Ok(Vec::new());
         }
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let sql = plans!("WHERE state = 'open' AND expires_at <= $1 ORDER BY id LIMIT $2");
-                let rows: Vec<PlanRow> =
-                    sqlx::query_as(sql).bind(now).bind(PAGE).fetch_all(&mut tx.conn).await?;
+                let text = plans!("WHERE state = 'open' AND expires_at <= $1 ORDER BY id LIMIT $2");
+                let rows: Vec<PlanRow> = tx.query(sql(text).bind(now).bind(PAGE)).await?;
                 for row in &rows {
                     approvals::expire_of_plan(tx, row.id, now).await?;
                     end(tx, row.id, PlanState::Expired, now).await?;
@@ -139,10 +139,7 @@ impl Store {
 
 /// Increments the plan's revision.
 pub(super) async fn touch(tx: &mut Tx, plan: PlanId) -> Result<(), StoreError> {
-    sqlx::query("UPDATE plans SET revision = revision + 1 WHERE id = $1")
-        .bind(plan.to_string())
-        .execute(&mut tx.conn)
-        .await?;
+    tx.execute(sql("UPDATE plans SET revision = revision + 1 WHERE id = $1").bind(plan)).await?;
     Ok(())
 }
 
@@ -154,26 +151,26 @@ pub(super) async fn end(
     now: i64,
 ) -> Result<(), StoreError> {
     approvals::withdraw_of_plan(tx, plan, now).await?;
-    sqlx::query("UPDATE plan_steps SET state = 'skipped' WHERE plan_id = $1 AND state = 'waiting'")
-        .bind(plan.to_string())
-        .execute(&mut tx.conn)
-        .await?;
-    sqlx::query(
-        "UPDATE plans SET state = $1, ended_at = $2, revision = revision + 1 \
-         WHERE id = $3 AND ended_at IS NULL",
+    tx.execute(
+        sql("UPDATE plan_steps SET state = 'skipped' WHERE plan_id = $1 AND state = 'waiting'")
+            .bind(plan),
     )
-    .bind(state.as_str())
-    .bind(now)
-    .bind(plan.to_string())
-    .execute(&mut tx.conn)
     .await?;
-    let steps: Vec<(String,)> =
-        sqlx::query_as("SELECT state FROM plan_steps WHERE plan_id = $1 ORDER BY number")
-            .bind(plan.to_string())
-            .fetch_all(&mut tx.conn)
-            .await?;
+    tx.execute(
+        sql("UPDATE plans SET state = $1, ended_at = $2, revision = revision + 1 \
+         WHERE id = $3 AND ended_at IS NULL")
+        .with(values![state.as_str(), now, plan]),
+    )
+    .await?;
+    let steps: Vec<(String,)> = tx
+        .query(
+            sql("SELECT state FROM plan_steps WHERE plan_id = $1 ORDER BY \
+                 number")
+            .bind(plan),
+        )
+        .await?;
     let steps = steps.into_iter().map(|(state,)| state).collect();
     let body = PlanEndedEvent { plan_id: plan, state, steps };
-    tx.record(Event::new(now, "plan.ended", String::new(), &body)?);
+    tx.record(AuditEvent::new(now, "plan.ended", String::new(), &body)?);
     Ok(())
 }

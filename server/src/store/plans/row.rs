@@ -6,12 +6,11 @@ use orion_domain::{
     CallId, Caller, DeviceId, DeviceName, Digest, ErrorCode, Observation, PlanId, Risk, UserName,
 };
 use serde::{Deserialize, Serialize};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _};
 
 use crate::store::approvals::{ApprovalRow, NewApproval};
 use crate::store::calls::NewCall;
-use crate::store::row::{digest, json, parsed, parsed_option, risk_option};
+use crate::store::columns::{digest, error_code_option, json, parsed, parsed_option, risk_option};
+use crate::store::db::{DecodeError, FromRow, Row};
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $what:literal, { $($(#[$each:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -233,8 +232,8 @@ impl PlanRow {
     }
 }
 
-impl FromRow<'_, SqliteRow> for PlanRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for PlanRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
             id: parsed(row, "id")?,
             state: parsed(row, "state")?,
@@ -244,51 +243,45 @@ impl FromRow<'_, SqliteRow> for PlanRow {
                 conversation: None,
             },
             hash: digest(row, "hash")?,
-            keep_going: row.try_get("keep_going")?,
-            created_at: row.try_get("created_at")?,
-            expires_at: row.try_get("expires_at")?,
+            keep_going: row.get("keep_going")?,
+            created_at: row.get("created_at")?,
+            expires_at: row.get("expires_at")?,
             decided_by: parsed_option(row, "decided_by")?,
-            decided_at: row.try_get("decided_at")?,
-            reason: row.try_get("reason")?,
+            decided_at: row.get("decided_at")?,
+            reason: row.get("reason")?,
             stopped_by: parsed_option(row, "stopped_by")?,
-            ended_at: row.try_get("ended_at")?,
-            revision: row.try_get("revision")?,
-            step_count: row.try_get("step_count")?,
+            ended_at: row.get("ended_at")?,
+            revision: row.get("revision")?,
+            step_count: row.get("step_count")?,
             steps: Vec::new(),
             questions: Vec::new(),
         })
     }
 }
 
-impl FromRow<'_, SqliteRow> for StepRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow for StepRow {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
         Ok(Self {
-            number: row.try_get("number")?,
+            number: row.get("number")?,
             call: parsed(row, "call_id")?,
             device: (parsed(row, "device_id")?, parsed(row, "device_name")?),
-            tool: row.try_get("tool")?,
-            arguments: row.try_get("arguments")?,
+            tool: row.get("tool")?,
+            arguments: row.get("arguments")?,
             risk: risk_option(row, "risk")?
-                .ok_or_else(|| sqlx::Error::Decode("a step without a risk".into()))?,
+                .ok_or_else(|| DecodeError::new("risk", "is missing"))?,
             touches: json(row, "touches_json")?,
-            decision: row.try_get("decision")?,
-            rule: row.try_get("rule")?,
-            policy_version: row.try_get("policy_version")?,
-            preview: row.try_get("preview")?,
+            decision: row.get("decision")?,
+            rule: row.get("rule")?,
+            policy_version: row.get("policy_version")?,
+            preview: row.get("preview")?,
             observed: json(row, "observed_json")?,
             earlier: json(row, "earlier_json")?,
-            after: row.try_get("after_number")?,
+            after: row.get("after_number")?,
             state: parsed(row, "state")?,
-            code: row
-                .try_get::<Option<&str>, _>("code")?
-                .map(|text| {
-                    ErrorCode::from_text(text)
-                        .ok_or_else(|| sqlx::Error::Decode("not an error code".into()))
-                })
-                .transpose()?,
-            message: row.try_get("message")?,
-            began_at: row.try_get("began_at")?,
-            ended_at: row.try_get("ended_at")?,
+            code: error_code_option(row, "code")?,
+            message: row.get("message")?,
+            began_at: row.get("began_at")?,
+            ended_at: row.get("ended_at")?,
         })
     }
 }

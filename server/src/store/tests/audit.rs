@@ -27,8 +27,8 @@ async fn following_the_chain_takes_no_reader_from_others() {
     let place = Place::new().await;
     place.store.open_call(call(1)).await.unwrap();
     let mut readers = Vec::new();
-    for _ in 0..crate::store::READERS {
-        readers.push(place.store.reads().acquire().await.unwrap());
+    for _ in 0..crate::store::db::READERS {
+        readers.push(place.store.db().reads().acquire().await);
     }
     assert_eq!(place.audited().await, 1);
     drop(readers);
@@ -100,6 +100,17 @@ async fn rows_written_after_a_cut_do_not_hide_it() {
     tamper(&place, "DELETE FROM audit WHERE seq = 5").await;
     let place = place.reopened().await;
     place.store.open_call(call(6)).await.unwrap();
+    assert_eq!(broken(&place).await, Break::Unlinked { seq: 6 });
+}
+
+#[tokio::test]
+async fn a_cut_under_a_running_store_is_not_followed() {
+    let place = five().await;
+    let cut = "DELETE FROM audit WHERE seq = 5; \
+        UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)";
+    tamper(&place, cut).await;
+    place.store.open_call(call(6)).await.unwrap();
+    place.store.open_call(call(7)).await.unwrap();
     assert_eq!(broken(&place).await, Break::Unlinked { seq: 6 });
 }
 

@@ -3,7 +3,8 @@
 use sqlx::migrate::{Migrate as _, Migrator};
 
 use super::*;
-use crate::store::{MIGRATIONS, check_file, newest_version};
+use crate::store::db::MIGRATIONS;
+use crate::store::{check_file, newest_version};
 
 /// Rows that a database of the first version may have; later versions add to them.
 const ROWS: &str = "\
@@ -74,13 +75,19 @@ async fn a_record_of_every_version_before_is_brought_up_to_date_whole() {
         )
         .bind(row.seq)
         .bind(row.at)
-        .bind(row.kind)
-        .bind(row.body)
+        .bind(&row.kind)
+        .bind(&row.body)
         .bind(row.prev_hash.as_bytes().to_vec())
         .bind(row.hash.as_bytes().to_vec())
         .execute(&mut raw)
         .await
         .unwrap();
+        sqlx::query("UPDATE audit_head SET seq = $1, hash = $2")
+            .bind(row.seq)
+            .bind(row.hash.as_bytes().to_vec())
+            .execute(&mut raw)
+            .await
+            .unwrap();
         let held = counted(&mut raw).await;
         raw.close().await.unwrap();
 

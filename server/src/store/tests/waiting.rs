@@ -22,7 +22,7 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     assert_eq!(store.queued_calls(device_id(1), None).await, Ok(ids(&[1, 3])));
     assert_eq!(store.queued_calls(device_id(1), Some(call_id(1))).await, Ok(ids(&[3])));
     assert_eq!(store.queued_calls(device_id(2), None).await, Ok(ids(&[])));
-    store.audit_call_event("cancel.asked", call_id(5), json!({"by": "ann"}), 1).await.unwrap();
+    store.request_cancel(call_id(5), &user("ann"), 1).await.unwrap();
     let unsettled = |n, is_stopped| UnreconciledCall { id: call_id(n), is_stopped };
     assert_eq!(
         store.unsettled_calls(device_id(1), None, 0).await,

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use sqlx::Row as _;
 use tokio::sync::oneshot;
 
 use super::*;
 use crate::store::StoreError;
-use crate::store::writer::{Durability, Event};
+use crate::store::db::{AuditEvent, Durability, sql};
 
 /// Holds the writer inside a change until the sender is used, so that changes submitted before that form
 /// one group.
@@ -75,8 +74,8 @@ async fn a_change_that_fails_leaves_its_neighbours_alone() {
         store
             .write::<()>(Durability::Commit, |tx| {
                 Box::pin(async move {
-                    sqlx::query("DELETE FROM calls").execute(&mut tx.conn).await?;
-                    tx.record(Event::new(1, "never", String::new(), &json!({}))?);
+                    tx.execute(sql("DELETE FROM calls")).await?;
+                    tx.record(AuditEvent::new(1, "never", String::new(), &json!({}))?);
                     Err(StoreError::Conflict)
                 })
             })
@@ -106,7 +105,7 @@ async fn a_full_disk_fails_the_group_whole_and_the_store_works_again_afterwards(
         .store
         .write(Durability::Commit, |tx| {
             Box::pin(async move {
-                sqlx::query("PRAGMA max_page_count = 1").execute(&mut tx.conn).await?;
+                tx.rows(sql("PRAGMA max_page_count = 1")).await?;
                 Ok(())
             })
         })
@@ -142,8 +141,8 @@ async fn a_group_waits_for_the_disk_when_one_of_its_changes_must() {
             .store
             .write(durability, |tx| {
                 Box::pin(async move {
-                    let row = sqlx::query("PRAGMA synchronous").fetch_one(&mut tx.conn).await?;
-                    Ok(row.try_get::<i64, _>(0)?)
+                    let (set,): (i64,) = tx.query_one(sql("PRAGMA synchronous")).await?;
+                    Ok(set)
                 })
             })
             .await
@@ -163,9 +162,8 @@ async fn a_group_waits_for_the_disk_when_one_of_its_changes_must() {
                 store
                     .write(durability, |tx| {
                         Box::pin(async move {
-                            let row =
-                                sqlx::query("PRAGMA synchronous").fetch_one(&mut tx.conn).await?;
-                            Ok(row.try_get::<i64, _>(0)?)
+                            let (set,): (i64,) = tx.query_one(sql("PRAGMA synchronous")).await?;
+                            Ok(set)
                         })
                     })
                     .await
@@ -189,7 +187,7 @@ async fn a_lost_connection_is_opened_anew() {
         .write::<()>(Durability::Commit, move |tx| {
             Box::pin(async move {
                 let options = SqliteConnectOptions::new().filename(elsewhere);
-                tx.conn = options.create_if_missing(true).connect().await?;
+                tx.lose(options.create_if_missing(true).connect().await?);
                 Ok(())
             })
         })

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `analyze_disk` tool.
@@ -27,7 +29,7 @@ pub struct Arguments {
     /// The folder; the workspace when left out.
     #[serde(default = "here")]
     pub path: String,
-    /// Folders and files from this size on are told, in units of 1,048,576 bytes.
+    /// Folders and files of at least this size are listed, in units of 1,048,576 bytes.
     #[serde(default = "hundred")]
     pub threshold_mb: u64,
 }
@@ -72,6 +74,8 @@ impl Tool for AnalyzeDisk {
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"analyze_disk","device":"laptop-123","path":"~/Downloads","threshold_mb":50}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::Folder, arguments: r#"{"threshold_mb":0}"# };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::path(path(places, &arguments.path)?, Access::Read).and_all_in_it())

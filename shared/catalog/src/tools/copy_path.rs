@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `copy_path` tool.
@@ -17,7 +19,7 @@ pub struct CopyPath;
 pub struct Arguments {
     /// The file or folder. Relative paths start in the workspace.
     pub source: String,
-    /// The whole new path, its last name included.
+    /// The complete new path, its last name included.
     pub destination: String,
     /// Whether a file at the destination may be replaced. It goes to Orion's trash. Folders are never
     /// replaced.
@@ -55,6 +57,8 @@ impl Tool for CopyPath {
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"copy_path","device":"laptop-123","source":"report.odt","destination":"Archive/report-2026.odt"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::Entry, arguments: "{}" };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let source = path(places, &arguments.source)?;

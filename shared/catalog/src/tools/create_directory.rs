@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `create_directory` tool.
@@ -46,6 +48,8 @@ impl Tool for CreateDirectory {
     const UNDO: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"create_directory","device":"laptop-123","path":"Documents/Test"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::NewFolder, arguments: "{}" };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::path(path(places, &arguments.path)?, Access::Write))

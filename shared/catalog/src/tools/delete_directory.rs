@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `delete_directory` tool.
@@ -20,7 +22,7 @@ pub struct Arguments {
     /// Whether to delete it with everything in it.
     #[serde(default)]
     pub recursive: bool,
-    /// Must be true: a safety catch. A person is asked all the same.
+    /// Must be true: a safety catch. A person must approve the call as well.
     #[serde(default)]
     pub confirm: bool,
 }
@@ -57,6 +59,8 @@ impl Tool for DeleteDirectory {
     const UNDO: bool = true;
     const UNTRUSTED_PREVIEW: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"delete_directory","device":"laptop-123","path":"Documents/Old","recursive":true,"confirm":true}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::Folder, arguments: "{}" };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let touches = Touches::path(path(places, &arguments.path)?, Access::Delete);

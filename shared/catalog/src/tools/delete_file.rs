@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `delete_file` tool.
@@ -17,7 +19,7 @@ pub struct DeleteFile;
 pub struct Arguments {
     /// The file. Relative paths start in the workspace.
     pub path: String,
-    /// Must be true: a safety catch. A person is asked all the same.
+    /// Must be true: a safety catch. A person must approve the call as well.
     #[serde(default)]
     pub confirm: bool,
 }
@@ -49,6 +51,8 @@ impl Tool for DeleteFile {
     const UNDO: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"delete_file","device":"laptop-123","path":"old/notes.txt","confirm":true}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::Entry, arguments: "{}" };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::path(path(places, &arguments.path)?, Access::Delete))

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Alias, Category, Tool};
 
 /// The `edit_file` tool.
@@ -17,7 +19,7 @@ pub struct EditFile;
 pub struct Arguments {
     /// The file. Relative paths start in the workspace.
     pub path: String,
-    /// The text to replace, as it stands there, line ends included. It has to be there exactly once.
+    /// The exact text to replace, line ends included. It must occur exactly once.
     pub old_text: String,
     /// The text to put in its place.
     pub new_text: String,
@@ -51,6 +53,11 @@ impl Tool for EditFile {
     const UNDO: bool = true;
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"edit_file","device":"laptop-123","path":"notes.md","old_text":"Milk","new_text":"Oat milk"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample {
+        target: Target::File,
+        arguments: r#"{"old_text":"{line}","new_text":"changed = 1"}"#,
+    };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let path = path(places, &arguments.path)?;

@@ -4,6 +4,7 @@ use orion_domain::{Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::execution::Execution;
 use crate::spec::{Alias, Category, Tool};
 
 /// The `get_datetime` tool.
@@ -46,6 +47,7 @@ impl Tool for GetDatetime {
     const HAS_EFFECTS: bool = false;
     const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"get_datetime","device":"laptop-123"}"#;
+    const EXECUTION: Execution = Execution::Plain;
 
     fn touches(_: &Arguments, _: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::nothing())

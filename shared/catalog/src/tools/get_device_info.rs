@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::execution::Execution;
 use crate::spec::{Alias, Category, Tool};
 
 /// The `get_device_info` tool.
@@ -194,6 +195,7 @@ impl Tool for GetDeviceInfo {
     const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"get_device_info","device":"laptop-123","include":["system","disk"]}"#;
+    const EXECUTION: Execution = Execution::Plain;
 
     fn touches(_: &Arguments, _: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::nothing())

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::list_directory::EntryKind;
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `get_file_info` tool.
@@ -56,6 +58,8 @@ impl Tool for GetFileInfo {
     const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"get_file_info","device":"laptop-123","path":"report.pdf","sha256":true}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::Entry, arguments: "{}" };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::path(path(places, &arguments.path)?, Access::Read))

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Alias, Category, Tool};
 
 /// The `list_directory` tool.
@@ -21,7 +23,7 @@ pub struct Arguments {
     pub pattern: String,
     /// Whether to go into folders below.
     pub recursive: bool,
-    /// At most this many entries, up to 10000.
+    /// At most this many entries, from 1 to 10,000.
     #[schemars(range(min = 1, max = 10_000))]
     pub max_results: u32,
 }
@@ -89,6 +91,9 @@ impl Tool for ListDirectory {
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"list_directory","device":"laptop-123","path":"Documents","pattern":"*.pdf"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample =
+        Sample { target: Target::Folder, arguments: r#"{"pattern":"*","recursive":true}"# };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let touches = Touches::path(path(places, &arguments.path)?, Access::Read);

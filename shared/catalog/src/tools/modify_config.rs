@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::path;
 use super::read_config::Format;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `modify_config` tool.
@@ -20,7 +22,7 @@ pub struct Change {
     /// The line's number, from 1.
     #[schemars(range(min = 1))]
     pub line: u64,
-    /// The line as it stands there, without its end.
+    /// The exact current line, without its line end.
     pub old: String,
     /// The text in its place; several lines are possible, and null takes the line out.
     // An omitted field deletes nothing: with a custom deserializer, serde requires the field.
@@ -34,10 +36,11 @@ pub struct Change {
 pub struct Arguments {
     /// The file. Relative paths start in the workspace.
     pub path: String,
-    /// The changes, all made together or not at all. Line numbers are those before any change.
+    /// The changes, from 1 to 100, all made together or not at all. Line numbers are those before
+    /// any change.
     #[schemars(length(min = 1, max = 100))]
     pub changes: Vec<Change>,
-    /// Must be true: a safety catch. A person is asked all the same.
+    /// Must be true: a safety catch. A person must approve the call as well.
     #[serde(default)]
     pub confirm: bool,
 }
@@ -72,6 +75,11 @@ impl Tool for ModifyConfig {
     const UNDO: bool = true;
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"modify_config","device":"laptop-123","path":"Projects/app/settings.toml","changes":[{"line":3,"old":"port = 80","new":"port = 8080"}],"confirm":true}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample {
+        target: Target::File,
+        arguments: r#"{"changes":[{"line":1,"old":"{line}","new":"changed = 1"}]}"#,
+    };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let path = path(places, &arguments.path)?;

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `move_path` tool.
@@ -17,7 +19,7 @@ pub struct MovePath;
 pub struct Arguments {
     /// The file or folder. Relative paths start in the workspace.
     pub source: String,
-    /// The whole new path, its last name included.
+    /// The complete new path, its last name included.
     pub destination: String,
     /// Whether a file at the destination may be replaced. It goes to Orion's trash. Folders are never
     /// replaced.
@@ -56,6 +58,8 @@ impl Tool for MovePath {
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"move_path","device":"laptop-123","source":"draft.md","destination":"Done/letter.md"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::Entry, arguments: "{}" };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let source = path(places, &arguments.source)?;

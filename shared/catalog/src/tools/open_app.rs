@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection as _};
 
 use super::path;
+use crate::execution::Execution;
 use crate::spec::{Category, Tool};
 
 /// The `open_app` tool.
@@ -18,7 +19,8 @@ pub struct OpenApp;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The application's name on the device's list: chrome, firefox, code, explorer, terminal, …
+    /// The application's name on the device's list: chrome, firefox, code, explorer, terminal, or one of
+    /// `[apps]` in agent.toml.
     pub app: String,
     /// What to open with it: http(s) addresses and paths. At most 16.
     #[serde(default)]
@@ -115,6 +117,7 @@ impl Tool for OpenApp {
     const HAS_EFFECTS: bool = true;
     const IDEMPOTENT: bool = false;
     const EXAMPLE: &'static str = r#"{"tool":"open_app","device":"laptop-123","app":"chrome","args":["https://example.com"]}"#;
+    const EXECUTION: Execution = Execution::DesktopApp;
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         if arguments.args.len() > 16 {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `read_config` tool.
@@ -64,6 +66,8 @@ impl Tool for ReadConfig {
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"read_config","device":"laptop-123","path":"Projects/app/settings.toml"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::File, arguments: "{}" };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::path(path(places, &arguments.path)?, Access::Read))

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Alias, Category, Tool};
 
 /// The `read_file` tool.
@@ -32,7 +34,7 @@ pub struct Arguments {
     /// How many lines to leave out at the start.
     #[serde(default)]
     pub offset: u64,
-    /// At most this many lines, up to 100000.
+    /// At most this many lines, from 1 to 100,000.
     #[serde(default = "two_hundred")]
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: u64,
@@ -82,6 +84,8 @@ impl Tool for ReadFile {
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"read_file","device":"laptop-123","path":"notes/today.md","limit":50}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::File, arguments: "{}" };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::path(path(places, &arguments.path)?, Access::Read))

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `search_directory` tool.
@@ -20,7 +22,7 @@ pub struct Arguments {
     /// Where to start; the workspace when left out.
     #[serde(default = "here")]
     pub base: String,
-    /// How many folders deep to look, up to 3.
+    /// How many folders deep to look, from 1 to 3.
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 3))]
     pub max_depth: u32,
@@ -62,6 +64,8 @@ impl Tool for SearchDirectory {
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"search_directory","device":"laptop-123","name":"invoices","base":"~"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::Folder, arguments: r#"{"name":"{name}"}"# };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::path(path(places, &arguments.base)?, Access::Read).and_all_in_it())

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `search_files` tool.
@@ -17,13 +19,13 @@ pub struct SearchFiles;
 pub struct Arguments {
     /// A glob on the name, such as *.zip; with a slash in it, on the path below the start.
     pub query: String,
-    /// Where to start; the home folder when left out.
+    /// Where to start; the home folder of the device's account when left out.
     #[serde(default = "home")]
     pub path: String,
     /// Whether to go into folders below.
     #[serde(default = "yes")]
     pub recursive: bool,
-    /// At most this many files, up to 10000.
+    /// At most this many files, from 1 to 10,000.
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 10_000))]
     pub max_results: u32,
@@ -83,6 +85,8 @@ impl Tool for SearchFiles {
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"search_files","device":"laptop-123","query":"*.zip","path":"~/Downloads"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::Folder, arguments: r#"{"query":"*"}"# };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let touches = Touches::path(path(places, &arguments.path)?, Access::Read);

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Alias, Category, Tool};
 
 /// The `search_text` tool.
@@ -34,7 +36,7 @@ pub struct Arguments {
     /// Only files whose name matches this glob; with a slash in it, whose path below the start does.
     #[serde(default = "any")]
     pub glob: String,
-    /// At most this many lines, up to 5000.
+    /// At most this many lines, from 1 to 5,000.
     #[serde(default = "two_hundred")]
     #[schemars(range(min = 1, max = 5_000))]
     pub max_results: u32,
@@ -88,6 +90,9 @@ impl Tool for SearchText {
     const IDEMPOTENT: bool = true;
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"search_text","device":"laptop-123","pattern":"fn main","path":"Projects","glob":"*.rs"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample =
+        Sample { target: Target::Folder, arguments: r#"{"pattern":".","glob":null}"# };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::path(path(places, &arguments.path)?, Access::Read).and_all_in_it())

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 
 use super::copy_path::CopyPath;
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Category, Tool};
 
 /// The `undo_call` tool.
@@ -50,7 +52,8 @@ pub struct Undone {
 pub struct Arguments {
     /// The id of the call, as its result names it.
     pub call_id: String,
-    /// The paths that the call named, as it named them: they are what the undoing touches.
+    /// The paths that the call named and may have changed, from 1 to 2, as it named them: they are
+    /// what the undo touches.
     #[schemars(length(min = 1, max = 2))]
     pub paths: Vec<String>,
 }
@@ -87,6 +90,8 @@ impl Tool for UndoCall {
     // The second undo of a call is rejected, and so returns another result.
     const IDEMPOTENT: bool = false;
     const EXAMPLE: &'static str = r#"{"tool":"undo_call","device":"laptop-123","call_id":"01893e2a-7c00-7000-8000-000000000001","paths":["old/notes.txt"]}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::Entry, arguments: "{}" };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let mut touches = Touches::nothing();

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::execution::Execution;
+use crate::sample::{Sample, Target};
 use crate::spec::{Alias, Category, Tool};
 
 /// The `write_file` tool.
@@ -65,6 +67,8 @@ impl Tool for WriteFile {
     const UNTRUSTED_PREVIEW: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"write_file","device":"laptop-123","path":"notes/today.md","content":"Milk\n"}"#;
+    const EXECUTION: Execution = Execution::File;
+    const SAMPLE: Sample = Sample { target: Target::NewFile, arguments: r#"{"append":false}"# };
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         Ok(Touches::path(path(places, &arguments.path)?, Access::Write))

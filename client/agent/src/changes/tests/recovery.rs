@@ -7,18 +7,22 @@ use std::io::Write;
 use orion_domain::Access;
 use serde_json::json;
 
-use crate::changes::{Change, NO_SWAP, Precondition, Recovered, Target, TrashSpace, recover};
-use crate::tools::Context;
+use crate::call::FileContext;
+use crate::changes::{Change, NO_SWAP, Precondition, Recovered, TrashSpace, recover, sweep};
+use crate::entry::Target;
 use crate::tools::testing::Device;
 use crate::trash::Trash;
 
-fn target(context: &Context<'_>, name: &str) -> Target {
+fn target(context: &FileContext<'_>, name: &str) -> Target {
     let path = context.path(name).unwrap();
     Target::of(&context.roots.locate_entry(&path, Access::Write).unwrap()).unwrap()
 }
 
 /// Ends a change as a kill does, and starts again.
-fn killed(device: &Device, change: impl FnOnce(&Context<'_>, &mut Change<'_>)) -> Vec<Recovered> {
+fn killed(
+    device: &Device,
+    change: impl FnOnce(&FileContext<'_>, &mut Change<'_>),
+) -> Vec<Recovered> {
     device.with_context(|context| {
         let path = context.path("a").unwrap();
         let mut begun = Change::begin(
@@ -69,7 +73,7 @@ fn a_folder_that_was_being_filled_goes() {
 }
 
 /// Writes all that [`Change::place`] records before the kill; the test makes the names itself.
-fn ready(context: &Context<'_>, change: &mut Change<'_>) -> String {
+fn ready(context: &FileContext<'_>, change: &mut Change<'_>) -> String {
     let target = target(context, "a");
     let mut staged = change.stage(&target, None).unwrap();
     staged.write_all(b"new").unwrap();
@@ -132,7 +136,7 @@ fn what_was_on_its_way_out_of_the_trash_goes_back_there() {
     let written = device.last_call();
     let of = (written.parse().unwrap(), 0);
     let settled = killed(&device, |context, change| {
-        let source = crate::changes::record::Source::Kept { call: of.0, step: of.1 };
+        let source = crate::record::Source::Kept { call: of.0, step: of.1 };
         let target = target(context, "a");
         let name = change.plan_placed(&target, source).unwrap();
         let kept = device.at(&format!("state/trash/{written}/content-0"));
@@ -232,7 +236,7 @@ fn what_is_out_of_reach_waits() {
     let nothing = crate::roots::Roots::open(&Scope::nothing(), &Scope::nothing(), &[]);
     assert_eq!(recover(&trash, &nothing), []);
     assert_eq!(trash.unsettled().len(), 1);
-    trash.sweep(&device.roots, jiff::Timestamp::now()).unwrap();
+    sweep(&trash, &device.roots, jiff::Timestamp::now()).unwrap();
     assert_eq!((trash.unsettled().len(), device.litter()), (0, vec![]));
 }
 
@@ -244,7 +248,7 @@ fn a_copy_out_of_the_trash_that_was_cut_off_goes_and_what_is_kept_stays() {
     let written = device.last_call();
     let of = (written.parse().unwrap(), 0);
     let settled = killed(&device, |context, change| {
-        let source = crate::changes::record::Source::Kept { call: of.0, step: of.1 };
+        let source = crate::record::Source::Kept { call: of.0, step: of.1 };
         let name = change.plan_placed(&target(context, "a"), source).unwrap();
         fs::write(device.at("files").join(name), "ol").unwrap();
     });

@@ -6,17 +6,18 @@ use std::io::Write;
 use orion_domain::{Access, Touches};
 use serde_json::json;
 
-use crate::changes::{Change, FileStamp, NO_SWAP, Precondition, StepError, Target, TrashSpace};
-use crate::tools::Context;
-use crate::tools::observe::{ExpectedState, observe};
+use crate::call::{ExpectedState, FileContext};
+use crate::changes::{Change, NO_SWAP, Precondition, StepError, TrashSpace};
+use crate::entry::{FileStamp, Target};
+use crate::observe::{compare, observe};
 use crate::tools::testing::Device;
 
-fn target(context: &Context<'_>, name: &str) -> Target {
+fn target(context: &FileContext<'_>, name: &str) -> Target {
     let path = context.path(name).unwrap();
     Target::of(&context.roots.locate_entry(&path, Access::Write).unwrap()).unwrap()
 }
 
-fn begin<'a>(context: &'a Context<'_>, name: &str) -> (Change<'a>, Target) {
+fn begin<'a>(context: &'a FileContext<'_>, name: &str) -> (Change<'a>, Target) {
     let target = target(context, name);
     (
         Change::begin(
@@ -234,7 +235,7 @@ fn nothing_is_added_to_another_file_than_the_one_that_was_compared() {
     let before = device.with_context(|context| observe(&touches, context)).unwrap();
     let expected = ExpectedState { touches: &touches, before: &before };
     device.with_context(|context| {
-        let context = Context { expected: Some(expected), ..*context };
+        let context = FileContext { expected: Some(expected), ..*context };
         let (mut change, log) = begin(&context, "log");
         let opened = crate::changes::tail::open_to_add(&target(&context, "other")).unwrap();
         let refused = change.append(&log, &opened, b" more");
@@ -267,11 +268,12 @@ fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
         drop(other);
     });
     let error = device.with_context(|context| {
-        let context = Context { expected: Some(expected), ..*context };
-        context.compare().unwrap();
+        let context = FileContext { expected: Some(expected), ..*context };
+        compare(&context).unwrap();
         compared.send(()).unwrap();
         let arguments = json!({"path": "a", "confirm": true});
-        (crate::tools::find("delete_file").unwrap().run)(arguments, &context).unwrap_err()
+        let delete = crate::tools::find("delete_file").unwrap();
+        delete.call(arguments, &context, &device.apps).unwrap_err()
     });
     writer.join().unwrap();
     assert_eq!(error.code, orion_domain::ErrorCode::PreconditionFailed);
@@ -281,7 +283,7 @@ fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
     // The lock covers previewed paths too, even if the call itself would not lock them.
     device.put("files/a", "12345");
     let busy = device.with_context(|context| {
-        crate::changes::lock_paths(&Context { expected: Some(expected), ..*context }, &[&b])
+        crate::changes::lock_paths(&FileContext { expected: Some(expected), ..*context }, &[&b])
             .unwrap()
     });
     device.cancelled.store(true, std::sync::atomic::Ordering::Relaxed);

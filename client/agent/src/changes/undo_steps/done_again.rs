@@ -3,9 +3,9 @@
 use orion_domain::RiskRaise;
 
 use super::{Back, UndoError, UndoStep};
-use crate::changes::record::Step;
-use crate::changes::{FileStamp, Target};
-use crate::tools::Context;
+use crate::call::FileContext;
+use crate::entry::{FileStamp, Target};
+use crate::record::Step;
 
 impl UndoStep<'_> {
     /// Raises the risk if a redone call places a program or appends to one, as the original call did.
@@ -14,7 +14,7 @@ impl UndoStep<'_> {
     /// `APPROVAL_REQUIRED` if neither the policy nor an approval allows that.
     pub(super) fn raise_where_done_again(
         self,
-        context: &Context<'_>,
+        context: &FileContext<'_>,
         target: &Target,
         back: &Back,
     ) -> Result<(), UndoError> {

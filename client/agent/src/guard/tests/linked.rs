@@ -3,8 +3,8 @@
 use orion_domain::rule::{Approvers, CompiledRule};
 
 use super::*;
+use crate::call::Outcome;
 use crate::roots::Roots;
-use crate::tools::Outcome;
 use crate::tools::testing::Device;
 
 /// `current` leads to `releases/prod`, and `scratch/out` to `keep`.

@@ -17,11 +17,11 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::apps::Apps;
-use crate::risk_gate::RiskGate;
+use crate::call::{Context, FileContext, Memory, Outcome, RiskGate};
 use crate::roots::Roots;
 use crate::sandbox::{Reach, confine};
+use crate::tools::find;
 use crate::tools::testing::judged;
-use crate::tools::{Context, Outcome, find};
 use crate::trash::Trash;
 
 /// The content of every canary.
@@ -159,25 +159,27 @@ impl Ground {
                 confine(roots, &[self.trash.dir()], Reach::of(spec, dry_run)).unwrap();
             }
             let judged = judged(&self.trash, &self.places, tool, &arguments);
-            let context = Context {
-                memory: &crate::tools::Memory::default(),
+            let common = Context {
                 call,
-                roots,
-                places: &self.places,
-                apps: &self.apps,
-                trash: &self.trash,
                 device_id: "kiosk",
                 dry_run,
+                roots,
+                places: &self.places,
+                memory: &Memory::default(),
+                cancelled: &AtomicBool::new(false),
+                deadline: Instant::now() + Duration::from_secs(60),
+                progress: &|_, _, _| {},
+            };
+            let context = FileContext {
+                common,
+                trash: &self.trash,
                 risk: &RiskGate::new(None, RiskRaise::ALL.to_vec(), dry_run),
                 is_final: &std::cell::Cell::new(false),
                 touches: &judged.touches,
                 undo: judged.undo.as_ref(),
                 expected: None,
-                cancelled: &AtomicBool::new(false),
-                deadline: Instant::now() + Duration::from_secs(60),
-                progress: &|_, _, _| {},
             };
-            (find(tool).unwrap().run)(arguments, &context)
+            find(tool).unwrap().call(arguments, &context, &self.apps)
         };
         thread::scope(|scope| scope.spawn(run).join().unwrap())
     }

@@ -9,15 +9,15 @@ use std::process::{Child, Command, Stdio};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use orion_catalog::ToolSpec;
+use orion_catalog::{Target, ToolSpec};
 use orion_domain::{CallId, ToolError};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::escapes::{arguments, file_tools, leaked};
+use super::escapes::{arguments, file_tools, leaked, not_tried};
 use super::ground::{Ground, Layers, SIZE, canary};
-use crate::tools::Outcome;
+use crate::call::Outcome;
 use crate::tools::testing::alone;
 
 const SWAPS: &str = "ORION_RACE_SWAPS";
@@ -182,28 +182,31 @@ fn calls(spec: &ToolSpec) -> Vec<Value> {
     };
     let mut files = below(&["note.txt", "sub/note.txt"]);
     files.push("plain.txt".to_owned());
-    let one = |paths: Vec<String>, name| -> Vec<_> {
-        paths.into_iter().map(|path| with(&[(name, path)])).collect()
-    };
-    match spec.name {
-        "list_directory" | "search_files" | "search_text" | "analyze_disk" => {
-            one(below(&["", "sub"]), "path")
-        }
-        "search_directory" => one(below(&["", "sub"]), "base"),
-        "create_directory" => one(below(&["new", "sub/new"]), "path"),
-        "delete_directory" => one(below(&["sub"]), "path"),
-        "write_file" => one([files, below(&["new.txt", "sub/new/new.txt"])].concat(), "path"),
-        "copy_path" | "move_path" => {
-            let from = [files, below(&["sub"])].concat();
-            let to = below(&["to", "sub/to"]).into_iter().cycle();
-            from.into_iter()
-                .zip(to)
-                .map(|(source, to)| with(&[("source", source), ("destination", to)]))
-                .collect()
-        }
-        "undo_call" => files.iter().map(|path| json!({"path": path, "confirm": true})).collect(),
-        _ => one(files, "path"),
+    if spec.name == "undo_call" {
+        // The calls of `delete_file` that are undone.
+        return files.iter().map(|path| json!({"path": path, "confirm": true})).collect();
     }
+    let named = spec.path_arguments();
+    if named == ["destination", "source"] {
+        let from = [files, below(&["sub"])].concat();
+        let to = below(&["to", "sub/to"]).into_iter().cycle();
+        let pairs = from.into_iter().zip(to);
+        return pairs
+            .map(|(source, to)| with(&[("source", source), ("destination", to)]))
+            .collect();
+    }
+    let paths = match spec.sample.target {
+        Target::Folder if spec.has_effects => below(&["sub"]),
+        Target::Folder => below(&["", "sub"]),
+        Target::NewFolder => below(&["new", "sub/new"]),
+        Target::NewFile => [files, below(&["new.txt", "sub/new/new.txt"])].concat(),
+        Target::File | Target::Entry => files,
+        Target::Nothing => panic!("{}", not_tried(spec)),
+    };
+    let calls = paths.into_iter().flat_map(|path| {
+        named.iter().map(move |name| (name.clone(), path.clone())).collect::<Vec<_>>()
+    });
+    calls.map(|(name, path)| with(&[(&name, path)])).collect()
 }
 
 /// The results of a race.
@@ -278,6 +281,6 @@ fn no_race_leads_out_where_handles_are_replaced_by_joining() {
 fn without_either_layer_races_lead_out() {
     for spec in file_tools() {
         let leads_out = |_| !race(Layers::Neither, spec, 2_000).escapes.is_empty();
-        assert!((0..20).any(leads_out), "{} is not tried well", spec.name);
+        assert!((0..20).any(leads_out), "{}", not_tried(spec));
     }
 }

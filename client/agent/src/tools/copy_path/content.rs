@@ -6,15 +6,15 @@ use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-#[cfg(not(unix))]
-use super::method::name;
-#[cfg(unix)]
-use super::method::target;
-use super::method::{CopyMethod, Count, Destination, judge};
 use crate::changes::Staged;
 use crate::roots::{FileKind, Located, Wanted, io_failure};
-use crate::tools::walk::{Mode, Next, Visit, walk};
-use crate::tools::{Context, regular};
+#[cfg(not(unix))]
+use crate::survey::name;
+#[cfg(unix)]
+use crate::survey::target;
+use crate::survey::{CopyMethod, Count, Destination, judge};
+use crate::tools::{FileContext, regular};
+use crate::walk::{Mode, Next, Visit, walk};
 
 /// Bytes copied between two checks of the deadline.
 const STEP_BYTES: u64 = 8 * 1024 * 1024;
@@ -112,13 +112,13 @@ fn content_of<F>(_: &mut F, from: u64, end: u64) -> (u64, u64) {
 
 /// Progress of a copy, reported while it runs.
 pub(in crate::tools) struct Progress<'a, 'c> {
-    context: &'a Context<'c>,
+    context: &'a FileContext<'c>,
     total: u64,
     done: u64,
 }
 
 impl<'a, 'c> Progress<'a, 'c> {
-    pub(in crate::tools) fn new(context: &'a Context<'c>, total: u64) -> Self {
+    pub(in crate::tools) fn new(context: &'a FileContext<'c>, total: u64) -> Self {
         Self { context, total, done: 0 }
     }
 
@@ -168,7 +168,7 @@ pub(in crate::tools) fn copy_folder(
     into: &Dir,
     landing: &Destination<'_>,
     count: Count,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(), ToolError> {
     let failed = |error: &io::Error| io_failure(error, Wanted::Path, landing.asked);
     let mut progress = Progress::new(context, count.bytes);

@@ -2,12 +2,12 @@
 
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use super::method::Count;
 use crate::roots::{FileKind, Located};
+use crate::survey::Count;
 use crate::tools::counted::counted;
 use crate::tools::create_directory::missing_parent;
 use crate::tools::write_file::refuse_unwritable;
-use crate::tools::{Context, invalid};
+use crate::tools::{FileContext, invalid};
 
 /// Returns the resolved path of a location, which need not exist.
 pub(in crate::tools) fn real(located: &Located) -> Result<DevicePath, ToolError> {
@@ -59,7 +59,7 @@ pub(in crate::tools) fn replaces(
     to: &Located,
     thing: CopySource,
     overwrite: bool,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<bool, ToolError> {
     let path = &to.asked;
     let taken = |message: String| {

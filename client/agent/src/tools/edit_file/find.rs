@@ -4,7 +4,7 @@
 use memchr::memmem::Finder;
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
-use crate::tools::Context;
+use crate::call::Context;
 
 /// Maximum number of occurrences in an error.
 const MAX_PLACES: usize = 10;

@@ -166,7 +166,7 @@ fn names_that_take_more_room_in_json_are_cut_and_not_refused() {
     ] {
         let outcome = device.call(tool, arguments).unwrap();
         let bytes = serde_json::to_vec(&outcome.data).unwrap().len();
-        let most = crate::report::MAX_RESULT_BYTES;
+        let most = crate::call::MAX_RESULT_BYTES;
         assert!(bytes < most && bytes > most / 4, "{tool}: {bytes}");
     }
     device.folder("files/more");

@@ -3,7 +3,7 @@
 use orion_domain::ErrorCode;
 use serde_json::json;
 
-use crate::report::MAX_RESULT_BYTES;
+use crate::call::MAX_RESULT_BYTES;
 use crate::tools::testing::Device;
 
 const TOOL: &str = "read_config";

@@ -55,8 +55,9 @@ pub(super) fn room_bytes(text: &str) -> u64 {
 }
 
 /// Reads the syntax of an expression. Nothing is compiled.
-fn syntax(text: &str) -> Result<Hir, regex_syntax::Error> {
-    regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(text)
+fn syntax(text: &str) -> Result<Hir, Box<regex_syntax::Error>> {
+    let mut parser = regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build();
+    parser.parse(text).map_err(Box::new)
 }
 
 /// Returns about how many states an expression has once it is compiled.

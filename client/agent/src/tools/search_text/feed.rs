@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use orion_domain::{DevicePath, ToolError};
 
 use crate::roots::{FileKind, Located, Wanted, io_failure};
+use crate::scan::{Handle, Watch};
 use crate::tools::glob::Pattern;
-use crate::tools::scan::{Handle, Watch};
-use crate::tools::walk::{Mode, Walk};
+use crate::walk::{Mode, Walk};
 
 /// Number of files in one batch. Each may hold a handle of its folder open.
 const AT_ONCE: usize = 16;

@@ -10,9 +10,9 @@ use orion_catalog::tools::search_text::Match;
 
 use super::expression::Expression;
 use super::feed::Source;
-use crate::report::MAX_RESULT_BYTES;
+use crate::call::MAX_RESULT_BYTES;
+use crate::scan::Watch;
 use crate::tools::list_directory::{Limits, json_bytes};
-use crate::tools::scan::Watch;
 
 /// Maximum part of a file that is searched, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024 * 1024;

@@ -123,7 +123,7 @@ fn a_result_keeps_within_a_message() {
     }
     let outcome = device.call(TOOL, json!({"pattern": ".", "max_results": 5000})).unwrap();
     let bytes = serde_json::to_vec(&outcome.data).unwrap().len();
-    let most = crate::report::MAX_RESULT_BYTES;
+    let most = crate::call::MAX_RESULT_BYTES;
     assert!(outcome.truncated && bytes < most && bytes > most / 2, "{bytes}");
 }
 

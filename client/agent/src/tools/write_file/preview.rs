@@ -7,16 +7,16 @@ use orion_catalog::tools::write_file::Arguments;
 use orion_domain::{Access, ToolError};
 
 use super::{refuse_hard_links, refuse_unwritable};
+use crate::call::reserve_memory;
 use crate::roots::{Located, Wanted, io_failure};
 use crate::tools::difference::{MAX_COMPARED_BYTES, replaced, unified};
-use crate::tools::memory::room;
-use crate::tools::{Context, regular};
+use crate::tools::{FileContext, regular};
 
 /// Returns the new size of the file in bytes, and the difference.
 pub(super) fn preview(
     located: &Located,
     arguments: &Arguments,
-    context: &Context<'_>,
+    context: &FileContext<'_>,
 ) -> Result<(u64, String), ToolError> {
     let (path, content) = (&located.asked, &arguments.content);
     let added = content.len() as u64;
@@ -34,7 +34,7 @@ pub(super) fn preview(
     if ![path, &real].iter().all(|path| context.roots.grants(path, Access::Read)) {
         return Ok((size, in_bytes("the old content may not be read here")));
     }
-    room(context, 2 * MAX_COMPARED_BYTES)?;
+    reserve_memory(context, 2 * MAX_COMPARED_BYTES)?;
     let (file, _) = regular::open(&located.dir, name, path, OpenOptions::new().read(true))?;
     let mut bytes = Vec::new();
     file.take(MAX_COMPARED_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;

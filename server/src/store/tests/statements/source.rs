@@ -2,7 +2,7 @@
 //! macros of the store.
 //!
 //! Nothing else can be a statement: sqlx accepts only text that is known at build time, unless it is
-//! asserted to be safe, and nothing is.
+//! asserted to be safe. Only a script of the writer is, which joins such texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,7 +32,7 @@ pub(super) fn statements() -> BTreeSet<String> {
             let text = fs::read_to_string(&file).unwrap();
             let asserted = concat!("Assert", "SqlSafe");
             assert!(
-                !text.contains(asserted),
+                !text.contains(asserted) || file.ends_with("store/db/connection.rs"),
                 "{} puts a statement together while it runs, so that nothing can explain it",
                 file.display()
             );

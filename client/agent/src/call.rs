@@ -1,0 +1,18 @@
+//! What a running call may use, and what it returns. Below every tool and everything that tools share.
+
+mod app_context;
+mod context;
+mod expected;
+mod file_context;
+mod memory;
+mod outcome;
+mod risk_gate;
+
+pub use app_context::AppContext;
+pub use context::Context;
+pub use expected::{ExpectedState, ObservationMode};
+pub use file_context::FileContext;
+pub use memory::Memory;
+pub(crate) use memory::reserve_memory;
+pub use outcome::{MAX_RESULT_BYTES, Outcome, ProgramEnd};
+pub use risk_gate::RiskGate;

@@ -1,0 +1,129 @@
+//! Limits the memory of all calls together. A call reserves large memory before it uses it, and waits until
+//! other calls release theirs. So the agent stays small however many calls run at once.
+//!
+//! A call reserves memory once, after it holds its path locks, so that no two calls wait for each other.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use orion_domain::{ErrorCode, ToolError};
+
+use super::Context;
+
+/// Maximum memory of all calls together, in bytes, besides their arguments and small buffers.
+const MAX_HELD_BYTES: u64 = 16 * 1024 * 1024;
+/// How often a waiting call checks whether to stop.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+static ALL: Mutex<All> = Mutex::new(All { held: 0, next: 0, waiting: VecDeque::new() });
+static FREED: Condvar = Condvar::new();
+
+/// Reserved bytes and waiting calls, in order of arrival: a large call is not passed over forever.
+struct All {
+    held: u64,
+    next: u64,
+    waiting: VecDeque<u64>,
+}
+
+fn all() -> MutexGuard<'static, All> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The reserved memory of one call. Released when its result is text, on drop, or when no client waits for
+/// the call any more. So a call that hangs blocks no other call.
+#[derive(Debug, Default)]
+pub struct Memory(AtomicU64);
+
+impl Memory {
+    /// Releases all reserved memory.
+    pub fn give_back(&self) {
+        let bytes = self.0.swap(0, Ordering::Relaxed);
+        if bytes > 0 {
+            let mut all = all();
+            all.held = all.held.saturating_sub(bytes);
+            drop(all);
+            FREED.notify_all();
+        }
+    }
+
+    /// Waits until so many bytes are free, and reserves them. A larger request gets the whole limit.
+    fn take(&self, context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
+        // Releases first, so that the call does not wait for its own memory.
+        self.give_back();
+        let bytes = bytes.min(MAX_HELD_BYTES);
+        let mut all = all();
+        let ticket = all.next;
+        all.next += 1;
+        all.waiting.push_back(ticket);
+        let may_go_on = loop {
+            if all.waiting.front() == Some(&ticket) && all.held + bytes <= MAX_HELD_BYTES {
+                all.held += bytes;
+                self.0.store(bytes, Ordering::Relaxed);
+                break Ok(());
+            }
+            if let Err(error) = context.check() {
+                break Err(error);
+            }
+            all = FREED.wait_timeout(all, CHECK_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
+        };
+        all.waiting.retain(|waiting| *waiting != ticket);
+        drop(all);
+        FREED.notify_all();
+        may_go_on.map_err(|error| {
+            if error.code != ErrorCode::Timeout {
+                return error;
+            }
+            ToolError::new(
+                ErrorCode::Timeout,
+                "The call waited until its deadline for other calls that take much memory. Nothing was done; try again when they are over.",
+            )
+        })
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// Waits until so many bytes are free, and reserves them for the call.
+///
+/// # Errors
+/// `CANCELLED` or `TIMEOUT`.
+pub(crate) fn reserve_memory(context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
+    context.memory.take(context, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::tools::testing::Device;
+
+    #[test]
+    fn who_finds_no_room_waits_in_turn_and_can_be_stopped_and_who_is_given_up_holds_up_nobody() {
+        let device = Device::new();
+        device.with_context(|context| {
+            let [large, other] = [(); 2].map(|()| Arc::new(Memory::default()));
+            large.take(context, u64::MAX).unwrap();
+            device.cancelled.store(true, Ordering::Relaxed);
+            assert_eq!(other.take(context, 1).unwrap_err().code, ErrorCode::Cancelled);
+            device.cancelled.store(false, Ordering::Relaxed);
+            std::thread::scope(|scope| {
+                let given_up = Arc::clone(&large);
+                scope.spawn(move || {
+                    std::thread::sleep(Duration::from_millis(100));
+                    given_up.give_back();
+                });
+                other.take(context, 1).unwrap();
+            });
+            // The given-up call still exists, and holds nothing.
+            assert_eq!(large.0.load(Ordering::Relaxed), 0);
+            assert!(other.0.load(Ordering::Relaxed) == 1 && all().waiting.is_empty());
+        });
+    }
+}

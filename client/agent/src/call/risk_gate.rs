@@ -1,0 +1,95 @@
+//! Reasons for a higher risk that only the device's disk shows. A preview reports them; the call itself
+//! continues only if a person approved it after seeing them, or the policy allows it.
+
+use std::cell::RefCell;
+
+use orion_domain::{DevicePath, ErrorCode, RiskRaise, ToolError};
+
+use crate::verdict::Verdict;
+
+/// Stops a call whose risk is raised. Without a verdict or an approval, every raise stops the call.
+#[derive(Debug, Default)]
+pub struct RiskGate {
+    verdict: Option<Verdict>,
+    /// The reasons that were shown to the person who approved the call.
+    approved: Vec<RiskRaise>,
+    dry_run: bool,
+    reported: RefCell<Vec<RiskRaise>>,
+}
+
+impl RiskGate {
+    /// Creates the gate of one call; `approved` are the reasons in its approval.
+    #[must_use]
+    pub fn new(verdict: Option<Verdict>, approved: Vec<RiskRaise>, dry_run: bool) -> Self {
+        Self { verdict, approved, dry_run, reported: RefCell::default() }
+    }
+
+    /// Raises the risk of the call for a reason at a path.
+    ///
+    /// # Errors
+    /// `APPROVAL_REQUIRED` with the reason in `raises`, if a person has to see it first. A preview
+    /// continues and reports the reason.
+    pub fn raise(&self, raise: RiskRaise, path: &DevicePath) -> Result<(), ToolError> {
+        let is_allowed =
+            self.verdict.as_ref().is_some_and(|verdict| verdict.allows_raised(raise, path));
+        if is_allowed || self.approved.contains(&raise) {
+            return Ok(());
+        }
+        if self.dry_run {
+            let mut reported = self.reported.borrow_mut();
+            if !reported.contains(&raise) {
+                reported.push(raise);
+            }
+            return Ok(());
+        }
+        let message = format!(
+            "{path}: {} Nothing was done: a person has to approve this call first.",
+            raise.sentence()
+        );
+        Err(ToolError::new(ErrorCode::ApprovalRequired, message)
+            .with("attempted_path", path.to_string())
+            .with("raises", vec![raise.as_str()]))
+    }
+
+    /// Raises the risk if the path's name is one that starts programs, and the policy does not grant
+    /// `execute` there.
+    ///
+    /// # Errors
+    /// As [`RiskGate::raise`].
+    pub fn raise_if_starting(&self, path: &DevicePath) -> Result<(), ToolError> {
+        if self.verdict.as_ref().is_some_and(|verdict| verdict.raises_for_writing(path)) {
+            self.raise(RiskRaise::StartsPrograms, path)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the reasons that a preview found.
+    #[must_use]
+    pub fn into_reported(self) -> Vec<RiskRaise> {
+        self.reported.into_inner()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use orion_domain::PathStyle;
+
+    use super::*;
+
+    #[test]
+    fn nothing_passes_unseen_and_a_preview_reports_each_reason_once() {
+        let path = DevicePath::parse(PathStyle::Posix, "/srv/a").unwrap();
+        let raise = RiskRaise::StartsPrograms;
+        let error = RiskGate::default().raise(raise, &path).unwrap_err();
+        assert_eq!(error.code, ErrorCode::ApprovalRequired);
+        assert_eq!(error.details["raises"], serde_json::json!(["starts_programs"]));
+        let other = RiskGate::new(None, vec![RiskRaise::CannotBeUndone], false);
+        assert!(other.raise(raise, &path).is_err(), "another reason was shown");
+        let seen = RiskGate::new(None, vec![raise], false);
+        assert_eq!(seen.raise(raise, &path), Ok(()));
+        let preview = RiskGate::new(None, Vec::new(), true);
+        assert_eq!(preview.raise(raise, &path), Ok(()));
+        assert_eq!(preview.raise(raise, &path), Ok(()));
+        assert_eq!(preview.into_reported(), [raise]);
+    }
+}

@@ -1,0 +1,172 @@
+//! The decision on a call by the paths that it names, checked again for the real paths. A link inside a
+//! granted folder can lead from a path without a rule to one with a rule, and a folder can contain a path
+//! with a rule: neither is visible before the disk is read.
+
+use std::sync::Arc;
+
+use orion_catalog::ParsedCall;
+use orion_domain::grants::AllowedPath;
+use orion_domain::path::PathPattern;
+use orion_domain::rule::Moment;
+use orion_domain::touches::PathTouch;
+use orion_domain::{
+    Access, Caller, Decision, DeviceName, DevicePath, ErrorCode, Evaluation, Policy, Question,
+    RiskRaise, ToolError, ToolFacts, Touches, evaluate,
+};
+
+/// The decision on one call, with everything that is needed to evaluate it again.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    policy: Arc<Policy>,
+    tool: ToolFacts<'static>,
+    caller: Caller,
+    device: DeviceName,
+    dry_run: bool,
+    confirmed: bool,
+    at: Moment,
+    touches: Touches,
+    /// Patterns of rules that did not match the call's paths and would make the decision stricter.
+    awaited: Vec<PathPattern>,
+}
+
+impl Verdict {
+    /// Returns the verdict on a call, valid for as long as the call runs.
+    pub(crate) fn of(question: &Question<'_>, parsed: &ParsedCall, policy: &Arc<Policy>) -> Self {
+        let rules = policy.rules.iter().enumerate();
+        let awaited = rules.filter_map(|(index, rule)| rule.awaits(index, question)).flatten();
+        Self {
+            awaited: awaited.cloned().collect(),
+            policy: Arc::clone(policy),
+            tool: ToolFacts { risk: question.tool.risk, ..parsed.facts },
+            caller: question.caller.clone(),
+            device: question.device.clone(),
+            dry_run: question.dry_run,
+            confirmed: question.confirmed,
+            at: question.at,
+            touches: parsed.touches.clone(),
+        }
+    }
+
+    /// Returns whether the call may change something, or previews a change.
+    pub(crate) fn changes(&self) -> bool {
+        self.tool.has_effects
+    }
+
+    /// Returns the patterns of rules that did not match the call's paths and would be stricter.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = &PathPattern> {
+        self.awaited.iter()
+    }
+
+    /// Returns whether there is such a pattern.
+    pub(crate) fn awaits_any(&self) -> bool {
+        !self.awaited.is_empty()
+    }
+
+    /// Returns whether such a pattern matches this path or a folder above it.
+    pub(crate) fn awaits(&self, path: &DevicePath) -> bool {
+        self.awaited.iter().any(|pattern| pattern.denies(path))
+    }
+
+    /// Evaluates the call again with a path's real place, and rejects it if that decision is stricter.
+    ///
+    /// # Errors
+    /// `PATH_NOT_ALLOWED`, or the policy's error for the real place.
+    pub(crate) fn hold(
+        &self,
+        asked: &DevicePath,
+        access: Access,
+        real: &DevicePath,
+    ) -> Result<(), ToolError> {
+        let is_named = self.touches.paths.iter().any(|touch| touch.path == *asked);
+        if is_named && asked == real {
+            return Ok(());
+        }
+        let mut touches = self.touches.clone();
+        for touch in touches.paths.iter_mut().filter(|touch| touch.path == *asked) {
+            touch.path = real.clone();
+        }
+        if !is_named {
+            touches.paths.push(PathTouch { path: real.clone(), access });
+        }
+        let policy = self.granting(real);
+        // A preview is rejected as well if the call itself would be.
+        let ways = if self.dry_run { &[true, false][..] } else { &[false] };
+        for &dry_run in ways {
+            let before = evaluate(&self.question(&self.touches, dry_run), &self.policy);
+            let question = self.question(&touches, dry_run);
+            let after = evaluate(&question, &policy);
+            if is_stricter(&after, &before) {
+                return Err(refusal(asked, real, &after, &question, &policy));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the policy with the real place granted. The walk to that place checked the grant already,
+    /// from the granted folder, which may itself be a link.
+    fn granting(&self, real: &DevicePath) -> Policy {
+        let mut policy = Policy::clone(&self.policy);
+        if let Some(root) = real.parent() {
+            let access = [Access::Read, Access::Write, Access::Delete].into();
+            let entry = AllowedPath { root, access };
+            policy.grants.allowed.push(entry.clone());
+            policy.ceiling.iter_mut().for_each(|ceiling| ceiling.allowed.push(entry.clone()));
+        }
+        policy
+    }
+
+    /// Returns whether the path's name is one that starts programs, without a grant of `execute` there.
+    pub(crate) fn raises_for_writing(&self, path: &DevicePath) -> bool {
+        self.policy.raises_for_writing(path)
+    }
+
+    /// Returns whether the policy allows the call although the disk shows a higher risk at a path: it
+    /// grants `execute` there, or a rule pre-approves the call.
+    pub(crate) fn allows_raised(&self, raise: RiskRaise, path: &DevicePath) -> bool {
+        if raise == RiskRaise::StartsPrograms && self.policy.grants_execute(path) {
+            return true;
+        }
+        let question = Question { raises: &[raise], ..self.question(&self.touches, false) };
+        evaluate(&question, &self.policy).decision() == Decision::Allow
+    }
+
+    fn question<'a>(&'a self, touches: &'a Touches, dry_run: bool) -> Question<'a> {
+        Question {
+            tool: self.tool,
+            touches: Some(touches),
+            caller: &self.caller,
+            device: &self.device,
+            dry_run,
+            confirmed: self.confirmed,
+            at: self.at,
+            tainted: false,
+            raises: &[],
+            counted: None,
+        }
+    }
+}
+
+/// Returns whether `after` is a stricter decision than `before`, or needs stricter approvers or a preview.
+fn is_stricter(after: &Evaluation, before: &Evaluation) -> bool {
+    let more_people = before.approvers().and(after.approvers()) != before.approvers();
+    after.decision() > before.decision()
+        || (after.decision() != Decision::Allow
+            && (more_people || (after.preview_first() && !before.preview_first())))
+}
+
+fn refusal(
+    asked: &DevicePath,
+    real: &DevicePath,
+    after: &Evaluation,
+    question: &Question<'_>,
+    policy: &Policy,
+) -> ToolError {
+    let mut error = after.refusal(question, policy);
+    if after.decision() != Decision::Deny {
+        // No person was asked about the real place.
+        error.code = ErrorCode::PathNotAllowed;
+    }
+    error.message =
+        format!("{asked} leads to {real}. {} Name the place itself in the call.", error.message);
+    error.with("attempted_path", asked.to_string()).with("real_path", real.to_string())
+}

@@ -1,0 +1,67 @@
+//! Finds the device that a caller means.
+
+use std::sync::Arc;
+
+use orion_domain::{Actor, DeviceId, DeviceName, ErrorCode, Hint, ToolError};
+use uuid::Uuid;
+
+use super::{DeviceSnapshot, Fleet};
+
+impl Fleet {
+    /// Returns the device that a caller names by id or name.
+    ///
+    /// # Errors
+    /// `DEVICE_REQUIRED` where several devices could be meant, `DEVICE_NOT_FOUND` where none is.
+    pub fn find(&self, wanted: Option<&str>) -> Result<Arc<DeviceSnapshot>, ToolError> {
+        let Some(wanted) = wanted else { return self.only() };
+        let by_name =
+            || wanted.parse().ok().and_then(|name: DeviceName| self.names.get(&name).map(|id| *id));
+        let by_id = || wanted.parse::<Uuid>().ok().map(DeviceId::new);
+        by_id().or_else(by_name).and_then(|id| self.known(id)).ok_or_else(|| {
+            let shown: String = wanted.chars().take(64).collect();
+            let mut near: Vec<_> = self
+                .names
+                .iter()
+                .map(|entry| {
+                    (strsim::jaro_winkler(&shown, entry.key().as_str()), entry.key().to_string())
+                })
+                .filter(|(score, _)| *score > 0.75)
+                .collect();
+            near.sort_by(|a, b| b.0.total_cmp(&a.0));
+            ToolError::new(ErrorCode::DeviceNotFound, format!("No device is called `{shown}`."))
+                .hint(Hint::run("list the devices", "orion devices list"))
+                .suggesting(near.into_iter().take(3).map(|(_, name)| name).collect())
+        })
+    }
+
+    /// Returns the last device of this name whose identity has ended.
+    #[must_use]
+    pub fn ended(&self, wanted: &str) -> Option<Arc<DeviceSnapshot>> {
+        let named = |known: &DeviceSnapshot| known.has_ended() && known.name.as_str() == wanted;
+        let ended = self.known.iter().filter(|entry| named(entry));
+        // Ids sort by their creation time.
+        ended.max_by_key(|entry| entry.id.uuid()).map(|entry| Arc::clone(&entry))
+    }
+
+    fn only(&self) -> Result<Arc<DeviceSnapshot>, ToolError> {
+        let usable: Vec<_> = self
+            .known
+            .iter()
+            .filter(|entry| entry.is_approved())
+            .map(|entry| Arc::clone(&entry))
+            .collect();
+        match &usable[..] {
+            [one] => Ok(Arc::clone(one)),
+            [] => Err(ToolError::new(ErrorCode::DeviceNotFound, "No device is enrolled.")
+                .hint(Hint::run("make a token for one", "orion devices invite").by(Actor::Admin))),
+            several => {
+                let names = several.iter().map(|known| known.name.to_string()).collect::<Vec<_>>();
+                Err(ToolError::new(
+                    ErrorCode::DeviceRequired,
+                    format!("There are {} devices, and the call names none.", several.len()),
+                )
+                .suggesting(names.into_iter().take(10).collect()))
+            }
+        }
+    }
+}

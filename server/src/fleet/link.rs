@@ -1,0 +1,216 @@
+//! The link to one device, as the rest of the backend sees it: what can be asked of a device. It has a bounded
+//! queue of messages, slots for calls, and a token that ends the stream. Nobody else knows that there is a stream
+//! of this process behind it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use orion_domain::{CallId, CallState, UserName};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::messages::{Dispatch, ToDevice};
+use super::outstanding_queries::OutstandingQueries;
+use super::slots::{Place, Places, SlotError};
+
+/// How many messages may wait for a slow device.
+const QUEUE: usize = 128;
+
+/// Identifies a link of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkId(u64);
+
+#[cfg(test)]
+impl LinkId {
+    /// Creates an id for tests.
+    pub(super) const fn of_tests(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+/// A live link to a device. Clones are handles to the same stream.
+#[derive(Debug, Clone)]
+pub struct DeviceLink {
+    id: LinkId,
+    /// The device's connection counter.
+    generation: u64,
+    sender: mpsc::Sender<ToDevice>,
+    ended: CancellationToken,
+    places: Places,
+    /// Wakes the task that sends the calls that wait for the device.
+    queue: Arc<Notify>,
+    asked: Arc<OutstandingQueries>,
+}
+
+/// Why a message was not queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The queue is full.
+    #[error("the device does not keep up with what it is sent")]
+    Full,
+    /// The stream has ended; the device receives no further messages on it.
+    #[error("the stream to the device has ended")]
+    Closed,
+}
+
+impl DeviceLink {
+    /// Creates a link for the device's connection with this counter. Also returns the receiving end of its
+    /// queue.
+    #[must_use]
+    pub fn new(
+        generation: u64,
+        in_flight: u32,
+        ended: CancellationToken,
+    ) -> (Self, mpsc::Receiver<ToDevice>) {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let link = Self {
+            id: LinkId(NEXT.fetch_add(1, Ordering::Relaxed)),
+            generation,
+            sender,
+            ended,
+            places: Places::new(in_flight),
+            queue: Arc::default(),
+            asked: Arc::default(),
+        };
+        (link, receiver)
+    }
+
+    /// Returns the link's id.
+    #[must_use]
+    pub const fn id(&self) -> LinkId {
+        self.id
+    }
+
+    /// Returns whether this link is live, and on a later connection of the device than `other`.
+    #[must_use]
+    pub fn is_newer_than(&self, other: &Self) -> bool {
+        self.generation > other.generation && !self.has_ended()
+    }
+
+    /// Asks the device to run a call, in the time that is left.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn dispatch(&self, call: Dispatch, left: Duration) -> Result<(), SendError> {
+        self.send(ToDevice::Dispatch(Arc::new(call), left))
+    }
+
+    /// Asks the device to cancel a call.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn cancel(&self, call: CallId) -> Result<(), SendError> {
+        self.send(ToDevice::Cancel(call))
+    }
+
+    /// Tells the device that the result of a call is stored, with this state.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn acknowledge(&self, call: CallId, state: CallState) -> Result<(), SendError> {
+        self.send(ToDevice::Ack(call, state))
+    }
+
+    /// Queues a message.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn send(&self, message: ToDevice) -> Result<(), SendError> {
+        if self.has_ended() {
+            return Err(SendError::Closed);
+        }
+        self.sender.try_send(message).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => SendError::Full,
+            mpsc::error::TrySendError::Closed(_) => SendError::Closed,
+        })
+    }
+
+    /// Asks for the state of calls that were sent on an earlier stream.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn query(&self, calls: &[CallId]) -> Result<(), SendError> {
+        self.asked.ask(calls);
+        self.send(ToDevice::Query(calls.to_vec())).inspect_err(|_| {
+            for call in calls {
+                self.asked.resolve(*call);
+            }
+        })
+    }
+
+    /// Returns the calls that the device was asked about and has not answered.
+    #[must_use]
+    pub fn asked(&self) -> &OutstandingQueries {
+        &self.asked
+    }
+
+    /// Acquires a slot for a call of this person.
+    ///
+    /// # Errors
+    /// [`SlotError`]: every slot is taken, or the person's share is.
+    pub fn acquire_slot(&self, user: &UserName) -> Result<Place, SlotError> {
+        self.places.take(user)
+    }
+
+    /// Waits for a slot for a call of this person. `None` where the stream ends first.
+    pub async fn wait_for_slot(&self, user: &UserName) -> Option<Place> {
+        tokio::select! {
+            place = self.places.acquire_waiting(user) => place,
+            () = self.ended.cancelled() => None,
+        }
+    }
+
+    /// Signals that a call waits for the device.
+    pub fn wake(&self) {
+        self.queue.notify_one();
+    }
+
+    /// Waits until a call waits for the device, since the last wait.
+    pub async fn woken(&self) {
+        self.queue.notified().await;
+    }
+
+    /// Ends the stream.
+    pub fn end(&self) {
+        self.ended.cancel();
+    }
+
+    /// Returns whether the stream has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
+    /// Waits until the stream has ended.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_that_has_ended_is_told_from_one_that_is_full() {
+        let call = CallId::new(Uuid::from_u128(1));
+        let message = || ToDevice::Cancel(call);
+        let (link, receiver) = DeviceLink::new(1, 1, CancellationToken::new());
+        for _ in 0..QUEUE {
+            assert_eq!(link.send(message()), Ok(()));
+        }
+        assert_eq!(link.send(message()), Err(SendError::Full));
+        // A query that could not be sent is not outstanding.
+        assert_eq!(link.query(&[call]), Err(SendError::Full));
+        assert!(!link.asked().resolve(call));
+        drop(receiver);
+        assert_eq!(link.send(message()), Err(SendError::Closed));
+        let (link, _receiver) = DeviceLink::new(1, 1, CancellationToken::new());
+        link.end();
+        assert_eq!(link.send(message()), Err(SendError::Closed));
+    }
+}

@@ -1,0 +1,167 @@
+//! Evaluates a call: the caller, the tool and the device, the arguments, the earlier calls, and at last the
+//! policy. Changes nothing, but for previews that a rule measures with.
+
+use std::sync::Arc;
+
+use orion_domain::evaluate::Evidence;
+use orion_domain::{Caller, ErrorCode, ToolError};
+
+use super::authorize::{self, EvaluatedCall, ToolRefused};
+use super::call::{CallContext, Origin, Previewed, Stage};
+use super::result::DeviceReport;
+use super::validate::{self, Target};
+use super::{Pipeline, plan, preview, rate_limit, reauthorize};
+use crate::store::StoreError;
+
+/// The most previews of one call. The next one would follow a change of the policy or of the device.
+const MAX_PREVIEWS: usize = 4;
+
+/// A call that was denied before its evaluation was complete.
+#[derive(Debug)]
+pub(super) struct Stopped {
+    /// The call.
+    pub(super) context: CallContext,
+    /// The tool and the device. None if they were not found.
+    pub(super) target: Option<Target>,
+    /// The error for the caller.
+    pub(super) error: ToolError,
+    /// The evidence about the tool, with the name of each rule and whether it decided. Empty if the call
+    /// was stopped for another reason.
+    pub(super) trace: Vec<(Evidence, String, bool)>,
+}
+
+/// The result of an evaluation: an evaluated call, or why it was stopped before.
+pub(super) type Evaluated = Result<EvaluatedCall, Box<Stopped>>;
+
+/// A call whose arguments are not read.
+#[derive(Debug)]
+pub(super) struct Unread {
+    /// The tool and the device. None if they were not found.
+    pub(super) target: Option<Target>,
+    /// The error for the caller, with its evidence.
+    pub(super) refused: ToolRefused,
+}
+
+/// Returns the tool and the device of a call, if the caller may use the tool there.
+///
+/// # Errors
+/// The error for the caller, with the target and the evidence as far as they are known.
+pub(super) fn target(pipeline: &Pipeline, context: &CallContext) -> Result<Target, Box<Unread>> {
+    let unread = |target, refused| Box::new(Unread { target, refused });
+    let stopped = |error| ToolRefused { error, trace: Vec::new() };
+    let target = validate::find_target(pipeline, &context.request)
+        .map_err(|error| unread(None, stopped(error)))?;
+    if let Err(error) = validate::takes_calls(&target.device) {
+        return Err(unread(Some(target), stopped(error)));
+    }
+    match authorize::tool(context, &target) {
+        Ok(()) => Ok(target),
+        Err(refused) => Err(unread(Some(target), *refused)),
+    }
+}
+
+/// Evaluates a call with everything that is known of it.
+///
+/// # Errors
+/// The database cannot be read.
+pub(super) async fn evaluate(
+    pipeline: &Pipeline,
+    mut context: CallContext,
+) -> Result<Evaluated, StoreError> {
+    let stopped = |context, target, error| {
+        Ok(Err(Box::new(Stopped { context, target, error, trace: Vec::new() })))
+    };
+    match current_caller(pipeline, &context).await? {
+        Ok(Some(caller)) => context.caller = caller,
+        Ok(None) => {}
+        Err(error) => {
+            let target = validate::find_target(pipeline, &context.request).ok();
+            return stopped(context, target, error);
+        }
+    }
+    let target = match target(pipeline, &context) {
+        Ok(target) => target,
+        Err(unread) => {
+            let Unread { target, refused: ToolRefused { error, trace } } = *unread;
+            return Ok(Err(Box::new(Stopped { context, target, error, trace })));
+        }
+    };
+    let arguments = context.request.arguments.clone();
+    let parsed = match validate::arguments(pipeline, &context.caller, &target, arguments).await? {
+        Ok(parsed) => parsed,
+        Err(error) => return stopped(context, Some(target), error),
+    };
+    let counts = rate_limit::counts(pipeline, &context, &target, &parsed).await?;
+    Ok(Ok(authorize::call(context, target, parsed, counts)))
+}
+
+/// Evaluates a call. Where a rule needs the quantity that the call touches, the device is asked for a
+/// preview, and the call is evaluated again with it.
+///
+/// # Errors
+/// The database cannot be read or written.
+pub(super) async fn measured(
+    pipeline: &Arc<Pipeline>,
+    mut context: CallContext,
+) -> Result<Evaluated, StoreError> {
+    for _ in 0..MAX_PREVIEWS {
+        let call = match evaluate(pipeline, context).await? {
+            Ok(call) => call,
+            Err(stopped) => return Ok(Err(stopped)),
+        };
+        if !rate_limit::is_measured(&call) || is_previewed(&call) {
+            return Ok(Ok(call));
+        }
+        context = previewed(pipeline, call).await?;
+    }
+    let error = ToolError::new(
+        ErrorCode::PreconditionFailed,
+        "The policy or the places of the device changed while the call was evaluated. Run the call again.",
+    );
+    let target = validate::find_target(pipeline, &context.request).ok();
+    Ok(Err(Box::new(Stopped { context, target, error, trace: Vec::new() })))
+}
+
+/// Returns whether the device was asked for a preview of what this call touches.
+pub(super) fn is_previewed(call: &EvaluatedCall) -> bool {
+    call.context.preview.as_ref().is_some_and(|it| it.touches == call.parsed.touches)
+}
+
+/// Asks the device for a preview, and returns the call with it.
+///
+/// # Errors
+/// The database cannot be written.
+pub(super) async fn previewed(
+    pipeline: &Arc<Pipeline>,
+    call: EvaluatedCall,
+) -> Result<CallContext, StoreError> {
+    let (result, report) = preview::preview(pipeline, &call).await;
+    let EvaluatedCall { mut context, target, parsed, .. } = call;
+    // A name may be given to another device meanwhile.
+    context.request.device = Some(target.device.id.to_string());
+    let new = Previewed { result, touches: parsed.touches, report };
+    if let Some(old) = context.preview.replace(new) {
+        DeviceReport::record_any(old.report, pipeline).await?;
+    }
+    Ok(context)
+}
+
+/// Returns the caller with the role of this moment, for a call that has waited. None for a call that has not:
+/// its request was authenticated a moment ago.
+async fn current_caller(
+    pipeline: &Pipeline,
+    context: &CallContext,
+) -> Result<Result<Option<Caller>, ToolError>, StoreError> {
+    let is_step = matches!(context.origin, Origin::PlanStep { shown: Some(_), .. });
+    let is_new = matches!(context.stage, Stage::New) && context.replaces.is_none();
+    if is_new && context.preview.is_none() && !is_step {
+        return Ok(Ok(None));
+    }
+    let asked_as = context.caller.role;
+    Ok(match reauthorize::person(pipeline, &context.caller, context.token).await? {
+        Ok(caller) if is_step && caller.role != asked_as => Err(plan::another()),
+        // Never with a higher role than the requester had.
+        Ok(caller) => Ok(Some(Caller { role: caller.role.min(asked_as), ..caller })),
+        Err(error) => Err(error),
+    })
+}

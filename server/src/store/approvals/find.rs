@@ -1,0 +1,63 @@
+//! Finds approval requests.
+
+use orion_domain::ApprovalId;
+
+use super::{ApprovalRow, PAGE, with_votes};
+use crate::store::columns::{id_range, only, parsed};
+use crate::store::db::sql;
+use crate::store::{Store, StoreError};
+
+impl Store {
+    /// Returns an approval request by its id or a prefix of the id.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
+    pub async fn approval(&self, id: &str) -> Result<ApprovalRow, StoreError> {
+        let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
+        let text = concat!(
+            "SELECT *, ",
+            with_votes!(),
+            " FROM approvals WHERE id >= $1 AND id < $2 LIMIT 2"
+        );
+        only(self.db().query(sql(text).bind(from).bind(to)).await?)
+    }
+
+    /// Returns the ids of the newest 500 approval requests, newest first; with `open_only` only open ones.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn approval_ids(&self, open_only: bool) -> Result<Vec<ApprovalId>, StoreError> {
+        let text = if open_only {
+            "SELECT id FROM approvals WHERE state = 'open' ORDER BY +id DESC LIMIT $1"
+        } else {
+            "SELECT id FROM approvals ORDER BY id DESC LIMIT $1"
+        };
+        let rows = self.db().rows(sql(text).bind(PAGE)).await?;
+        Ok(rows.iter().map(|row| parsed(row, "id")).collect::<Result<_, _>>()?)
+    }
+
+    /// Returns the approved requests whose call has not been started, after the one with this id; oldest
+    /// first, at most 500.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn approved_and_unused(
+        &self,
+        after: Option<ApprovalId>,
+    ) -> Result<Vec<ApprovalRow>, StoreError> {
+        self.db()
+            .query(
+                sql(concat!(
+                    "SELECT approvals.*, ",
+                    with_votes!(),
+                    " FROM calls JOIN approvals ON approvals.id = calls.approval_id \
+             WHERE calls.closed_at IS NULL AND calls.state = 'awaiting_approval' \
+             AND approvals.state = 'approved' AND approvals.consumed_at IS NULL \
+             AND approvals.plan_id IS NULL AND approvals.id > $2 ORDER BY approvals.id LIMIT $1"
+                ))
+                .bind(PAGE)
+                .bind(after.map(|id| id.to_string()).unwrap_or_default()),
+            )
+            .await
+    }
+}

@@ -1,0 +1,73 @@
+//! Lists of calls.
+
+use orion_domain::{DeviceId, UserName};
+
+use super::CallRow;
+use crate::store::db::{sql, values};
+use crate::store::{Store, StoreError};
+
+/// The columns of a call, without those that may be large.
+macro_rules! light {
+    () => {
+        "SELECT calls.id, calls.user_name, calls.role, calls.conversation_id, calls.device_id, \
+         calls.device_name, calls.tool, NULL AS arguments, calls.arguments_digest, calls.dry_run, \
+         calls.recovered, calls.tainted, calls.quoted, '[]' AS touches_json, calls.decision, \
+         calls.rule, calls.policy_version, calls.risk, calls.undo_json, calls.has_effects, \
+         calls.state, calls.history, calls.idempotency_key, calls.plan_id, calls.deadline_at, \
+         calls.queued_until, calls.created_at, calls.approval_id, calls.code, NULL AS result, \
+         calls.duration_us, calls.closed_at, calls.token_hash FROM calls "
+    };
+}
+pub(super) use light;
+
+impl Store {
+    /// Returns the newest calls, of one person or all, on one device or all, without arguments and results.
+    /// With `open`, only calls that are open or whose outcome is unknown. Previews only with `previews`.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn newest_calls(
+        &self,
+        user: Option<&UserName>,
+        device: Option<DeviceId>,
+        open: bool,
+        previews: bool,
+        most: u32,
+    ) -> Result<Vec<CallRow>, StoreError> {
+        self.db().flush().await?;
+        // Open calls are few. The other queries have an index each; for one person on one device, the
+        // device's calls are filtered in the index alone.
+        let text = match (open, user, device) {
+            (false, None, None) if previews => concat!(light!(), "ORDER BY id DESC LIMIT $3"),
+            (true, ..) => concat!(
+                light!(),
+                "WHERE (closed_at IS NULL OR state = 'unknown') \
+                 AND ($1 IS NULL OR user_name = $1) AND ($2 IS NULL OR device_id = $2) \
+                 AND ($4 OR NOT dry_run) ORDER BY +id DESC LIMIT $3"
+            ),
+            (false, None, None) => {
+                concat!(light!(), "WHERE NOT dry_run ORDER BY id DESC LIMIT $3")
+            }
+            (false, Some(_), None) => {
+                concat!(
+                    light!(),
+                    "WHERE user_name = $1 AND ($4 OR NOT dry_run) ORDER BY id DESC LIMIT $3"
+                )
+            }
+            (false, None, Some(_)) => {
+                concat!(
+                    light!(),
+                    "WHERE device_id = $2 AND ($4 OR NOT dry_run) ORDER BY id DESC LIMIT $3"
+                )
+            }
+            (false, Some(_), Some(_)) => concat!(
+                light!(),
+                "WHERE device_id = $2 AND +user_name = $1 AND ($4 OR NOT dry_run) \
+                 ORDER BY id DESC LIMIT $3"
+            ),
+        };
+        self.db()
+            .query(sql(text).with(values![user.map(UserName::as_str), device, most, previews]))
+            .await
+    }
+}
