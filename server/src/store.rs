@@ -13,6 +13,7 @@ mod chats;
 mod checkpoints;
 mod columns;
 mod db;
+mod device_chains;
 mod devices;
 mod invites;
 mod labels;
@@ -46,8 +47,9 @@ pub use calls::{
     StateChange, UnreconciledCall, Witness, first_id_at,
 };
 pub use chats::MessageRow;
-pub use checkpoints::{CheckpointRow, DeviceChainRow, SignedTree};
+pub use checkpoints::{CheckpointRow, SignedTree};
 pub use db::{copy_file, newest_version};
+pub use device_chains::DeviceChainRow;
 pub use devices::{
     Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
     PolicyMismatchKind, RedeemError, Redemption,

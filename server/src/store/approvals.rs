@@ -4,15 +4,19 @@
 mod ask;
 mod end;
 mod find;
+mod new;
 mod row;
 mod standing;
+mod standing_rules;
 mod vote;
 
 pub(super) use ask::ask;
 pub use ask::{AskError, CommittedWith};
 pub(super) use end::{expire_of_plan, withdraw_of_plan};
-pub use row::{ApprovalRow, ApprovalState, Card, NewApproval, StandingApproval, Vote};
-pub use standing::{MOST_ON_DEVICE, StandingKey, StandingRule};
+pub use new::NewApproval;
+pub use row::{ApprovalRow, ApprovalState, Card, StandingApproval, Vote};
+pub use standing::StandingKey;
+pub use standing_rules::{MOST_ON_DEVICE, StandingRule};
 pub use vote::{ApprovalScope, DecideError, NewVote};
 pub(super) use vote::{counts, is_enough_still, reopen, role_of, settle};
 

@@ -9,10 +9,12 @@ mod find;
 mod history;
 mod key;
 mod list;
+mod new;
 mod open;
 mod open_calls;
 mod recover;
 mod row;
+mod state_change;
 mod unsettled;
 mod waiting;
 
@@ -28,7 +30,9 @@ pub(super) use open_calls::OpenCalls;
 pub use close::ClosedBy;
 pub use counts::Admitted;
 pub use history::{RecordedCall, first_id_at};
-pub use row::{CallRow, CloseCall, NewCall, StateChange, Witness};
+pub use new::{CloseCall, NewCall, Witness};
+pub use row::CallRow;
+pub use state_change::StateChange;
 pub use unsettled::UnreconciledCall;
 pub use waiting::{QueueError, QueueLimits};
 

@@ -2,12 +2,14 @@
 //! `tokens`.
 
 mod change;
+mod sign_out;
+mod token;
 mod tokens;
 
 use orion_domain::{Role, UserName};
 use serde::Serialize;
 
-pub use tokens::{NewToken, TokenError, TokenFilter, TokenRow};
+pub use token::{NewToken, TokenError, TokenFilter, TokenRow};
 
 use super::columns::{parsed, unsigned};
 use super::db::{AuditEvent, Batch, DecodeError, Durability, FromRow, Row, Tx, sql, values};

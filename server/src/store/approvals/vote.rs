@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::end::answered;
 use super::row::{ApprovalRow, ApprovalState, Vote};
-use super::standing::{self, MOST_ON_DEVICE, StandingRule};
+use super::standing;
+use super::standing_rules::{self, MOST_ON_DEVICE, StandingRule};
 use super::with_votes;
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError};
@@ -165,7 +166,7 @@ pub(in crate::store) async fn counts(
         return Ok(Err(DecideError::OnlyOnce));
     }
     if let ApprovalScope::AsRule(rule) = &vote.lasting
-        && !standing::has_room(tx, rule.device.0, vote.at).await?
+        && !standing_rules::has_room(tx, rule.device.0, vote.at).await?
     {
         return Ok(Err(DecideError::TooManyRules));
     }
@@ -300,7 +301,7 @@ pub(in crate::store) async fn settle(
     match vote.lasting {
         ApprovalScope::Once => {}
         ApprovalScope::ForChat(until) => standing::give(tx, &decided, until, vote.at).await?,
-        ApprovalScope::AsRule(rule) => standing::make(tx, *rule, vote.at).await?,
+        ApprovalScope::AsRule(rule) => standing_rules::make(tx, *rule, vote.at).await?,
     }
     Ok(decided)
 }

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use orion_domain::DeviceId;
 
-use super::{DeviceState, lookup, report_ceiling};
+use super::ceiling::report_ceiling;
+use super::{DeviceState, lookup};
 use crate::store::db::{Durability, sql, values};
 use crate::store::{Store, StoreError};
 

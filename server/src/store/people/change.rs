@@ -4,7 +4,7 @@
 use orion_domain::{Digest, Role, UserName};
 use serde::Serialize;
 
-use super::{ChangeUserError, UserRow, find, insert, tokens};
+use super::{ChangeUserError, UserRow, find, insert, sign_out};
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError};
 
@@ -161,7 +161,7 @@ impl Store {
                 if changed == 0 {
                     return Ok(Err(ChangeUserError::NotFound));
                 }
-                let ended = tokens::end_sessions(tx, &name, keep).await?;
+                let ended = sign_out::end_sessions(tx, &name, keep).await?;
                 let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
                 tx.record(AuditEvent::new(now, "user.password_set", String::new(), &body)?);
                 Ok(Ok(ended))
@@ -201,7 +201,7 @@ impl Store {
                             .bind(name.as_str()),
                     )
                     .await?;
-                    ended = Some(tokens::end_sessions(tx, &name, None).await?);
+                    ended = Some(sign_out::end_sessions(tx, &name, None).await?);
                 }
                 let body = UserChanged { user: &name, by: None, ended };
                 tx.record(AuditEvent::new(now, "admin.reset_used", String::new(), &body)?);

@@ -3,137 +3,29 @@
 use orion_domain::{Digest, Role, UserName};
 use serde::Serialize;
 
+use super::token::{
+    MOST_TOKENS, NewToken, TokenError, TokenFilter, TokenRow, USE_PRECISION_MS, id,
+};
 use crate::scope::TokenKind;
-use crate::store::columns::{digest, only, parsed, parsed_option};
-use crate::store::db::{AuditEvent, Batch, DecodeError, Durability, FromRow, Row, Tx, sql, values};
+use crate::store::columns::parsed;
+use crate::store::db::{AuditEvent, Batch, DecodeError, Durability, FromRow as _, sql, values};
 use crate::store::{Store, StoreError};
 
 /// The limit of sessions of one person; the oldest ones end.
 const MAX_SESSIONS: i64 = 100;
-/// The limit of API tokens of one person.
-const MOST_TOKENS: i64 = 100;
 /// The limit of rows in a list.
 const MAX_LISTED: i64 = 10_000;
-/// How precise the time of a token's last use is, in milliseconds.
-const USE_PRECISION_MS: i64 = 60_000;
-
-/// A session or an API token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenRow {
-    /// The hash of its secret.
-    pub hash: Digest,
-    /// The account.
-    pub user: UserName,
-    /// Whether it is a session or an API token.
-    pub kind: TokenKind,
-    /// The name that the person gave it. Empty for a session.
-    pub name: String,
-    /// When it was created, Unix milliseconds.
-    pub created_at: i64,
-    /// When it expires, Unix milliseconds.
-    pub expires_at: i64,
-    /// When it was last used, to the minute, Unix milliseconds. None if it was not used.
-    pub last_used_at: Option<i64>,
-    /// Who created it. None if it was the person.
-    pub created_by: Option<UserName>,
-}
-
-impl TokenRow {
-    /// Returns the prefix of the hash that people use as its id.
-    #[must_use]
-    pub fn id(&self) -> String {
-        id(self.hash)
-    }
-
-    /// Returns whether its last use has to be stored again.
-    #[must_use]
-    pub fn use_is_old(&self, now: i64) -> bool {
-        self.last_used_at.is_none_or(|at| now - at >= USE_PRECISION_MS)
-    }
-}
-
-fn id(hash: Digest) -> String {
-    let mut id = hash.to_string();
-    id.truncate(12);
-    id
-}
-
-impl FromRow for TokenRow {
-    fn from_row(row: &Row) -> Result<Self, DecodeError> {
-        Ok(Self {
-            hash: digest(row, "hash")?,
-            user: parsed(row, "user_name")?,
-            kind: parsed(row, "scopes")?,
-            name: row.get("name")?,
-            created_at: row.get("created_at")?,
-            expires_at: row.get("expires_at")?,
-            last_used_at: row.get("last_used_at")?,
-            created_by: parsed_option(row, "created_by")?,
-        })
-    }
-}
-
-/// A new session or API token.
-#[derive(Debug, Clone)]
-pub struct NewToken {
-    /// The account.
-    pub user: UserName,
-    /// The hash of its secret.
-    pub hash: Digest,
-    /// Whether it is a session or an API token.
-    pub kind: TokenKind,
-    /// The name that the person gave it. Empty for a session.
-    pub name: String,
-    /// Who creates it. None if it is the person.
-    pub created_by: Option<UserName>,
-    /// When it expires, Unix milliseconds.
-    pub expires_at: i64,
-}
-
-/// Why a token was not stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TokenError {
-    /// The account does not exist or is disabled.
-    #[error("there is no such enabled account")]
-    NoUser,
-    /// The person has a token of that name.
-    #[error("there is a token of that name")]
-    Taken,
-    /// The person has reached the limit of API tokens.
-    #[error("a person has at most {MOST_TOKENS} API tokens")]
-    TooMany,
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// Which tokens to list.
-#[derive(Debug, Clone, Default)]
-pub struct TokenFilter {
-    /// Only those of this person. None for everybody.
-    pub user: Option<UserName>,
-    /// Whether sessions are included.
-    pub sessions: bool,
-}
-
 /// The audit event of a token that is created or revoked.
 #[derive(Serialize)]
-struct About<'a> {
-    user: &'a UserName,
-    token: String,
+pub(super) struct About<'a> {
+    pub(super) user: &'a UserName,
+    pub(super) token: String,
     #[serde(skip_serializing_if = "str::is_empty")]
-    name: &'a str,
-    scopes: String,
-    expires_at: i64,
+    pub(super) name: &'a str,
+    pub(super) scopes: String,
+    pub(super) expires_at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<&'a UserName>,
-}
-
-/// The audit event of a sign-out.
-#[derive(Serialize)]
-struct SignedOut<'a> {
-    user: &'a UserName,
-    ended: u64,
+    pub(super) by: Option<&'a UserName>,
 }
 
 impl Store {
@@ -268,92 +160,4 @@ impl Store {
         };
         self.db().query(sql(text).with(values![user, sessions, MAX_LISTED])).await
     }
-
-    /// Revokes a token by its name, its id or a prefix of the id: one of this person, or of anybody if no
-    /// person is given.
-    ///
-    /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several tokens match.
-    pub async fn revoke_token(
-        &self,
-        token: &str,
-        user: Option<&UserName>,
-        by: &UserName,
-        now: i64,
-    ) -> Result<TokenRow, StoreError> {
-        let (token, by) = (token.to_owned(), by.clone());
-        let user = user.map(|user| user.as_str().to_owned());
-        self.write(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                let found: Vec<TokenRow> = tx
-                    .query(
-                        sql("SELECT * FROM tokens WHERE ($1 IS NULL OR user_name = $1) \
-                     AND ((scopes <> 'session' AND name = $2) OR (length($2) BETWEEN 4 AND 12 \
-                     AND substr(lower(hex(hash)), 1, length($2)) = lower($2))) LIMIT 2")
-                        .bind(user)
-                        .bind(token),
-                    )
-                    .await?;
-                let row = only(found)?;
-                tx.execute(sql("DELETE FROM tokens WHERE hash = $1").bind(row.hash)).await?;
-                let body = About {
-                    user: &row.user,
-                    token: row.id(),
-                    name: &row.name,
-                    scopes: row.kind.to_string(),
-                    expires_at: row.expires_at,
-                    by: Some(&by),
-                };
-                tx.record(AuditEvent::new(now, "token.revoked", String::new(), &body)?);
-                Ok(row)
-            })
-        })
-        .await
-    }
-
-    /// Ends one session of a person, or all if none is given. Returns how many ended.
-    ///
-    /// # Errors
-    /// The database cannot be written.
-    pub async fn sign_out(
-        &self,
-        user: &UserName,
-        session: Option<Digest>,
-        now: i64,
-    ) -> Result<u64, StoreError> {
-        let user = user.clone();
-        self.write(Durability::Fsync, move |tx| {
-            Box::pin(async move {
-                let ended = match session {
-                    None => end_sessions(tx, &user, None).await?,
-                    Some(hash) => {
-                        let text = "DELETE FROM tokens WHERE hash = $1 AND scopes = 'session'";
-                        let hash = hash.as_bytes().to_vec();
-                        tx.execute(sql(text).bind(hash)).await?
-                    }
-                };
-                let body = SignedOut { user: &user, ended };
-                tx.record(AuditEvent::new(now, "auth.signed_out", String::new(), &body)?);
-                Ok(ended)
-            })
-        })
-        .await
-    }
-}
-
-/// Ends a person's sessions, except the one that is kept.
-pub(super) async fn end_sessions(
-    tx: &mut Tx,
-    user: &UserName,
-    keep: Option<Digest>,
-) -> Result<u64, StoreError> {
-    let ended = tx
-        .execute(
-            sql("DELETE FROM tokens WHERE user_name = $1 AND scopes = 'session' \
-                 AND ($2 IS NULL OR hash <> $2)")
-            .bind(user.as_str())
-            .bind(keep),
-        )
-        .await?;
-    Ok(ended)
 }
