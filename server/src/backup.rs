@@ -1,61 +1,28 @@
 //! Backups: a folder with a copy of the database, made while the backend runs, the keys, and a manifest of
 //! the files. A restore checks all of it before anything is put in place.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+mod files;
+mod manifest;
+mod restore;
+mod verify;
 
-use anyhow::{Context as _, bail, ensure};
-use orion_domain::Digest;
-use orion_domain::audit::AuditHead;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
 use orion_mtls::secret_file;
-use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::clock::now_ms;
-use crate::data_folder::{ADDRESSES, AUDIT_HEAD, DATABASE};
+use crate::data_folder::{AUDIT_HEAD, DATABASE};
 use crate::fleet::authority;
-use crate::notary::held_to;
-use crate::store::{
-    AuditVerdict, Health, Store, TrustAnchor, check_file, copy_file, newest_version,
-};
+use crate::store::{check_file, copy_file};
 
-/// The version of the format.
-const FORMAT: u32 = 1;
-/// The file that lists a backup's files.
-const MANIFEST: &str = "manifest.json";
-/// Left in a restored folder, for the next start of a backend.
-const RESTORED: &str = "restored.json";
-/// The largest file besides the database, in bytes: keys and certificates.
-const MAX_BYTES: u64 = 1024 * 1024;
-
-/// The contents of a backup.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Manifest {
-    /// The version of the format.
-    pub format: u32,
-    /// Unix milliseconds.
-    pub made_at: i64,
-    /// The version of the program that made the backup.
-    pub version: String,
-    /// The end of the audit log in the backup.
-    pub head: AuditHead,
-    /// The files of the backup, without the manifest.
-    pub files: Vec<ManifestFile>,
-}
-
-/// One file of a backup.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ManifestFile {
-    /// The file's name, without a folder.
-    pub name: String,
-    /// The size in bytes.
-    pub bytes: u64,
-    /// SHA-256 of the content.
-    pub sha256: Digest,
-}
+use files::{copy, make_private, private, sync_folder};
+use manifest::{FORMAT, MANIFEST, belongs, measured};
+pub use manifest::{Manifest, ManifestFile};
+pub use restore::{record_restore, restore};
+pub use verify::check;
+use verify::{good, keys};
 
 /// Backs up the data folder into a new folder, whether or not a backend runs on it.
 ///
@@ -121,206 +88,12 @@ async fn fill(data_dir: &Path, partial: &Path) -> anyhow::Result<Manifest> {
     Ok(manifest)
 }
 
-/// Returns whether a file of the data folder is backed up. Files that each start creates, and one-time
-/// secrets, are not.
-fn belongs(name: &str) -> bool {
-    let transient = name.starts_with(DATABASE)
-        || name == ADDRESSES
-        || name == RESTORED
-        || name == MANIFEST
-        || name.ends_with("lock")
-        || name.ends_with("-secret");
-    // A file that is being written has another name until it is complete.
-    !(transient || name.starts_with('.') || name.ends_with(".new") || name.ends_with(".tmp"))
-}
-
-/// Restores a backup as a data folder, which must be empty or must not exist.
-///
-/// # Errors
-/// What is wrong with the backup or the folder; then nothing was put in place.
-pub async fn restore(from: &Path, data_dir: &Path) -> anyhow::Result<Manifest> {
-    let manifest = read_manifest(from)?;
-    if data_dir.exists() {
-        let is_empty = fs::read_dir(data_dir)?.next().is_none();
-        ensure!(is_empty, "{} is not empty; name a new folder", data_dir.display());
-    } else {
-        make_private(data_dir)?;
-    }
-    let staged = data_dir.join(".restoring");
-    make_private(&staged)?;
-    let put = stage(from, &staged, &manifest).await.and_then(|()| {
-        // The database comes last: a folder without it is not a backend's.
-        let names = manifest.files.iter().map(|file| &file.name);
-        let (last, first): (Vec<_>, Vec<_>) = names.partition(|name| *name == DATABASE);
-        let text = serde_json::to_vec(&manifest)?;
-        secret_file::write(&data_dir.join(RESTORED), &text)?;
-        for name in first.into_iter().chain(last) {
-            fs::rename(staged.join(name), data_dir.join(name))?;
-        }
-        sync_folder(data_dir)?;
-        Ok(())
-    });
-    fs::remove_dir_all(&staged).ok();
-    put.map(|()| manifest)
-}
-
-async fn stage(from: &Path, staged: &Path, manifest: &Manifest) -> anyhow::Result<()> {
-    for file in &manifest.files {
-        let (source, target) = (from.join(&file.name), staged.join(&file.name));
-        fs::copy(&source, &target).with_context(|| format!("{}", source.display()))?;
-        private(&target)?;
-        ensure!(
-            measured(staged, &file.name)? == *file,
-            "{} is not what the manifest says; the backup was changed or damaged",
-            source.display()
-        );
-    }
-    let held = keys(staged).context("the backup is not whole")?;
-    let health = check_file(&staged.join(DATABASE), Some(&held)).await?;
-    ensure!(
-        health.version <= newest_version(),
-        "the backup was made by a newer orion-server ({}); restore it with that one",
-        manifest.version
-    );
-    ensure!(good(&health)? == manifest.head, "the audit ends elsewhere than the manifest says");
-    Ok(())
-}
-
-fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
-    let path = from.join(MANIFEST);
-    let mut text = String::new();
-    File::open(&path)
-        .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
-        .with_context(|| format!("{} is no backup: {}", from.display(), path.display()))?;
-    let manifest: Manifest =
-        serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
-    ensure!(manifest.format == FORMAT, "the backup has a form that this version does not know");
-    for ManifestFile { name, .. } in &manifest.files {
-        let is_name = Path::new(name).file_name().is_some_and(|own| own == name.as_str());
-        ensure!(is_name && (name == DATABASE || belongs(name)), "{name:?} belongs to no backup");
-    }
-    let has_record = manifest.files.iter().any(|file| file.name == DATABASE);
-    ensure!(has_record, "the database is missing from the manifest");
-    Ok(manifest)
-}
-
-/// Returns what the database is verified against. The authorities and the audit key must be complete: a
-/// backend cannot start without them.
-fn keys(folder: &Path) -> anyhow::Result<TrustAnchor> {
-    authority::read(folder)?;
-    held_to(folder)?.context("audit.key is missing; start the backend once before")
-}
-
-/// Returns the end of the audit log of a database without damage.
-fn good(health: &Health) -> anyhow::Result<AuditHead> {
-    match &health.audit {
-        AuditVerdict::Whole { head, .. } if health.is_good() => Ok(*head),
-        AuditVerdict::Whole { .. } => {
-            let found = [&health.damage[..], &health.dangling[..]].concat();
-            bail!("the database is damaged: {}", found.join("; "))
-        }
-        AuditVerdict::Broken { broken, .. } => bail!("the audit is broken: {broken}"),
-    }
-}
-
-/// Checks the whole database of a data folder.
-///
-/// # Errors
-/// The database cannot be read at all.
-pub async fn check(data_dir: &Path) -> anyhow::Result<Health> {
-    let held = held_to(data_dir)?;
-    check_file(&data_dir.join(DATABASE), held.as_ref()).await.context("the database cannot be read")
-}
-
-/// Records in the audit log that this folder was restored, at the first start after it.
-///
-/// # Errors
-/// The database cannot be written.
-pub async fn record_restore(store: &Store, data_dir: &Path) -> anyhow::Result<()> {
-    let path = data_dir.join(RESTORED);
-    let manifest: Manifest = match fs::read(&path) {
-        Ok(text) => serde_json::from_slice(&text).with_context(|| format!("{}", path.display()))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("{}", path.display())),
-    };
-    tracing::warn!(
-        made_at = manifest.made_at,
-        rows = manifest.head.seq,
-        "this record was restored from a backup; devices may know of more than it does"
-    );
-    #[derive(Serialize)]
-    struct Restored {
-        made_at: i64,
-        head: AuditHead,
-    }
-    let body = Restored { made_at: manifest.made_at, head: manifest.head };
-    store.audit_event("server.restored", body, now_ms()).await?;
-    fs::remove_file(&path)?;
-    Ok(())
-}
-
-fn measured(folder: &Path, name: &str) -> anyhow::Result<ManifestFile> {
-    let path = folder.join(name);
-    let mut file = File::open(&path).with_context(|| format!("{}", path.display()))?;
-    let mut hasher = Sha256::new();
-    let mut part = vec![0; 1024 * 1024];
-    let mut bytes = 0;
-    loop {
-        let read = file.read(&mut part)?;
-        if read == 0 {
-            break;
-        }
-        hasher.update(part.get(..read).unwrap_or_default());
-        bytes += read as u64;
-    }
-    let sha256 = Digest::from_slice(&hasher.finalize()).context("SHA-256 has 32 bytes")?;
-    Ok(ManifestFile { name: name.to_owned(), bytes, sha256 })
-}
-
-fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
-    let mut bytes = Vec::new();
-    File::open(from)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    ensure!(
-        bytes.len() as u64 <= MAX_BYTES,
-        "{} is larger than anything that a backend keeps; move it out of the data folder",
-        from.display()
-    );
-    Ok(secret_file::write(to, &bytes)?)
-}
-
-fn private(path: &Path) -> anyhow::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-    }
-    File::open(path)?.sync_all()?;
-    Ok(())
-}
-
-fn make_private(path: &Path) -> anyhow::Result<PathBuf> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).with_context(|| format!("{} cannot be made", path.display()))?;
-    Ok(path.to_owned())
-}
-
-#[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_path: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fleet::Authority;
     use crate::notary::Notary;
+    use crate::store::Store;
 
     /// Returns a data folder as a first start leaves it.
     async fn started() -> tempfile::TempDir {

@@ -2,6 +2,7 @@
 //! database is authoritative; this cache is filled from it.
 
 pub mod authority;
+mod delivery;
 mod device_snapshot;
 mod devices;
 mod directory;
@@ -14,6 +15,7 @@ mod outstanding_queries;
 mod pending_calls;
 pub mod presence;
 mod slots;
+mod staleness;
 pub mod witness;
 
 use std::collections::HashSet;
@@ -21,9 +23,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use dashmap::{DashMap, DashSet};
 use orion_domain::{CallId, DeviceId, DeviceName};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::Mutex;
 
 pub use authority::Authority;
+pub use delivery::Delivery;
 pub use device_snapshot::{ActiveTerms, DeviceSnapshot};
 pub use devices::Devices;
 pub use link::{DeviceLink, LinkId, SendError};
@@ -32,19 +35,6 @@ pub use outstanding_queries::OutstandingQueries;
 pub use pending_calls::{CallEvent, PendingCall, PendingCalls};
 pub use slots::{Place, SlotError};
 use witness::Witnesses;
-
-/// The right to send one call that waits for its device. Nobody else sends the call until this is dropped.
-#[derive(Debug)]
-pub struct Delivery<'a> {
-    fleet: &'a Fleet,
-    call: CallId,
-}
-
-impl Drop for Delivery<'_> {
-    fn drop(&mut self) {
-        self.fleet.deliveries.remove(&self.call);
-    }
-}
 
 /// All devices, their links and their pending calls.
 #[derive(Debug, Default)]
@@ -91,40 +81,6 @@ impl Fleet {
         living.map(|it| it.id)
     }
 
-    /// Marks a device whose newest row could not be loaded: it allows nothing until a reload succeeds, and
-    /// its link ends.
-    pub fn mark_stale(&self, id: DeviceId) {
-        // A device that is not cached yet is marked too: a later reload caches it.
-        self.behind.insert(id);
-        let Some(known) = self.known(id) else { return };
-        self.cache(known.denying_all());
-        self.disconnect(id);
-    }
-
-    /// Marks a device whose newest row was loaded.
-    pub fn mark_fresh(&self, id: DeviceId) {
-        self.behind.remove(&id);
-    }
-
-    /// Returns the device with this id, if its snapshot is not stale.
-    #[must_use]
-    pub fn current(&self, id: DeviceId) -> Option<Arc<DeviceSnapshot>> {
-        self.known(id).filter(|_| !self.behind.contains(&id))
-    }
-
-    /// Returns the devices whose snapshots are stale.
-    #[must_use]
-    pub fn behind(&self) -> Vec<DeviceId> {
-        self.behind.iter().map(|id| *id).collect()
-    }
-
-    /// Locks the reload of one device. Hold the lock while you read the row and cache it, so that an older
-    /// read never replaces a newer one.
-    pub async fn reload_lock(&self, id: DeviceId) -> OwnedMutexGuard<()> {
-        let lock = Arc::clone(&self.reload_locks.entry(id).or_default());
-        lock.lock_owned().await
-    }
-
     /// Returns the device with this id, stale or not.
     #[must_use]
     pub fn known(&self, id: DeviceId) -> Option<Arc<DeviceSnapshot>> {
@@ -141,12 +97,6 @@ impl Fleet {
     #[must_use]
     pub const fn waiting(&self) -> &PendingCalls {
         &self.waiting
-    }
-
-    /// Returns the right to send a call that waits for its device. `None` where another task is sending it.
-    #[must_use]
-    pub fn delivery(&self, call: CallId) -> Option<Delivery<'_>> {
-        self.deliveries.insert(call).then_some(Delivery { fleet: self, call })
     }
 
     /// Returns a predicate for the TLS listener: whether the certificate with a serial number is revoked.

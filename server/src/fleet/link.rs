@@ -2,17 +2,20 @@
 //! queue of messages, slots for calls, and a token that ends the stream. Nobody else knows that there is a stream
 //! of this process behind it.
 
+mod send;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use orion_domain::{CallId, CallState, UserName};
+use orion_domain::UserName;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::messages::{Dispatch, ToDevice};
+use super::messages::ToDevice;
 use super::outstanding_queries::OutstandingQueries;
 use super::slots::{Place, Places, SlotError};
+
+pub use send::SendError;
 
 /// How many messages may wait for a slow device.
 const QUEUE: usize = 128;
@@ -41,17 +44,6 @@ pub struct DeviceLink {
     /// Wakes the task that sends the calls that wait for the device.
     queue: Arc<Notify>,
     asked: Arc<OutstandingQueries>,
-}
-
-/// Why a message was not queued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
-    /// The queue is full.
-    #[error("the device does not keep up with what it is sent")]
-    Full,
-    /// The stream has ended; the device receives no further messages on it.
-    #[error("the stream to the device has ended")]
-    Closed,
 }
 
 impl DeviceLink {
@@ -87,57 +79,6 @@ impl DeviceLink {
     #[must_use]
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.generation > other.generation && !self.has_ended()
-    }
-
-    /// Asks the device to run a call, in the time that is left.
-    ///
-    /// # Errors
-    /// [`SendError`].
-    pub fn dispatch(&self, call: Dispatch, left: Duration) -> Result<(), SendError> {
-        self.send(ToDevice::Dispatch(Arc::new(call), left))
-    }
-
-    /// Asks the device to cancel a call.
-    ///
-    /// # Errors
-    /// [`SendError`].
-    pub fn cancel(&self, call: CallId) -> Result<(), SendError> {
-        self.send(ToDevice::Cancel(call))
-    }
-
-    /// Tells the device that the result of a call is stored, with this state.
-    ///
-    /// # Errors
-    /// [`SendError`].
-    pub fn acknowledge(&self, call: CallId, state: CallState) -> Result<(), SendError> {
-        self.send(ToDevice::Ack(call, state))
-    }
-
-    /// Queues a message.
-    ///
-    /// # Errors
-    /// [`SendError`].
-    pub fn send(&self, message: ToDevice) -> Result<(), SendError> {
-        if self.has_ended() {
-            return Err(SendError::Closed);
-        }
-        self.sender.try_send(message).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => SendError::Full,
-            mpsc::error::TrySendError::Closed(_) => SendError::Closed,
-        })
-    }
-
-    /// Asks for the state of calls that were sent on an earlier stream.
-    ///
-    /// # Errors
-    /// [`SendError`].
-    pub fn query(&self, calls: &[CallId]) -> Result<(), SendError> {
-        self.asked.ask(calls);
-        self.send(ToDevice::Query(calls.to_vec())).inspect_err(|_| {
-            for call in calls {
-                self.asked.resolve(*call);
-            }
-        })
     }
 
     /// Returns the calls that the device was asked about and has not answered.
@@ -186,31 +127,5 @@ impl DeviceLink {
     /// Waits until the stream has ended.
     pub async fn ended(&self) {
         self.ended.cancelled().await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use uuid::Uuid;
-
-    use super::*;
-
-    #[test]
-    fn a_stream_that_has_ended_is_told_from_one_that_is_full() {
-        let call = CallId::new(Uuid::from_u128(1));
-        let message = || ToDevice::Cancel(call);
-        let (link, receiver) = DeviceLink::new(1, 1, CancellationToken::new());
-        for _ in 0..QUEUE {
-            assert_eq!(link.send(message()), Ok(()));
-        }
-        assert_eq!(link.send(message()), Err(SendError::Full));
-        // A query that could not be sent is not outstanding.
-        assert_eq!(link.query(&[call]), Err(SendError::Full));
-        assert!(!link.asked().resolve(call));
-        drop(receiver);
-        assert_eq!(link.send(message()), Err(SendError::Closed));
-        let (link, _receiver) = DeviceLink::new(1, 1, CancellationToken::new());
-        link.end();
-        assert_eq!(link.send(message()), Err(SendError::Closed));
     }
 }

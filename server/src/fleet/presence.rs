@@ -1,18 +1,25 @@
 //! Accepts devices that say hello, and stores and caches what they report of themselves.
 
+mod ceiling;
+mod error;
+mod facts;
+
 use std::sync::Arc;
 use std::time::Instant;
 
-use orion_domain::{DeviceId, DevicePath, Grants, Places};
+use orion_domain::{DeviceId, Grants};
 use orion_mtls::{DeviceIdentity, Fingerprint};
-use orion_wire::{DeviceFacts, Os};
-use serde::{Deserialize, Serialize};
+use orion_wire::DeviceFacts;
 
 use super::effective_policy::refresh;
 use super::{DeviceSnapshot, Devices};
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::store::{DeviceState, Hello, HelloError, StoreError};
+
+pub use ceiling::{CeilingError, CeilingTold, ceiling_reported};
+pub use error::ConnectError;
+pub use facts::{facts_from_json, facts_to_json};
 
 /// A device's hello, checked.
 #[derive(Debug)]
@@ -27,102 +34,6 @@ pub struct DeviceHello {
     pub generation: u64,
     /// The authorities that the device trusts. Empty where an older agent does not report them.
     pub trusts: Vec<Fingerprint>,
-}
-
-/// The ceiling that a connected device reports after its owner changed it.
-#[derive(Debug)]
-pub struct CeilingTold {
-    /// The most that the owner permits.
-    pub ceiling: Grants,
-    /// The folder where relative paths start; empty where nothing is permitted.
-    pub workspace: String,
-    /// Why the ceiling differs from the owner's file; empty where it does not.
-    pub fault: String,
-}
-
-/// Why a ceiling was not stored.
-#[derive(Debug, thiserror::Error)]
-pub enum CeilingError {
-    /// The device never sent a hello, or its workspace is not a valid path there.
-    #[error("the workspace cannot be read")]
-    Workspace,
-    /// The store failed.
-    #[error("the database could not be written")]
-    Store(#[from] StoreError),
-}
-
-/// Why an authenticated device is not accepted.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// The device is not in the database.
-    #[error("the backend does not know this device; enrol it again")]
-    Unknown,
-    /// The device is not approved.
-    #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
-    Held(DeviceState),
-    /// The certificate is for another key than the approved one.
-    #[error(
-        "this certificate is for another key than this device enrolled with; enrol it again with a token of `orion devices invite`"
-    )]
-    OtherKey,
-    /// A newer connection of the same device has said hello already.
-    #[error("a newer connection of this device has taken over")]
-    Overtaken,
-    /// The connection counter ran backwards.
-    #[error(
-        "this device's connection counter ran backwards, as it does when a state folder was copied or restored. It is in quarantine, and so is its copy: an admin of the backend approves it again, or revokes it so that it is enrolled again"
-    )]
-    Copied,
-    /// The store failed.
-    #[error("the database could not be written")]
-    Store(#[from] StoreError),
-}
-
-/// A device's facts, as the database stores them.
-#[derive(Serialize, Deserialize)]
-struct RecordedFacts {
-    os: String,
-    os_version: String,
-    hostname: String,
-    arch: String,
-    sandbox: String,
-    home: Option<String>,
-    workspace: Option<String>,
-}
-
-/// Converts a device's facts to JSON for the database.
-#[must_use]
-pub fn facts_to_json(facts: &DeviceFacts) -> String {
-    let text = |path: &Option<DevicePath>| path.as_ref().map(ToString::to_string);
-    serde_json::to_string(&RecordedFacts {
-        os: facts.os.as_str().to_owned(),
-        os_version: facts.os_version.clone(),
-        hostname: facts.hostname.clone(),
-        arch: facts.arch.clone(),
-        sandbox: facts.sandbox.clone(),
-        home: text(&facts.places.home),
-        workspace: text(&facts.places.workspace),
-    })
-    .unwrap_or_default()
-}
-
-/// Parses a device's facts from the database. `None` where they cannot be read: everything is denied then.
-#[must_use]
-pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
-    let recorded: RecordedFacts = serde_json::from_str(json).ok()?;
-    let os =
-        [Os::Linux, Os::Macos, Os::Windows].into_iter().find(|os| os.as_str() == recorded.os)?;
-    let places =
-        Places::parse(os.path_style(), recorded.workspace.as_deref(), recorded.home.as_deref())
-            .ok()?;
-    Some(DeviceFacts {
-        os,
-        os_version: recorded.os_version,
-        hostname: recorded.hostname,
-        arch: recorded.arch,
-        sandbox: recorded.sandbox,
-        places,
-    })
 }
 
 /// Checks that a certificate is for the approved key. A certificate that names the device and has another key
@@ -198,33 +109,6 @@ pub async fn accept(
     let known = devices.fleet.known(id).ok_or(ConnectError::Unknown)?;
     // The approval may have been withdrawn at this moment.
     if known.is_approved() { Ok(known) } else { Err(ConnectError::Held(known.state)) }
-}
-
-/// Stores and activates a ceiling that changed while the device is connected.
-///
-/// # Errors
-/// [`CeilingError`]; nothing has changed then.
-pub async fn ceiling_reported(
-    devices: &Devices,
-    id: DeviceId,
-    report: CeilingTold,
-) -> Result<(), CeilingError> {
-    let CeilingTold { ceiling, workspace, fault } = report;
-    let facts = devices.fleet.known(id).and_then(|known| known.facts.clone());
-    let mut facts = facts.ok_or(CeilingError::Workspace)?;
-    let start = (!workspace.is_empty()).then_some(&workspace);
-    let start = start.map(|text| DevicePath::parse(facts.places.style, text)).transpose();
-    facts.places.workspace = start.map_err(|_| CeilingError::Workspace)?;
-    if fault.is_empty() {
-        tracing::info!(device = %id, "the owner changed the ceiling");
-    } else {
-        tracing::warn!(device = %id, fault, "the owner's file cannot be taken as it stands");
-    }
-    let ceiling = serde_json::to_string(&ceiling).unwrap_or_default();
-    let facts = facts_to_json(&facts);
-    devices.store.record_ceiling(id, &facts, &ceiling, &fault, now_ms()).await?;
-    refresh(devices, id).await?;
-    Ok(())
 }
 
 /// Quarantines a device and its copy, which cannot be told apart, until an admin decides.

@@ -1,22 +1,26 @@
 //! Decides what happens to a call. Stores nothing but the previews that it asks for, sends nothing but those,
 //! and asks nobody.
 
+mod away;
+mod send;
+
 use std::sync::Arc;
 
+use orion_domain::ToolError;
 use orion_domain::evaluate::Decision;
-use orion_domain::{ErrorCode, ToolError};
 
 use super::authorize::EvaluatedCall;
 use super::call::{CallContext, Origin};
 use super::confirm::{self, change, standing};
-use super::evaluate::{Stopped, is_previewed, measured, previewed};
+use super::evaluate::{is_previewed, measured, previewed};
 use super::preview::Preview;
-use super::route::{DispatchSlot, RouteError};
-use super::verdict::{Decided, Held, ToSend, Verdict};
+use super::route::DispatchSlot;
+use super::verdict::{Decided, Held, Verdict};
 use super::{Pipeline, plan, queue};
-use crate::clock::now_ms;
-use crate::fleet::ApprovalProof;
 use crate::store::StoreError;
+
+use away::{away, stopped_while_away, would_fail};
+use send::send;
 
 /// Decides what happens to a call at this moment.
 ///
@@ -115,92 +119,4 @@ async fn conclude<'a>(
             })
         }
     }
-}
-
-/// Returns the verdict on a call that may run: sent in its slot, queued or denied.
-fn send<'a>(pipeline: &'a Pipeline, call: EvaluatedCall, held: Held<'a>) -> Decided<'a> {
-    if let Origin::PlanStep { shown: Some(shown), .. } = &call.context.origin
-        && !plan::is_as_shown(&call, shown)
-    {
-        return Decided::denied(call, plan::another());
-    }
-    let approval = call.context.approval();
-    let approved = match approval.map(|approval| confirm::still_holds(&call, approval)) {
-        None => None,
-        Some(Ok(approved)) => Some(approved),
-        Some(Err(error)) => return Decided::denied(call, *error),
-    };
-    let permit = match call.permit(approved) {
-        Ok(permit) => permit,
-        Err(error) => return Decided::denied(call, *error),
-    };
-    let proof = call.context.approval().map(|approval| ApprovalProof {
-        id: approval.id,
-        binding: approval.binding,
-        approved_by: approval.decided_by.as_ref().map(ToString::to_string).unwrap_or_default(),
-        expires_at: approval.expires_at,
-        raises: approval.card.raises.clone(),
-        basis: approval.basis(),
-    });
-    let held = match held {
-        Held::Nothing => match DispatchSlot::now(pipeline, &call) {
-            Ok(slot) => Held::Slot(slot),
-            Err(RouteError::Away) if queue::may_queue(pipeline, &call.context) => {
-                return Decided::evaluated(call, Verdict::Queued);
-            }
-            Err(error) => {
-                let error = error.error(&call);
-                return Decided::denied(call, error);
-            }
-        },
-        held @ (Held::Slot(_) | Held::InFlight(_)) => held,
-    };
-    Decided::evaluated(call, Verdict::Dispatch(Box::new(ToSend { permit, proof, held })))
-}
-
-/// Returns the verdict on a call whose preview failed with this error: it waits if its device is away.
-fn would_fail<'a>(pipeline: &Pipeline, call: EvaluatedCall, error: ToolError) -> Decided<'a> {
-    if !queue::is_away(pipeline, call.target.device.id, &error) {
-        return Decided::denied(call, error);
-    }
-    if call.context.stored_call().is_some() {
-        let verdict = away(&call.context);
-        return Decided::evaluated(call, verdict);
-    }
-    if !queue::may_queue(pipeline, &call.context) {
-        return Decided::denied(call, error);
-    }
-    // Its quantity is evaluated when the device is back.
-    let call = if call.decision() == Decision::Deny { call.as_if_small() } else { call };
-    if call.decision() == Decision::Deny {
-        let error = call.refusal();
-        return Decided::denied(call, error);
-    }
-    Decided::evaluated(call, Verdict::Queued)
-}
-
-/// Returns the verdict on a stopped call. A stored call whose device went away meanwhile waits on.
-fn stopped_while_away<'a>(pipeline: &Pipeline, stopped: Stopped) -> Decided<'a> {
-    let device = stopped.context.stored_call().and_then(|stored| stored.row.device.as_ref());
-    if let Some((device, _)) = device
-        && !stopped.context.was_sent()
-        && queue::is_away(pipeline, *device, &stopped.error)
-    {
-        let verdict = away(&stopped.context);
-        return Decided::unread(stopped.context, stopped.target, verdict);
-    }
-    Decided::from(stopped)
-}
-
-/// Returns the verdict on a stored call whose device is not connected: it waits if it may, or ends.
-fn away<'a>(context: &CallContext) -> Verdict<'a> {
-    let Some(stored) = context.stored_call() else { return Verdict::Unchanged };
-    let Some(approval) = &stored.approval else { return Verdict::Unchanged };
-    let may_wait =
-        approval.plan.is_none() && stored.row.queued_until.is_some_and(|until| until > now_ms());
-    if may_wait {
-        return Verdict::Queued;
-    }
-    let message = format!("{} is not connected.", approval.device.1);
-    Verdict::Denied(ToolError::new(ErrorCode::DeviceOffline, message))
 }

@@ -1,20 +1,18 @@
 //! Evaluates a call: the caller, the tool and the device, the arguments, the earlier calls, and at last the
 //! policy. Changes nothing, but for previews that a rule measures with.
 
-use std::sync::Arc;
+mod measured;
 
 use orion_domain::evaluate::Evidence;
-use orion_domain::{Caller, ErrorCode, ToolError};
+use orion_domain::{Caller, ToolError};
 
 use super::authorize::{self, EvaluatedCall, ToolRefused};
-use super::call::{CallContext, Origin, Previewed, Stage};
-use super::result::DeviceReport;
+use super::call::{CallContext, Origin, Stage};
 use super::validate::{self, Target};
-use super::{Pipeline, plan, preview, rate_limit, reauthorize};
+use super::{Pipeline, plan, rate_limit, reauthorize};
 use crate::store::StoreError;
 
-/// The most previews of one call. The next one would follow a change of the policy or of the device.
-const MAX_PREVIEWS: usize = 4;
+pub(super) use measured::{is_previewed, measured, previewed};
 
 /// A call that was denied before its evaluation was complete.
 #[derive(Debug)]
@@ -93,57 +91,6 @@ pub(super) async fn evaluate(
     };
     let counts = rate_limit::counts(pipeline, &context, &target, &parsed).await?;
     Ok(Ok(authorize::call(context, target, parsed, counts)))
-}
-
-/// Evaluates a call. Where a rule needs the quantity that the call touches, the device is asked for a
-/// preview, and the call is evaluated again with it.
-///
-/// # Errors
-/// The database cannot be read or written.
-pub(super) async fn measured(
-    pipeline: &Arc<Pipeline>,
-    mut context: CallContext,
-) -> Result<Evaluated, StoreError> {
-    for _ in 0..MAX_PREVIEWS {
-        let call = match evaluate(pipeline, context).await? {
-            Ok(call) => call,
-            Err(stopped) => return Ok(Err(stopped)),
-        };
-        if !rate_limit::is_measured(&call) || is_previewed(&call) {
-            return Ok(Ok(call));
-        }
-        context = previewed(pipeline, call).await?;
-    }
-    let error = ToolError::new(
-        ErrorCode::PreconditionFailed,
-        "The policy or the places of the device changed while the call was evaluated. Run the call again.",
-    );
-    let target = validate::find_target(pipeline, &context.request).ok();
-    Ok(Err(Box::new(Stopped { context, target, error, trace: Vec::new() })))
-}
-
-/// Returns whether the device was asked for a preview of what this call touches.
-pub(super) fn is_previewed(call: &EvaluatedCall) -> bool {
-    call.context.preview.as_ref().is_some_and(|it| it.touches == call.parsed.touches)
-}
-
-/// Asks the device for a preview, and returns the call with it.
-///
-/// # Errors
-/// The database cannot be written.
-pub(super) async fn previewed(
-    pipeline: &Arc<Pipeline>,
-    call: EvaluatedCall,
-) -> Result<CallContext, StoreError> {
-    let (result, report) = preview::preview(pipeline, &call).await;
-    let EvaluatedCall { mut context, target, parsed, .. } = call;
-    // A name may be given to another device meanwhile.
-    context.request.device = Some(target.device.id.to_string());
-    let new = Previewed { result, touches: parsed.touches, report };
-    if let Some(old) = context.preview.replace(new) {
-        DeviceReport::record_any(old.report, pipeline).await?;
-    }
-    Ok(context)
 }
 
 /// Returns the caller with the role of this moment, for a call that has waited. None for a call that has not:

@@ -2,13 +2,15 @@
 //! Nothing is stored and nothing is sent. Only on request, the device evaluates a preview of the
 //! call, which also reports the quantity.
 
+mod device;
+
 use std::sync::Arc;
 
 use orion_domain::evaluate::{Evidence, Mode};
-use orion_domain::{CallRequest, CallState, Caller, Decision, DeviceName, ToolError};
+use orion_domain::{CallRequest, CallState, Caller, Decision, ToolError};
 
 use super::authorize::{Counts, EvaluatedCall};
-use super::call::{CallContext, Origin};
+use super::call::CallContext;
 use super::evaluate::{Stopped, evaluate};
 use super::preview::Preview;
 use super::view::CallView;
@@ -17,6 +19,8 @@ use crate::active_policy::FILE_NAME;
 use crate::clock::now_ms;
 use crate::fleet::DeviceSnapshot;
 use crate::store::StoreError;
+
+pub use device::{DeviceVerdict, ask_device};
 
 /// The explanation of a call.
 #[derive(Debug)]
@@ -123,48 +127,4 @@ fn refused(Stopped { target, error, trace, .. }: Stopped) -> Explanation {
         touches: Vec::new(),
         is_unmeasured: false,
     }
-}
-
-/// The device's own evaluation of a call.
-#[derive(Debug)]
-pub enum DeviceVerdict {
-    /// The device was not asked, for this reason.
-    NotAsked(String),
-    /// The view of the preview call.
-    Asked(Box<CallView>),
-}
-
-/// Has the device evaluate a call by a preview, which is stored as a call of its own.
-///
-/// # Errors
-/// The database cannot be written.
-pub async fn ask_device(
-    pipeline: &Arc<Pipeline>,
-    caller: Caller,
-    request: CallRequest,
-) -> Result<DeviceVerdict, StoreError> {
-    let preview = CallRequest { dry_run: true, idempotency_key: None, ..request };
-    let explained = explain(pipeline, caller.clone(), preview.clone(), None).await?;
-    let Some((_, known)) = &explained.target else {
-        return Ok(not_asked("there is no such tool or device"));
-    };
-    if !pipeline.fleet.is_online(known.id) {
-        return Ok(not_asked(&format!("{} is not connected", known.name)));
-    }
-    if explained.decision != Decision::Allow {
-        return Ok(not_asked(&unsent(&known.name)));
-    }
-    let origin = Origin::Preview { plan: None, observe: false };
-    let preview = CallContext { origin, ..CallContext::new(caller, preview) };
-    Ok(DeviceVerdict::Asked(Box::new(pipeline.run(preview).await?)))
-}
-
-fn unsent(device: &DeviceName) -> String {
-    format!(
-        "the backend refuses even a preview, and what it refuses is never sent; the lines of the ceiling are those that {device} reported"
-    )
-}
-
-fn not_asked(why: &str) -> DeviceVerdict {
-    DeviceVerdict::NotAsked(why.to_owned())
 }

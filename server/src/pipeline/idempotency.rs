@@ -1,22 +1,24 @@
 //! Idempotency keys: a request with a key that its person has used before gets the stored result, and the
 //! call does not run twice. The same key for a different call is rejected.
 
+mod same;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use orion_catalog::find;
 use orion_domain::{CallId, CallState, Envelope, ErrorCode, ToolError};
-use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::audit::row::MAX_TOOL_NAME;
 use super::call::CallContext;
 use super::view::CallView;
 use super::{Pipeline, audit, queue};
-use crate::store::{CallRow, StoreError};
+use crate::store::StoreError;
+
+use same::is_same;
 
 /// The maximum length of a key, in bytes.
 const MAX_KEY_BYTES: usize = 256;
+
 /// How often to check whether a call was replaced by another.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -105,45 +107,6 @@ async fn refuse(
     let mut incoming = incoming.clone();
     incoming.request.idempotency_key = None;
     audit::deny(pipeline, incoming, None, error).await
-}
-
-/// Returns whether the request is for the same call as the earlier one. The earlier call may have been
-/// stored before its device was found and its arguments were completed.
-fn is_same(pipeline: &Pipeline, incoming: &CallContext, earlier: &CallRow) -> bool {
-    let request = &incoming.request;
-    let found = find(&request.tool);
-    let tool = match found {
-        Some((spec, _)) => spec.name == earlier.tool,
-        None => request.tool.chars().take(MAX_TOOL_NAME).eq(earlier.tool.chars()),
-    };
-    let device = match (&request.device, &earlier.device) {
-        (None, _) | (_, None) => true,
-        (Some(wanted), Some((id, name))) => {
-            wanted == name.as_str()
-                || pipeline.fleet.find(Some(wanted)).is_ok_and(|known| known.id == *id)
-        }
-    };
-    tool && device
-        && request.dry_run == earlier.dry_run
-        && (incoming.canonical().digest() == earlier.arguments_digest
-            || completed(pipeline, incoming, earlier) == Some(earlier.arguments_digest))
-}
-
-/// Returns the digest of the arguments with all defaults.
-fn completed(
-    pipeline: &Pipeline,
-    incoming: &CallContext,
-    earlier: &CallRow,
-) -> Option<orion_domain::Digest> {
-    let (spec, alias) = find(&incoming.request.tool)?;
-    let known = pipeline.fleet.known(earlier.device.as_ref()?.0)?;
-    let mut arguments: serde_json::Map<String, Value> = incoming.request.arguments.clone();
-    if let Some(alias) = alias {
-        (alias.adapt)(&mut arguments);
-    }
-    spec.rename_arguments(&mut arguments);
-    let parsed = spec.parse(arguments, known.places()?).ok()?;
-    Some(parsed.arguments.digest())
 }
 
 /// Returns a call when it has ended, or waits for a person or its device, or at this deadline.

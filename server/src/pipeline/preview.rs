@@ -1,30 +1,15 @@
 //! Previews: what a call would do, as its device reports in a dry run.
 
+mod ask;
 mod cut;
+mod read;
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use orion_domain::observation::MAX_OBSERVED;
 use orion_domain::rule::Quantity;
-use orion_domain::{
-    CallRequest, CallState, Envelope, ErrorCode, Observation, RiskRaise, ToolError,
-};
+use orion_domain::{Envelope, ErrorCode, Observation, RiskRaise, ToolError};
 
-use self::cut::fitting;
-use super::authorize::EvaluatedCall;
-use super::call::{CallContext, Origin};
-use super::result::DeviceReport;
-use super::view::CallView;
-use super::{Ended, Pipeline};
-use crate::store::StoreError;
-
-/// How long a preview may take; the device reads through everything that the call touches.
-const PREVIEW_TIMEOUT: Duration = Duration::from_secs(20);
-/// The largest stored preview, in bytes. The device writes it, and an approval card is short.
-const MAX_PREVIEW_BYTES: usize = 64 * 1024;
-/// The most bytes of paths in the observations of a preview.
-const MAX_OBSERVED_PATH_BYTES: usize = 512 * 1024;
+pub use ask::not_asked;
+pub(super) use ask::{observe, preview};
+pub use read::no_preview;
 
 /// The result of a preview.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,25 +91,6 @@ impl From<PreviewError> for PreviewResult {
     }
 }
 
-/// Asks the device for a dry run of a call and for observations of the paths. A tool without effects has no
-/// preview: it would be the call itself, before anybody approved it. A returned device report is not stored
-/// yet: the caller stores it with what follows from it.
-pub(super) async fn preview(
-    pipeline: &Arc<Pipeline>,
-    evaluated: &EvaluatedCall,
-) -> (PreviewResult, Option<DeviceReport>) {
-    run(pipeline, evaluated).await.unwrap_or_else(|error| (error.into(), None))
-}
-
-/// Returns the device's report, or why the call would fail. None if the device sent neither.
-fn parse_envelope(view: &CallView) -> Option<Result<Envelope, ToolError>> {
-    let mut envelope: Envelope = serde_json::from_slice(&view.result).ok()?;
-    match envelope.error.take() {
-        Some(error) => Some(Err(error)),
-        None => (view.state == CallState::Succeeded).then_some(Ok(envelope)),
-    }
-}
-
 /// Why there is no preview.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PreviewError {
@@ -140,96 +106,4 @@ impl From<PreviewError> for ToolError {
             PreviewError::WouldFail(error) | PreviewError::NotSaid(error) => error,
         }
     }
-}
-
-/// Asks for a preview as [`preview`] does, for callers that do not continue without one.
-///
-/// # Errors
-/// See [`PreviewError`].
-pub(super) async fn observe(
-    pipeline: &Arc<Pipeline>,
-    evaluated: &EvaluatedCall,
-) -> Result<PreviewResult, PreviewError> {
-    let (seen, report) = run(pipeline, evaluated).await?;
-    DeviceReport::record_any(report, pipeline).await.map_err(not_asked)?;
-    Ok(seen)
-}
-
-async fn run(
-    pipeline: &Arc<Pipeline>,
-    evaluated: &EvaluatedCall,
-) -> Result<(PreviewResult, Option<DeviceReport>), PreviewError> {
-    if !evaluated.target.spec.has_effects {
-        return Ok((PreviewResult { preview: Preview::Missing, observed: Vec::new() }, None));
-    }
-    let (view, report) = dry_run(pipeline, evaluated).await.map_err(PreviewError::NotSaid)?;
-    match read(evaluated, &view) {
-        Ok(seen) => Ok((seen, report)),
-        Err(error) => {
-            DeviceReport::record_any(report, pipeline).await.map_err(not_asked)?;
-            Err(error)
-        }
-    }
-}
-
-/// Returns the error for a database that cannot be written.
-pub fn not_asked(error: StoreError) -> PreviewError {
-    PreviewError::NotSaid(ToolError::new(
-        ErrorCode::Internal,
-        format!("Nothing was asked: {error}."),
-    ))
-}
-
-fn read(evaluated: &EvaluatedCall, view: &CallView) -> Result<PreviewResult, PreviewError> {
-    let would_fail =
-        matches!(view.state, CallState::Failed | CallState::Refused | CallState::Denied);
-    let mut envelope = match parse_envelope(view) {
-        Some(Ok(envelope)) => envelope,
-        Some(Err(error)) if would_fail => return Err(PreviewError::WouldFail(error)),
-        Some(Err(error)) => return Err(PreviewError::NotSaid(error)),
-        None => return Err(PreviewError::NotSaid(no_preview())),
-    };
-    // Observations are for comparison only: they hold digests of files that people may not read.
-    let Some(observed) = envelope.meta.observed.take() else {
-        let message = format!(
-            "The agent on {} is too old: it does not report what it observes. Update it.",
-            evaluated.target.device.name
-        );
-        return Err(PreviewError::WouldFail(ToolError::new(ErrorCode::NotSupported, message)));
-    };
-    // Too large observations are not stored, and a preview that leaves out a path is not used.
-    let bytes: usize = observed.iter().map(|it| it.path.len() + it.real.len()).sum();
-    let is_whole = evaluated.parsed.touches.are_all_in(&observed);
-    if observed.len() > MAX_OBSERVED || bytes > MAX_OBSERVED_PATH_BYTES || !is_whole {
-        return Err(PreviewError::NotSaid(no_preview()));
-    }
-    Ok(PreviewResult { preview: Preview::Shown(fitting(envelope, MAX_PREVIEW_BYTES)), observed })
-}
-
-/// Returns the error for a missing preview of a call that needs one for its approval.
-pub fn no_preview() -> ToolError {
-    let message = "The device gave no preview, and nobody is asked without one. Try again.";
-    ToolError::new(ErrorCode::PreconditionFailed, message)
-}
-
-async fn dry_run(
-    pipeline: &Arc<Pipeline>,
-    evaluated: &EvaluatedCall,
-) -> Result<(CallView, Option<DeviceReport>), ToolError> {
-    let EvaluatedCall { context, target, .. } = evaluated;
-    let request = CallRequest {
-        device: Some(target.device.id.to_string()),
-        dry_run: true,
-        idempotency_key: None,
-        timeout_ms: u64::try_from(PREVIEW_TIMEOUT.as_millis()).ok(),
-        queue: Some(false),
-        ..context.request.clone()
-    };
-    let dry = CallContext {
-        origin: Origin::Preview { plan: context.plan(), observe: true },
-        token: context.token,
-        ..CallContext::new(context.caller.clone(), request)
-    };
-    let Ended { view, report } = pipeline.run_preview(dry).await.map_err(not_asked)?;
-    Ok((view, report))
 }

@@ -1,17 +1,17 @@
 //! Validates a call: whether the tool exists, which device is meant, and whether the arguments fit. It
 //! decides nothing about permissions.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+mod arguments;
 
-use jsonschema::Validator;
-use orion_catalog::{Alias, CATALOG, ParsedCall, ToolSpec, find, nearest};
-use orion_domain::{CallRequest, Caller, ErrorCode, ToolError};
-use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
-use super::{Pipeline, undo};
+use orion_catalog::{Alias, ToolSpec, find, nearest};
+use orion_domain::{CallRequest, ErrorCode, ToolError};
+
+use super::Pipeline;
 use crate::fleet::DeviceSnapshot;
-use crate::store::StoreError;
+
+pub use arguments::arguments;
 
 /// The tool and the device of a call.
 #[derive(Debug, Clone)]
@@ -67,98 +67,4 @@ pub fn takes_calls(device: &DeviceSnapshot) -> Result<(), ToolError> {
         ErrorCode::PermissionDenied,
         format!("{} is {} and takes no calls.", device.name, device.state.as_str()),
     ))
-}
-
-/// Parses a call's arguments into the tool's own type, and resolves an undo to what it does.
-///
-/// # Errors
-/// The database cannot be read. The inner error is `INVALID_ARGUMENT` with every invalid field,
-/// `INVALID_PATH`, or `PRECONDITION_FAILED` if nothing can be undone.
-pub async fn arguments(
-    pipeline: &Pipeline,
-    caller: &Caller,
-    target: &Target,
-    arguments: Map<String, Value>,
-) -> Result<Result<ParsedCall, ToolError>, StoreError> {
-    match fitting(target, arguments) {
-        Ok(parsed) => undo::as_it_acts(pipeline, caller, target, parsed).await,
-        Err(error) => Ok(Err(error)),
-    }
-}
-
-fn fitting(target: &Target, mut arguments: Map<String, Value>) -> Result<ParsedCall, ToolError> {
-    if let Some(alias) = target.alias {
-        (alias.adapt)(&mut arguments);
-    }
-    let Some(places) = target.device.places() else {
-        return Err(never_connected(&target.device));
-    };
-    let spec = target.spec;
-    spec.rename_arguments(&mut arguments);
-    let faults = faults(spec, &arguments);
-    if !faults.is_empty() {
-        let first = faults.first().and_then(|fault| fault["problem"].as_str()).unwrap_or_default();
-        return Err(ToolError::new(
-            ErrorCode::InvalidArgument,
-            format!("The arguments of {} do not fit: {first}", spec.name),
-        )
-        .with("fields", faults)
-        .with("example", spec.example));
-    }
-    spec.parse(arguments, places)
-}
-
-fn never_connected(device: &DeviceSnapshot) -> ToolError {
-    ToolError::new(
-        ErrorCode::DeviceOffline,
-        format!(
-            "{} has not been connected yet. Start the agent there: `orion-agent run`.",
-            device.name
-        ),
-    )
-}
-
-static VALIDATORS: LazyLock<HashMap<&'static str, Validator>> = LazyLock::new(|| {
-    CATALOG
-        .iter()
-        .filter_map(|spec| {
-            let validator = jsonschema::validator_for(&spec.arguments_schema()).ok()?;
-            Some((spec.name, validator))
-        })
-        .collect()
-});
-
-/// Returns every invalid field, at most sixteen.
-fn faults(spec: &ToolSpec, arguments: &Map<String, Value>) -> Vec<Value> {
-    let Some(validator) = VALIDATORS.get(spec.name) else { return Vec::new() };
-    validator
-        .iter_errors(&Value::Object(arguments.clone()))
-        .take(16)
-        .map(|error| {
-            let field = error.instance_path().to_string();
-            let problem: String = error.to_string().chars().take(200).collect();
-            json!({"field": field.trim_start_matches('/'), "problem": format!("{problem}.")})
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_schema_compiles() {
-        assert_eq!(VALIDATORS.len(), CATALOG.len());
-    }
-
-    #[test]
-    fn every_field_at_fault_is_listed() {
-        let (spec, _) = find("read_file").unwrap();
-        let arguments = json!({"offset": "x", "limit": -1, "nonsense": true});
-        let faults = faults(spec, arguments.as_object().unwrap());
-        let text = serde_json::to_string(&faults).unwrap();
-        for part in ["offset", "limit", "nonsense", "path"] {
-            assert!(text.contains(part), "{part} is not in {text}");
-        }
-    }
 }

@@ -1,42 +1,25 @@
 //! Checks a policy file, applies it, and rolls back to an older version.
 
-use std::collections::BTreeMap;
+mod check;
 
 use orion_domain::{Caller, Digest};
-use orion_policy::{Finding, LintContext, PolicyFile, Severity};
+use orion_policy::{Finding, Severity};
 use serde_json::json;
 
-use super::changes::{DeviceChange, changes};
-use crate::active_policy::{Active, FILE_NAME};
+use super::changes::DeviceChange;
+use crate::active_policy::Active;
 use crate::clock::now_ms;
 use crate::fleet::Devices;
 use crate::fleet::effective_policy::refresh_all;
 use crate::store::{NewPolicy, PolicyRow, StoreError};
 
+pub use check::{Checked, Text, check};
+
 /// The maximum length of a stored note, in characters.
 const MAX_NOTE_CHARS: usize = 500;
+
 /// The most findings of a rejected file in the audit log.
 const MAX_AUDITED_FINDINGS: usize = 20;
-
-/// Whether a file is new or was accepted before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Text {
-    /// Every check applies.
-    New,
-    /// Checks that depend on the time or on the devices do not apply.
-    Accepted,
-}
-
-/// The result of checking a policy file.
-#[derive(Debug)]
-pub struct Checked {
-    /// The parsed file. None if it is invalid.
-    pub file: Option<PolicyFile>,
-    /// Errors and warnings.
-    pub findings: Vec<Finding>,
-    /// What the file would change on each device. Empty if it is invalid.
-    pub changes: Vec<DeviceChange>,
-}
 
 /// The result of applying a policy file.
 #[derive(Debug)]
@@ -47,36 +30,6 @@ pub struct ApplyResult {
     pub findings: Vec<Finding>,
     /// What changes on each device.
     pub changes: Vec<DeviceChange>,
-}
-
-/// Checks a policy file and compares it with the active one.
-///
-/// # Errors
-/// [`StoreError::Unavailable`] if the check panics or is cancelled.
-pub async fn check(devices: &Devices, text: String, kind: Text) -> Result<Checked, StoreError> {
-    let devices = devices.clone();
-    // A large file takes a while.
-    let looking = tokio::task::spawn_blocking(move || inspect(&devices, &text, kind));
-    looking.await.map_err(|_| StoreError::Unavailable)
-}
-
-fn inspect(devices: &Devices, text: &str, kind: Text) -> Checked {
-    let context = match kind {
-        Text::Accepted => LintContext::default(),
-        Text::New => {
-            let known = devices.fleet.all().into_iter().filter(|known| !known.has_ended());
-            let facts: BTreeMap<_, _> =
-                known.map(|known| (known.name.clone(), known.policy_facts())).collect();
-            LintContext { devices: Some(facts), now_ms: Some(now_ms()) }
-        }
-    };
-    let (file, findings) = orion_policy::check(text, FILE_NAME, &context);
-    let Some(file) = file else {
-        return Checked { file: None, findings, changes: Vec::new() };
-    };
-    let after = Active { row: None, file: Some(file), findings: Vec::new() };
-    let changes = changes(&devices.fleet, &after);
-    Checked { file: after.file, findings, changes }
 }
 
 /// Applies a valid policy file to every device. The text that is active already makes no new version.

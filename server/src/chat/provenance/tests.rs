@@ -7,6 +7,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::*;
+use crate::chat::provenance::occurrence::calls_in;
+use orion_domain::extract::{MAX_OUTPUT_BYTES, extract};
+use serde_json::Value;
 
 thread_local! {
     /// How many bytes this thread searched for calls.

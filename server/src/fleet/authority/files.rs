@@ -2,77 +2,23 @@
 //! `ca.key` holds the private keys. `ca.pem` is replaced atomically and is authoritative. New keys are
 //! written before it, and old keys are removed after it.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+mod error;
+mod lock;
 
-use orion_mtls::secret_file::{self, SecretFileError};
-use orion_mtls::{Authorities, MtlsError};
+use std::path::Path;
+use std::{fs, io};
+
+use orion_mtls::{Authorities, secret_file};
+
+pub use error::AuthorityError;
+pub use lock::hold;
+use lock::lock;
 
 /// The private keys.
 const KEYS: &str = "ca.key";
+
 /// The certificates.
 const CERTIFICATES: &str = "ca.pem";
-/// Locked while the authorities are changed.
-const LOCK: &str = "ca.lock";
-
-/// Why the authorities cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum AuthorityError {
-    /// There are no authorities.
-    #[error(
-        "there is no authority in {}; `orion-server run` makes one at its first start", .0.display()
-    )]
-    Missing(PathBuf),
-    /// The authorities are missing, and there were some.
-    #[error(
-        "ca.key is missing in {}, or ca.pem is too, and the database knows the devices that trust it; restore both from a backup", .0.display()
-    )]
-    Gone(PathBuf),
-    /// There are keys without certificates.
-    #[error("ca.pem is missing beside ca.key in {}; restore both from a backup", .0.display())]
-    HalfMissing(PathBuf),
-    /// The certificates cannot be read.
-    #[error("{} cannot be read: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        error: io::Error,
-    },
-    /// The keys cannot be read or written, or the certificates cannot be written.
-    #[error(transparent)]
-    File(#[from] SecretFileError),
-    /// The files do not hold valid authorities, or none can be created.
-    #[error("ca.key and ca.pem cannot be used: {0}; restore both from a backup")]
-    Unusable(#[from] MtlsError),
-    /// Another command is changing the authorities.
-    #[error("another command is changing the authorities; wait for it to end")]
-    Busy,
-    /// New files would belong to another user than the backend's.
-    #[error(
-        "{} belongs to another user, who could not read what is written here; run this as that user", .0.display()
-    )]
-    OtherUser(PathBuf),
-    /// Two authorities are active already.
-    #[error(
-        "one authority is taking over from another already; end that first with `orion-server ca retire`"
-    )]
-    TakingOver,
-    /// There is only one authority, so none can be retired.
-    #[error(
-        "there is one authority only, and nothing to retire; `orion-server ca rotate` makes another"
-    )]
-    OnlyOne,
-    /// Another command changed the authorities since they were read.
-    #[error(
-        "the authorities have changed since, and nothing was done; look at them with `orion-server ca list` and run the command again"
-    )]
-    Changed,
-    /// The store failed.
-    #[error("the database cannot be read: {0}")]
-    Store(#[from] crate::store::StoreError),
-}
 
 /// Returns the certificates' text, to compare it with the loaded one.
 pub(super) fn certificates(folder: &Path) -> Result<String, AuthorityError> {
@@ -129,40 +75,6 @@ pub fn change<T>(
     secret_file::write(&folder.join(CERTIFICATES), after.certs_pem().as_bytes())?;
     secret_file::write(&folder.join(KEYS), keys.expose().as_bytes())?;
     Ok(output)
-}
-
-/// Locks the authorities against changes while the returned file is open. Writes nothing: where no command
-/// ever changed them, there is no lock file.
-///
-/// # Errors
-/// A command is changing them, or the lock file cannot be opened.
-pub fn hold(folder: &Path) -> Result<Option<File>, AuthorityError> {
-    let path = folder.join(LOCK);
-    match File::open(&path) {
-        Ok(file) => {
-            file.try_lock_shared().map_err(|_| AuthorityError::Busy)?;
-            Ok(Some(file))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(AuthorityError::Unreadable { path, error }),
-    }
-}
-
-fn lock(folder: &Path) -> Result<File, AuthorityError> {
-    let path = folder.join(LOCK);
-    let failed = |error| AuthorityError::Unreadable { path: path.clone(), error };
-    let file = secret_file::private().create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let owner = fs::metadata(folder).map_err(failed)?.uid();
-        if file.metadata().map_err(failed)?.uid() != owner {
-            return Err(AuthorityError::OtherUser(folder.to_owned()));
-        }
-    }
-    file.try_lock().map_err(|_| AuthorityError::Busy)?;
-    Ok(file)
 }
 
 #[cfg(test)]

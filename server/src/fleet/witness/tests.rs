@@ -6,6 +6,9 @@ use orion_domain::Digest;
 use uuid::Uuid;
 
 use super::*;
+use crate::fleet::witness::unknown_call::MAX_UNKNOWN_CALLS;
+use crate::store::Witness;
+use orion_domain::{CallId, CallState};
 
 fn head(seq: i64) -> AuditHead {
     AuditHead { seq, hash: Digest::of(&seq.to_be_bytes()) }

@@ -1,27 +1,25 @@
 //! A person's answer to an approval request: whether it counts, and what follows from it.
 
-use std::sync::Arc;
-use std::time::Duration;
+mod error;
+mod start;
+mod vote;
 
-use orion_domain::{Caller, ErrorCode, PlanId, Risk, Role, ToolError};
-use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+use orion_domain::{Caller, ErrorCode, ToolError};
+use serde_json::{Map, Value};
 
 use super::{approved, change, standing};
-use crate::bus::Change;
-use crate::clock::now_ms;
-use crate::fleet::effective_policy::refresh;
 use crate::pipeline::Pipeline;
-use crate::pipeline::route::DispatchSlot;
 use crate::pipeline::view::CallView;
-use crate::store::{
-    ApprovalRow, ApprovalScope, ApprovalState, DecideError, MOST_ON_DEVICE, NewVote, StoreError,
-};
+use crate::store::{ApprovalRow, ApprovalScope, ApprovalState};
+
+pub use error::AnswerError;
+use start::{start, start_with_rule};
+pub(super) use vote::{record_refused, vote};
 
 /// The maximum length of a stored reason, in characters.
 const MAX_REASON_CHARS: usize = 1000;
-
-/// How long an answer that makes a rule waits until the rule is active.
-const RULE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A person's answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,80 +55,6 @@ pub struct AnswerResult {
     pub row: ApprovalRow,
     /// The call that is made instead. None unless the answer changed the call.
     pub changed: Option<CallView>,
-}
-
-/// Why an answer does not count.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum AnswerError {
-    /// No approval request has this id.
-    #[error("there is no such approval; `orion approvals list` shows the open ones")]
-    NotFound,
-    /// Several ids have this prefix.
-    #[error("several approvals begin so; give more of the id")]
-    Ambiguous,
-    /// The request was decided before; an approval is used once.
-    #[error("this approval is {} already; an approval counts once, for one call", .0.as_str())]
-    AlreadyDecided(ApprovalState),
-    /// The request has expired.
-    #[error("this approval has expired; make the call again to be asked again")]
-    Expired,
-    /// The same person has approved before.
-    #[error("you approved this already; another person must approve it too")]
-    AlreadyVoted,
-    /// The person's role is too low.
-    #[error("a call of {risk} risk needs the role {needed} to approve it")]
-    Role {
-        /// The risk of the call.
-        risk: Risk,
-        /// The role that may approve it.
-        needed: Role,
-    },
-    /// The person requested or wrote the call.
-    #[error(
-        "you asked for this call or wrote it yourself, and somebody else with the role {0} has to approve it"
-    )]
-    OwnCall(Role),
-    /// A reason is required.
-    #[error("this approval needs a reason: say why, with `--reason`")]
-    ReasonMissing,
-    /// The approval may not cover more than this call.
-    #[error("this approval can be given only once, for this call: {0}")]
-    OnlyOnce(&'static str),
-    /// The answer would make a rule that a policy file could not have.
-    #[error("no rule was made of this answer, and the approval request is still open: {0}")]
-    Rule(String),
-    /// The device has the maximum number of rules made by answers.
-    #[error(
-        "no rule was made of this answer, and the approval request is still open: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may; `orion approvals rules revoke` ends those that are not needed"
-    )]
-    TooManyRules,
-    /// The request is decided with its plan.
-    #[error(
-        "this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`"
-    )]
-    PartOfPlan(PlanId),
-    /// The changed call cannot be made.
-    #[error("the changed call was not made, and the approval request is still open: {}", .0.message)]
-    Changed(Box<ToolError>),
-    /// The answer, or what follows from it, could not be stored.
-    #[error(
-        "the database could not be written; `orion approvals list --all` shows whether the answer counts"
-    )]
-    Store,
-}
-
-impl From<StoreError> for AnswerError {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::NotFound => Self::NotFound,
-            StoreError::Conflict => Self::Ambiguous,
-            StoreError::KeyInUse
-            | StoreError::Unavailable
-            | StoreError::Full
-            | StoreError::OtherVersion
-            | StoreError::Corrupt => Self::Store,
-        }
-    }
 }
 
 /// Applies a person's answer. When enough people have approved, the call starts in the background. The work
@@ -192,98 +116,4 @@ async fn take(
         ApprovalState::Open | ApprovalState::Expired | ApprovalState::Withdrawn => {}
     }
     Ok(AnswerResult { row: decided, changed: None })
-}
-
-/// Counts and stores a person's vote.
-pub(super) async fn vote(
-    pipeline: &Pipeline,
-    by: &Caller,
-    row: &ApprovalRow,
-    yes: bool,
-    reason: String,
-    lasting: ApprovalScope,
-) -> Result<ApprovalRow, AnswerError> {
-    let vote = NewVote {
-        approval: row.id,
-        by: by.user.clone(),
-        role: by.role,
-        yes,
-        reason,
-        lasting,
-        at: now_ms(),
-    };
-    let refused = match pipeline.store.vote(vote).await {
-        Ok(decided) => {
-            pipeline.bus.publish(Change::Approval(decided.id, decided.call));
-            return Ok(decided);
-        }
-        Err(DecideError::NotFound) => return Err(AnswerError::NotFound),
-        Err(DecideError::AlreadyDecided(state)) => return Err(AnswerError::AlreadyDecided(state)),
-        Err(DecideError::Expired) => return Err(AnswerError::Expired),
-        Err(DecideError::AlreadyVoted) => return Err(AnswerError::AlreadyVoted),
-        Err(DecideError::ReasonMissing) => return Err(AnswerError::ReasonMissing),
-        Err(DecideError::PartOfPlan(plan)) => return Err(AnswerError::PartOfPlan(plan)),
-        Err(DecideError::OnlyOnce) => return Err(AnswerError::OnlyOnce(ONLY_ONCE)),
-        Err(DecideError::TooManyRules) => return Err(AnswerError::TooManyRules),
-        Err(DecideError::Store(_)) => return Err(AnswerError::Store),
-        Err(DecideError::Role(needed)) => AnswerError::Role { risk: row.risk, needed },
-        Err(DecideError::OwnCall(role)) => AnswerError::OwnCall(role),
-    };
-    record_refused(pipeline, by, row).await?;
-    Err(refused)
-}
-
-/// Records in the audit log that a person tried to approve without being allowed to.
-pub(super) async fn record_refused(
-    pipeline: &Pipeline,
-    by: &Caller,
-    row: &ApprovalRow,
-) -> Result<(), AnswerError> {
-    let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});
-    let recorded = pipeline.store.audit_call_event("approval.refused", row.call, body, now_ms());
-    recorded.await.map_err(|_| AnswerError::Store)
-}
-
-/// Why an approval may not cover more than its call.
-const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or untrusted content is in the chat";
-
-/// Starts an approved call, in the slot of its device if it has one.
-fn start(pipeline: &Arc<Pipeline>, row: ApprovalRow, slot: Option<DispatchSlot>) {
-    let task = Arc::clone(pipeline);
-    pipeline.tasks.calls.spawn(async move {
-        if let Err(error) = approved::run_approved(&task, &row, slot).await {
-            tracing::error!(call = %row.call, %error, "an approved call could not be recorded");
-        }
-    });
-}
-
-/// Starts the call, then activates the rule that the answer made. The approval is bound to the current
-/// policy version and the rule makes a new one: the rule becomes active once the call was sent, or cannot
-/// be. The caller waits for that up to [`RULE_TIMEOUT`], so that the next call needs no approval. If the
-/// device has no free slot for longer, the rule becomes active later.
-async fn start_with_rule(pipeline: &Arc<Pipeline>, row: ApprovalRow) {
-    let (task, device) = (Arc::clone(pipeline), row.device.0);
-    let activating = pipeline.tasks.calls.spawn(async move {
-        let sent = match DispatchSlot::wait_for(&task, device, &row.requester).await {
-            Some(slot) => {
-                let (slot, sent) = slot.with_delivery_report();
-                start(&task, row.clone(), Some(slot));
-                Some(sent)
-            }
-            None => {
-                start(&task, row.clone(), None);
-                None
-            }
-        };
-        if let Some(sent) = sent {
-            // If the call is not sent, its slot is dropped, which resolves `sent` as well.
-            let _ = sent.await;
-        }
-        if let Err(error) = refresh(&task.devices, device).await {
-            tracing::error!(approval = %row.id, %error, "a rule that was made of an answer could not be activated");
-        }
-    });
-    if tokio::time::timeout(RULE_TIMEOUT, activating).await.is_err() {
-        tracing::warn!(device = %device, "a rule that was made of an answer waits until its call is sent");
-    }
 }

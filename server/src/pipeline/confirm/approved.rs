@@ -1,13 +1,14 @@
 //! Runs an approved call, if it is still the call that people saw, and expires approval requests that
 //! nobody answered.
 
+mod expire;
+mod resume;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{ApprovalId, Approved, CallBinding, DeviceId, ErrorCode, ToolError};
+use orion_domain::{ApprovalId, Approved, CallBinding, ErrorCode, ToolError};
 
-use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::call::CallContext;
@@ -16,8 +17,9 @@ use crate::pipeline::view::CallView;
 use crate::pipeline::{Pipeline, audit};
 use crate::store::{ApprovalRow, StoreError};
 
-/// How long an approved call waits for its device after a restart of the backend.
-const RECONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) use expire::close_asked;
+pub use expire::expire;
+pub use resume::resume_approved;
 
 /// Runs an approved call, if it is still the call that the approvers saw. If the database fails before the
 /// call is sent, the call ends instead of waiting for a restart.
@@ -96,88 +98,4 @@ pub(in crate::pipeline) async fn not_spent(
         "The time of the approval was over before the call could be sent. Make the call again to be asked again.",
     );
     audit::close(pipeline, view, error).await
-}
-
-/// Ends the call of an approval request.
-///
-/// # Errors
-/// The database cannot be written.
-pub(super) async fn close_asked(
-    pipeline: &Pipeline,
-    approval: &ApprovalRow,
-    error: ToolError,
-) -> Result<(), StoreError> {
-    let row = pipeline.store.call(&approval.call.to_string()).await?;
-    audit::close(pipeline, CallView::from(row), error).await.map(drop)
-}
-
-/// Expires the approval requests whose time is over, and ends their calls.
-///
-/// # Errors
-/// The database cannot be written.
-pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreError> {
-    let expired = pipeline.store.expire_approvals(now_ms).await?;
-    let count = expired.len();
-    for approval in expired {
-        pipeline.bus.publish(Change::Approval(approval.id, approval.call));
-        let error = ToolError::new(
-            ErrorCode::ApprovalExpired,
-            "The approval request expired. The call did not run. Run it again to request approval; `orion approvals watch` shows requests as they come.",
-        );
-        // A call that cannot be ended must not block the others; a restart ends it.
-        if let Err(error) = close_asked(pipeline, &approval, error).await {
-            tracing::error!(call = %approval.call, %error, "a call whose question ran out could not be ended");
-        }
-    }
-    Ok(count)
-}
-
-/// Resumes the calls that were approved and not started when the backend stopped, each when its device is
-/// back. An approval is not used after it expired.
-///
-/// # Errors
-/// The database cannot be read.
-pub async fn resume_approved(pipeline: &Arc<Pipeline>) -> Result<(), StoreError> {
-    let mut after = None;
-    loop {
-        let page = pipeline.store.approved_and_unused(after).await?;
-        let Some(last) = page.last() else { return Ok(()) };
-        after = Some(last.id);
-        for approval in page {
-            let task = Arc::clone(pipeline);
-            pipeline.tasks.calls.spawn(async move {
-                if let Err(error) = resume(&task, &approval).await {
-                    tracing::error!(call = %approval.call, %error, "an approved call could not be taken up again");
-                }
-            });
-        }
-    }
-}
-
-async fn resume(pipeline: &Arc<Pipeline>, approval: &ApprovalRow) -> Result<(), StoreError> {
-    wait_for(pipeline, approval.device.0).await;
-    if pipeline.tasks.shutdown.is_cancelled() {
-        return Ok(());
-    }
-    if approval.expires_at <= now_ms() {
-        let error = ToolError::new(
-            ErrorCode::ApprovalExpired,
-            "The backend was away until the approval's time was over, so the call was not made. Make it again to be asked again.",
-        );
-        return close_asked(pipeline, approval, error).await;
-    }
-    run_approved(pipeline, approval, None).await.map(drop)
-}
-
-/// Waits until the device is connected, at most [`RECONNECT_TIMEOUT`].
-async fn wait_for(pipeline: &Pipeline, device: DeviceId) {
-    let mut changes = pipeline.bus.watch_device(device);
-    let deadline = tokio::time::Instant::now() + RECONNECT_TIMEOUT;
-    while !pipeline.fleet.is_online(device) {
-        tokio::select! {
-            () = pipeline.tasks.shutdown.cancelled() => return,
-            () = tokio::time::sleep_until(deadline) => return,
-            () = changes.changed() => {}
-        }
-    }
 }

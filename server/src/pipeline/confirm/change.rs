@@ -1,23 +1,25 @@
 //! An approver changes a call: the call is rejected, and the one that the approver wrote runs in its place, for
 //! the same person.
 
+mod approve;
+mod needs;
+
 use std::sync::Arc;
 
-use orion_domain::evaluate::Decision;
-use orion_domain::rule::Approvers;
 use orion_domain::{CallRequest, Caller, ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
 use super::answer::{AnswerError, AnswerResult, record_refused, vote};
 use super::approved;
 use crate::clock::now_ms;
-use crate::pipeline::authorize::EvaluatedCall;
-use crate::pipeline::call::{CallContext, Origin, Previewed};
+use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::evaluate::measured;
 use crate::pipeline::result::DeviceReport;
-use crate::pipeline::view::CallView;
 use crate::pipeline::{Pipeline, reauthorize};
-use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow, StoreError};
+use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow};
+
+use approve::approve;
+pub(in crate::pipeline) use needs::is_within;
 
 /// Rejects the requested call and makes the changed one. If this person may approve the changed call alone,
 /// this answer approves it. If it needs more, it gets an approval request like any call.
@@ -89,73 +91,6 @@ async fn may_change(
     Err(AnswerError::Role { risk: row.risk, needed })
 }
 
-/// What the changed call would need if its author made it.
-struct Needs {
-    decision: Decision,
-    approvers: Approvers,
-    preview_first: bool,
-    refusal: ToolError,
-}
-
-impl Needs {
-    fn of(evaluated: &EvaluatedCall) -> Self {
-        Self {
-            decision: evaluated.decision(),
-            approvers: evaluated.approvers(),
-            preview_first: evaluated.preview_first(),
-            refusal: evaluated.refusal(),
-        }
-    }
-
-    /// Checks that the call needs no less when it is made for the requester.
-    fn allow(self, evaluated: &EvaluatedCall) -> Result<(), ToolError> {
-        if evaluated.decision() == Decision::Deny {
-            return Err(evaluated.refusal());
-        }
-        let is_no_stricter = match self.decision {
-            Decision::Deny => return Err(self.refusal),
-            Decision::Allow => true,
-            Decision::DryRunFirst | Decision::Ask => {
-                evaluated.decision() != Decision::Allow
-                    && evaluated.approvers().and(self.approvers) == evaluated.approvers()
-                    && (evaluated.preview_first() || !self.preview_first)
-            }
-        };
-        if is_no_stricter {
-            return Ok(());
-        }
-        Err(ToolError::new(
-            self.refusal.code,
-            "This call needs more when you make it than when the one who asked does. Say no to theirs, and make yours yourself.",
-        ))
-    }
-}
-
-/// Checks that a changed call needs no less for its requester than for its author: nobody gets in another's
-/// name what they would not get in their own.
-///
-/// # Errors
-/// The database cannot be read or written. The inner error is for the author.
-pub(in crate::pipeline) async fn is_within(
-    pipeline: &Arc<Pipeline>,
-    author: Caller,
-    evaluated: &EvaluatedCall,
-) -> Result<Result<(), ToolError>, StoreError> {
-    // The report of a preview is stored with the call, and not twice.
-    let preview = evaluated.context.preview.clone().map(|it| Previewed { report: None, ..it });
-    let own = CallContext {
-        caller: author,
-        origin: Origin::Direct,
-        token: None,
-        preview,
-        ..evaluated.context.clone()
-    };
-    Ok(match measured(pipeline, own).await? {
-        Ok(own) => Needs::of(&own).allow(evaluated),
-        Err(stopped) => Err(stopped.error),
-    })
-}
-
 /// Returns the changed call, for the person who made the other one.
 fn changed(
     by: &Caller,
@@ -186,37 +121,5 @@ fn changed(
         created_at,
         origin: Origin::Change { author },
         ..CallContext::new(asker, request)
-    }
-}
-
-/// Approves the changed call for its author, if that person may approve it alone and has seen all of it.
-async fn approve(
-    pipeline: &Arc<Pipeline>,
-    by: &Caller,
-    evaluated: &EvaluatedCall,
-    view: CallView,
-    reason: String,
-) -> Result<CallView, AnswerError> {
-    // If a preview must be shown first, the author has not seen it. If a second person must approve, the
-    // author is not that person.
-    let Approvers { not_requester, second_if_any, .. } = evaluated.approvers();
-    let needs_another = evaluated.preview_first() || not_requester || second_if_any;
-    let Some(id) = view.approval.filter(|_| !needs_another) else { return Ok(view) };
-    let asked = pipeline.store.approval(&id.to_string()).await?;
-    // The author did not see the risks that only the device's disk shows.
-    if asked.call != evaluated.context.id
-        || asked.card.raises.iter().any(|raise| !evaluated.raises().contains(raise))
-    {
-        return Ok(view);
-    }
-    match vote(pipeline, by, &asked, true, reason, ApprovalScope::Once).await {
-        Ok(decided) if decided.state == ApprovalState::Approved => {
-            let store = |_| AnswerError::Store;
-            approved::run_approved(pipeline, &decided, None).await.map_err(store)?;
-            Ok(pipeline.store.call(&view.call.to_string()).await.map(CallView::from)?)
-        }
-        Err(AnswerError::Store) => Err(AnswerError::Store),
-        // The call needs more than this person may approve, and waits for that.
-        Ok(_) | Err(_) => Ok(view),
     }
 }

@@ -1,26 +1,18 @@
 //! A call in flight: from its dispatch to the report of its device, over lost connections.
 
+mod failure;
+mod wait;
+
 use std::time::Duration;
 
-use orion_domain::{CallId, DeviceId, ErrorCode, Permit, ToolError};
-use tokio::time::{Instant, sleep_until};
+use orion_domain::{CallId, Permit, ToolError};
+use tokio::time::Instant;
 
-use super::dispatch_slot::{DispatchSlot, busy, offline};
+use super::dispatch_slot::{DispatchSlot, busy};
 use crate::bus::Change;
-use crate::fleet::{
-    ApprovalProof, CallEvent, DeviceLink, DeviceResult, Dispatch, LinkId, PendingCall, SendError,
-    SlotError,
-};
+use crate::fleet::{ApprovalProof, DeviceResult, Dispatch, PendingCall, SendError, SlotError};
+use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
-use crate::pipeline::{Pipeline, reconcile};
-use crate::store::{CallRow, StoreError};
-
-/// How long a device may take to answer beyond the call's own timeout.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long a call waits for its device to reconnect after the connection was lost.
-const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// The most times that a call which did not arrive is sent again.
-const MAX_RESENDS: u32 = 5;
 
 /// How the wait for a call ended.
 #[derive(Debug)]
@@ -94,50 +86,6 @@ impl<'a> InFlight<'a> {
         self.wait(call, deadline).await
     }
 
-    async fn wait(&mut self, call: &EvaluatedCall, deadline: Instant) -> Sent {
-        let (id, device) = (call.context.id, call.target.device.id);
-        let (mut linked, mut until) = (true, deadline + GRACE);
-        loop {
-            tokio::select! {
-                event = self.expected.next_event() => match event {
-                    CallEvent::Answer(answer) => return Sent::Reported(answer),
-                    CallEvent::Stop => {
-                        self.is_cancelled = true;
-                        self.send_cancel(id);
-                    }
-                    // A late message of an older stream does not answer this link's query.
-                    CallEvent::NotSeen(link) if link != self.slot.link.id() => {}
-                    CallEvent::NotSeen(_) => {
-                        self.not_delivered += 1;
-                        return Sent::NotDelivered;
-                    }
-                },
-                () = self.slot.link.ended(), if linked => {
-                    linked = false;
-                    until = (deadline + GRACE).min(Instant::now() + RECONNECT_TIMEOUT);
-                }
-                link = back(self.pipeline, device, self.slot.link.id()), if !linked => {
-                    (linked, until) = (true, deadline + GRACE);
-                    // A call that runs on the device keeps a slot in the new link, if one is free.
-                    if let Some(place) = self.slot.place.take() {
-                        let user = &call.context.caller.user;
-                        self.slot.place = Some(link.acquire_slot(user).unwrap_or(place));
-                    }
-                    self.slot.link = link;
-                    // The query is the link's first message about this call, so that no other message
-                    // overtakes it.
-                    self.slot.link.query(&[id]).ok();
-                    self.send_cancel(id);
-                }
-                () = sleep_until(until) => return Sent::Failed(match (linked, self.was_sent) {
-                    (_, false) => offline(call),
-                    (true, true) => self.timed_out(call),
-                    (false, true) => unknown(call),
-                }),
-            }
-        }
-    }
-
     /// Sends the call to the link. If the link has ended, the call has not: the next link is
     /// asked.
     fn dispatch(
@@ -173,64 +121,5 @@ impl<'a> InFlight<'a> {
         if self.is_cancelled {
             self.slot.link.cancel(call).ok();
         }
-    }
-
-    /// Returns why a call that did not arrive is not sent again. None if it is decided again.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub(in crate::pipeline) async fn given_up(
-        &self,
-        call: &EvaluatedCall,
-        row: &CallRow,
-    ) -> Result<Option<ToolError>, StoreError> {
-        if reconcile::may_be_forgotten(self.pipeline, row).await? {
-            return Ok(Some(reconcile::forgotten(row)));
-        }
-        if self.is_cancelled {
-            let message = "This call was cancelled before it arrived. It was not run.";
-            return Ok(Some(ToolError::new(ErrorCode::Cancelled, message)));
-        }
-        Ok((self.not_delivered > MAX_RESENDS).then(|| offline(call)))
-    }
-
-    fn timed_out(&self, call: &EvaluatedCall) -> ToolError {
-        let id = call.context.id;
-        self.slot.link.cancel(id).ok();
-        if call.target.spec.has_effects && !call.context.request.dry_run {
-            return ToolError::new(
-                ErrorCode::OutcomeUnknown,
-                format!(
-                    "{} did not answer in time, and whether {} happened is not known yet. What the device reports later is added to the audit log: `orion audit list --call {id}`.",
-                    call.target.device.name, call.target.spec.name
-                ),
-            );
-        }
-        ToolError::new(
-            ErrorCode::Timeout,
-            format!("{} did not answer in time.", call.target.device.name),
-        )
-    }
-}
-
-fn unknown(call: &EvaluatedCall) -> ToolError {
-    ToolError::new(
-        ErrorCode::OutcomeUnknown,
-        format!(
-            "The connection to {} was lost while {} ran, and the device has not reported what happened. When the device is back it reports, and the call is updated.",
-            call.target.device.name, call.target.spec.name
-        ),
-    )
-}
-
-/// Waits for the device's next link after this one.
-async fn back(pipeline: &Pipeline, device: DeviceId, before: LinkId) -> DeviceLink {
-    let mut changes = pipeline.bus.watch_device(device);
-    loop {
-        let link = pipeline.fleet.link(device);
-        if let Some(link) = link.filter(|it| it.id() != before && !it.has_ended()) {
-            return link;
-        }
-        changes.changed().await;
     }
 }

@@ -1,0 +1,136 @@
+//! `orion-server`: the backend's program. Each command calls one function of the library.
+
+mod args;
+mod output;
+mod reset;
+mod stop;
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use orion_allocator as _;
+use orion_server::config::Config;
+use orion_server::data_folder::DATABASE;
+use orion_server::notary::{held_to, reset_signing};
+use orion_server::serve::prepare;
+use orion_server::store::{AuditVerdict, verify_file};
+use orion_server::{backup, ca};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use args::{AdminCommand, AuditCommand, Cli, Command, ConfigCommand};
+use output::{contents, print, verdict};
+use reset::reset;
+use stop::{stop_on_signal, stop_with_stdin};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    tracing_subscriber::registry()
+        .with(filter.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO)))
+        .with(tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(std::io::stderr))
+        .init();
+    orion_mtls::install_crypto_provider();
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => {
+            tracing::error!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[tokio::main]
+async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let config = match &cli.config {
+        Some(path) => Config::load(path)?,
+        None => Config::default(),
+    };
+    match cli.command {
+        Command::Run { exit_with_stdin } => {
+            let shutdown = CancellationToken::new();
+            stop_on_signal(shutdown.clone())?;
+            if exit_with_stdin {
+                stop_with_stdin(shutdown.clone());
+            }
+            let ready = prepare(config, &data_dir(cli.data_dir)?, shutdown).await?;
+            tracing::info!(people = %ready.people, devices = %ready.devices, "listening");
+            if let Some(secret) = ready.backend.first_admin.waiting() {
+                tracing::info!(
+                    "there is no admin yet; make the first with: orion login --backend http://{} --secret @{}",
+                    ready.people,
+                    secret.display()
+                );
+            }
+            ready.serve().await?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Config(ConfigCommand::Check) => Ok(ExitCode::SUCCESS),
+        Command::Config(ConfigCommand::Print) => {
+            print(&toml::to_string_pretty(&config)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Admin(AdminCommand::Reset { user }) => {
+            reset(&user, &data_dir(cli.data_dir)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Ca(command) => {
+            print(&ca::run(command, &data_dir(cli.data_dir)?).await?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Backup { to } => {
+            let manifest = backup::backup(&data_dir(cli.data_dir)?, &to).await?;
+            print(&format!("Backup written to {}\n", contents(&to, &manifest)));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Restore { from } => {
+            let data_dir = data_dir(cli.data_dir)?;
+            let manifest = backup::restore(&from, &data_dir).await?;
+            print(&format!("Backup restored to {}\n", contents(&data_dir, &manifest)));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Check => {
+            let health = backup::check(&data_dir(cli.data_dir)?).await?;
+            let found = health.damage.iter().chain(&health.dangling);
+            print(&found.map(|line| format!("damaged: {line}\n")).collect::<String>());
+            print(&verdict(&health.audit));
+            Ok(if health.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Command::Audit(AuditCommand::Key) => {
+            let held = held_to(&data_dir(cli.data_dir)?)?;
+            let held = held.context("there is no key yet; the backend makes one when it starts")?;
+            print(&format!("{}\n", held.key));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Audit(AuditCommand::ResetSigning { reason }) => {
+            print(&reset_signing(&data_dir(cli.data_dir)?, &reason).await?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Audit(AuditCommand::Verify) => {
+            let data_dir = data_dir(cli.data_dir)?;
+            let (path, held) = (data_dir.join(DATABASE), held_to(&data_dir)?);
+            let found = verify_file(&path, held.as_ref()).await;
+            let found = found.context("the database cannot be read")?;
+            print(&verdict(&found));
+            Ok(match found {
+                AuditVerdict::Whole { .. } => ExitCode::SUCCESS,
+                AuditVerdict::Broken { .. } => ExitCode::FAILURE,
+            })
+        }
+    }
+}
+
+fn data_dir(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(path) => Ok(path),
+        None => directories::ProjectDirs::from("", "", "orion")
+            .map(|dirs| dirs.data_dir().join("server"))
+            .context("there is no home folder to keep data in; say --data-dir"),
+    }
+}

@@ -1,0 +1,33 @@
+//! `orion-server admin reset`: a one-time secret that lets an admin back in.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use orion_domain::UserName;
+use orion_server::data_folder::{ADDRESSES, DATABASE};
+use orion_server::people::write_reset;
+
+use super::output::print;
+
+/// Writes the secret, and prints the command that uses it.
+pub(super) fn reset(user: &UserName, data_dir: &Path) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        data_dir.join(DATABASE).exists(),
+        "no backend keeps its data in {}; say which folder with --data-dir",
+        data_dir.display()
+    );
+    let file = write_reset(data_dir, user).context("the secret cannot be written")?;
+    let file = std::path::absolute(&file).unwrap_or(file);
+    let people = std::fs::read_to_string(data_dir.join(ADDRESSES))
+        .ok()
+        .and_then(|text| text.parse::<toml::Table>().ok())
+        .and_then(|table| Some(format!("--backend http://{} ", table.get("people")?.as_str()?)));
+    match &people {
+        Some(_) => tracing::info!("within an hour, let {user} back in with the command below"),
+        None => tracing::info!(
+            "start the backend, and within an hour let {user} back in with the command below"
+        ),
+    }
+    print(&format!("orion login {}--secret @{}\n", people.unwrap_or_default(), file.display()));
+    Ok(())
+}

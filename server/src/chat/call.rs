@@ -1,0 +1,117 @@
+//! Runs one call of a chat through the pipeline, and waits for its approval.
+
+use std::sync::Arc;
+
+use orion_domain::extract::ExtractedCall;
+use orion_domain::{CallState, CanonicalArguments, Digest, Envelope, ErrorCode};
+use serde_json::Value;
+
+use super::error::ChatError;
+use super::turn::Turn;
+use super::{Event, ToolUse, say};
+use crate::pipeline::call::{CallContext, Origin};
+use crate::pipeline::{self, CallView};
+
+impl Turn<'_> {
+    /// Runs one call through the pipeline. Waits for the approval where the call needs one.
+    pub(super) async fn call(&mut self, written: ExtractedCall) -> Result<CallView, ChatError> {
+        let key = identity_of(&written);
+        let request = pipeline::extract::request(written.clone());
+        let target = pipeline::validate::target(&self.backend.pipeline, &request).ok();
+        let provenance = self.taint.about(&written, target.as_ref().map(|it| &it.device.name));
+        let quoted = provenance.quoted;
+        let token = Some(self.token);
+        let incoming = CallContext {
+            provenance,
+            token,
+            origin: Origin::Chat,
+            ..CallContext::new(self.caller.clone(), request)
+        };
+        say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
+        // After sending an event, which may wait for the client to read.
+        self.still_authorized().await?;
+        let mut reply = match self.fatal.get(&key) {
+            Some(earlier) => {
+                let mut error = earlier.clone();
+                error.message =
+                    format!("This call failed for good before in this turn: {}", error.message);
+                let shared = Arc::clone(&self.backend.pipeline);
+                let denied = async move { shared.deny(incoming, error).await };
+                self.backend.tasks.run_to_completion(denied).await?
+            }
+            None => self.backend.pipeline.run(incoming).await?,
+        };
+        reply = self.ended(reply).await?;
+        if let Some(other) = changed_to(&reply) {
+            say(self.events, Event::CallEnded(Box::new(reply))).await?;
+            let row = self.backend.store.call(&other).await?;
+            reply = self.ended(CallView::from(row)).await?;
+        }
+        self.remember(key, &reply);
+        say(self.events, Event::CallEnded(Box::new(reply.clone()))).await?;
+        Ok(reply)
+    }
+
+    /// Shows the approval request of a call that waits for one, and waits for the call's end.
+    pub(super) async fn ended(&self, mut reply: CallView) -> Result<CallView, ChatError> {
+        if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
+            let card = self.backend.store.approval(&approval.to_string()).await?;
+            say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
+        }
+        let waits = |reply: &CallView| {
+            reply.approval.is_some() && reply.state != CallState::Queued && !reply.state.is_closed()
+        };
+        let mut changes = self.backend.bus.watch_call(reply.call);
+        while waits(&reply) {
+            // The call is read again first: it may have changed before the watcher subscribed.
+            reply = CallView::from(self.backend.store.call(&reply.call.to_string()).await?);
+            if !waits(&reply) {
+                break;
+            }
+            tokio::select! {
+                () = self.backend.tasks.shutdown.cancelled() => return Err(ChatError::Left),
+                () = changes.changed() => {}
+            }
+        }
+        Ok(reply)
+    }
+
+    fn remember(&mut self, key: Digest, reply: &CallView) {
+        let error = serde_json::from_slice::<Envelope>(&reply.result)
+            .ok()
+            .and_then(|envelope| envelope.error);
+        self.used.push(ToolUse {
+            call: reply.call,
+            tool: reply.tool.clone(),
+            device: reply.device.as_ref().map(ToString::to_string).unwrap_or_default(),
+            state: reply.state,
+            code: error.as_ref().map(|error| error.code),
+        });
+        if let Some(error) = error
+            && !error.recoverable
+        {
+            self.fatal.insert(key, error);
+        }
+    }
+}
+
+/// Returns the id of the call that an approver made instead of this one.
+fn changed_to(reply: &CallView) -> Option<String> {
+    let error = serde_json::from_slice::<Envelope>(&reply.result).ok()?.error?;
+    (error.code == ErrorCode::ApprovalRejected)
+        .then(|| error.details.get("changed_to")?.as_str().map(str::to_owned))?
+}
+
+/// Returns the digest that equal calls of a turn share.
+fn identity_of(call: &ExtractedCall) -> Digest {
+    let arguments = CanonicalArguments::from_value(&Value::Object(call.arguments.clone()));
+    Digest::of_fields(
+        "orion.chat.call.v1",
+        &[
+            call.tool.as_bytes(),
+            call.device.as_deref().unwrap_or_default().as_bytes(),
+            &[u8::from(call.dry_run)],
+            arguments.as_bytes(),
+        ],
+    )
+}

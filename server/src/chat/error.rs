@@ -1,0 +1,31 @@
+//! Why a chat turn failed.
+
+use crate::model::ModelError;
+use crate::people::StreamEnd;
+use crate::store::StoreError;
+
+/// Why a chat turn failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChatError {
+    /// There is no model of that name.
+    #[error("there is no model `{0}`")]
+    NoModel(String),
+    /// The conversation does not exist, or is another person's.
+    #[error("there is no such conversation of yours")]
+    NoConversation,
+    /// The model failed.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The store failed.
+    #[error("the database could not be written")]
+    Store(#[from] StoreError),
+    /// The person disconnected.
+    #[error("the conversation was left")]
+    Left,
+    /// The person's session or token is no longer valid, or their role changed.
+    #[error("{}", match .0 {
+        StreamEnd::SignedOut => "the session or token of this conversation is good no more",
+        StreamEnd::RoleChanged => "the role of this conversation's person has changed",
+    })]
+    Ended(StreamEnd),
+}

@@ -1,0 +1,80 @@
+//! Whether a call or its arguments occur in untrusted content.
+
+use std::collections::BTreeSet;
+
+use orion_domain::extract::{ExtractedCall, MAX_OUTPUT_BYTES, extract};
+use orion_domain::{CanonicalArguments, Digest};
+use serde_json::{Map, Value};
+
+use super::texts::ResultTexts;
+
+/// The content of one result, and the digests of the calls that occur in it.
+#[derive(Debug)]
+pub(super) struct Text {
+    pub(super) words: String,
+    pub(super) calls: Vec<Digest>,
+}
+
+impl Text {
+    pub(super) fn holds(&self, value: &str) -> bool {
+        self.words.contains(value) || self.words.contains(&escaped(value))
+    }
+
+    /// Returns whether a call occurs in this content: as a call, or as the tool's name with every string
+    /// argument.
+    pub(super) fn quotes(
+        &self,
+        call: &ExtractedCall,
+        digest: Digest,
+        strings: &[(&str, &str)],
+    ) -> bool {
+        let named = !strings.is_empty() && self.words.contains(&call.tool);
+        self.calls.contains(&digest) || (named && strings.iter().all(|(_, text)| self.holds(text)))
+    }
+}
+
+/// Returns a text as it occurs inside a JSON string.
+fn escaped(text: &str) -> String {
+    Value::from(text).to_string().trim_matches('"').to_owned()
+}
+
+/// Collects every string among the arguments, with the name of its argument.
+pub(super) fn leaves<'a>(arguments: &'a Map<String, Value>, into: &mut Vec<(&'a str, &'a str)>) {
+    fn walk<'a>(name: &'a str, value: &'a Value, into: &mut Vec<(&'a str, &'a str)>) {
+        match value {
+            Value::String(text) => into.push((name, text)),
+            Value::Array(items) => items.iter().for_each(|item| walk(name, item, into)),
+            Value::Object(object) => object.values().for_each(|item| walk(name, item, into)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    arguments.iter().for_each(|(name, value)| walk(name, value, into));
+}
+
+/// Returns the digest of a call's tool and arguments, regardless of the device.
+pub(super) fn digest_of(call: &ExtractedCall) -> Digest {
+    let arguments = CanonicalArguments::from_value(&Value::Object(call.arguments.clone()));
+    Digest::of_fields("orion.chat.quoted.v1", &[call.tool.as_bytes(), arguments.as_bytes()])
+}
+
+/// Returns the digests of the calls that occur in the texts of a result.
+pub(super) fn search(texts: &ResultTexts) -> Vec<Digest> {
+    let found = [&texts.content, &texts.own].into_iter().flat_map(|text| calls_in(text));
+    found.map(|call| digest_of(&call)).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Extracts the calls that occur in a text. A text longer than the extraction limit is read in overlapping
+/// pieces.
+pub(super) fn calls_in(text: &str) -> Vec<ExtractedCall> {
+    #[cfg(test)]
+    super::tests::SEARCHED.with(|bytes| bytes.set(bytes.get() + text.len()));
+    let (mut calls, mut start) = (Vec::new(), 0);
+    loop {
+        let end = text.floor_char_boundary(start + MAX_OUTPUT_BYTES);
+        calls.extend(extract(text.get(start..end).unwrap_or_default()).calls);
+        if end == text.len() {
+            return calls;
+        }
+        start = text.floor_char_boundary(start + MAX_OUTPUT_BYTES / 2);
+    }
+}

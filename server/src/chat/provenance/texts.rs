@@ -1,0 +1,53 @@
+//! Splits the texts of a result by their author.
+
+use orion_catalog::ToolSpec;
+use orion_domain::{Envelope, Hint};
+use serde_json::Value;
+
+/// The texts of one result.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct ResultTexts {
+    /// Untrusted content, one text a line.
+    pub(super) content: String,
+    /// The agent's own messages, one text a line.
+    pub(super) own: String,
+}
+
+/// Splits the texts of a result by their author. The data of untrusted tools, the output of programs and
+/// the names that a hint offers are untrusted; all other texts are the agent's.
+pub(super) fn split_texts(spec: &ToolSpec, result: &[u8]) -> ResultTexts {
+    fn walk(value: &Value, into: &mut String) {
+        match value {
+            Value::String(text) => line(text, into),
+            Value::Array(items) => items.iter().for_each(|item| walk(item, into)),
+            Value::Object(object) => object.values().for_each(|item| walk(item, into)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    fn line(text: &str, into: &mut String) {
+        if !text.is_empty() {
+            into.push_str(text);
+            into.push('\n');
+        }
+    }
+    let Ok(envelope) = serde_json::from_slice::<Envelope>(result) else {
+        return ResultTexts::default();
+    };
+    let mut texts = ResultTexts::default();
+    line(&envelope.message, &mut texts.own);
+    let is_found = spec.untrusted || (spec.untrusted_preview && envelope.dry_run);
+    let found = if is_found { &mut texts.content } else { &mut texts.own };
+    envelope.data.iter().for_each(|data| walk(data, found));
+    if let Some(error) = &envelope.error {
+        error.details.values().for_each(|value| walk(value, &mut texts.own));
+        for Hint { text, command, who: _, values } in &error.hints {
+            line(text, &mut texts.own);
+            command.iter().for_each(|command| line(command, &mut texts.own));
+            values.iter().for_each(|name| line(name, &mut texts.content));
+        }
+    }
+    for tail in [&envelope.meta.stdout_tail, &envelope.meta.stderr_tail].into_iter().flatten() {
+        line(tail, &mut texts.content);
+    }
+    texts
+}

@@ -1,0 +1,133 @@
+//! One turn of a chat: rounds of an answer of the model and its calls, until the model answers without calls.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use orion_domain::extract::{ExtractProblem, ExtractedCall};
+use orion_domain::{Caller, Digest, ToolError};
+use tokio::sync::mpsc;
+
+use super::error::ChatError;
+use super::provenance::TaintTracker;
+use super::{Event, ToolUse, history, prompt, relay, say};
+use crate::backend::Backend;
+use crate::model::{Message, Model, NativeCall, Request};
+use crate::people::StreamEnd;
+use crate::pipeline::reauthorize;
+
+/// A chat turn in progress.
+pub(super) struct Turn<'a> {
+    pub(super) backend: &'a Arc<Backend>,
+    pub(super) caller: Caller,
+    /// SHA-256 of the person's session or token.
+    pub(super) token: Digest,
+    pub(super) model: &'a Model,
+    pub(super) events: &'a mpsc::Sender<Event>,
+    pub(super) messages: Vec<Message>,
+    pub(super) used: Vec<ToolUse>,
+    /// The untrusted content of this conversation.
+    pub(super) taint: TaintTracker,
+    /// The errors of calls that failed for good: the same call is not made again in this turn.
+    pub(super) fatal: HashMap<Digest, ToolError>,
+}
+
+impl Turn<'_> {
+    /// Runs rounds until the model answers without calls. Returns its last text.
+    pub(super) async fn rounds(&mut self) -> Result<String, ChatError> {
+        let most = self.backend.config.chat.max_tool_rounds;
+        let mut words = String::new();
+        for round in 0..=most {
+            let tools = if self.backend.config.chat.tools_enabled {
+                prompt::tools(self.backend, &self.caller)
+            } else {
+                Vec::new()
+            };
+            let request = Request { messages: self.messages.clone(), tools };
+            self.still_authorized().await?;
+            let (answer, shown) = relay::complete(self.model, &request, self.events).await?;
+            let (calls, problems, text) = self.read(&answer);
+            relay::rest(self.events, &text, &shown).await?;
+            if !text.is_empty() {
+                words = text;
+            }
+            if answer.truncated {
+                self.note("The model's answer was cut off at its limit.").await?;
+            }
+            if calls.is_empty() && problems.is_empty() {
+                return Ok(words);
+            }
+            if round == most {
+                self.note(&format!(
+                    "The model wanted more than {most} rounds of tool calls; its last words are the answer."
+                ))
+                .await?;
+                return Ok(words);
+            }
+            self.round(calls, problems).await?;
+        }
+        Ok(words)
+    }
+
+    async fn round(
+        &mut self,
+        calls: Vec<ExtractedCall>,
+        problems: Vec<ExtractProblem>,
+    ) -> Result<(), ChatError> {
+        if !problems.is_empty() {
+            let listed: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            let text = format!("A tool call could not be read: {}", listed.join("; "));
+            self.note(&text).await?;
+            if calls.is_empty() {
+                self.messages.push(Message::user(format!("{text}. Write it again, correctly.")));
+                return Ok(());
+            }
+        }
+        let mut written = Vec::with_capacity(calls.len());
+        for (index, mut call) in calls.into_iter().enumerate() {
+            let id =
+                call.id.take().unwrap_or_else(|| format!("call_{}_{index}", self.messages.len()));
+            written.push((id, call));
+        }
+        let native = written
+            .iter()
+            .map(|(id, call)| NativeCall {
+                id: id.clone(),
+                name: call.tool.clone(),
+                arguments: relay::arguments_text(call),
+            })
+            .collect();
+        let message = Message::assistant(String::new(), native);
+        self.keep(message).await?;
+        for (id, call) in written {
+            let reply = self.call(call).await?;
+            if let Some(conversation) = self.caller.conversation {
+                self.taint.record_result(self.backend, conversation, &reply).await?;
+            }
+            let limit = self.backend.config.chat.result_limit;
+            self.keep(Message::tool(id, prompt::capped(&reply.result, limit))).await?;
+        }
+        Ok(())
+    }
+
+    async fn keep(&mut self, message: Message) -> Result<(), ChatError> {
+        if let Some(conversation) = self.caller.conversation {
+            history::append(self.backend, conversation, &message).await?;
+        }
+        self.messages.push(message);
+        Ok(())
+    }
+
+    /// Checks the person's current rights in the store. A turn takes long, so each call and each request to
+    /// the model requires a valid session or token, and an unchanged role.
+    pub(super) async fn still_authorized(&self) -> Result<(), ChatError> {
+        match reauthorize::person(&self.backend.pipeline, &self.caller, Some(self.token)).await? {
+            Ok(caller) if caller.role == self.caller.role => Ok(()),
+            Ok(_) => Err(ChatError::Ended(StreamEnd::RoleChanged)),
+            Err(_) => Err(ChatError::Ended(StreamEnd::SignedOut)),
+        }
+    }
+
+    async fn note(&self, text: &str) -> Result<(), ChatError> {
+        say(self.events, Event::Note(text.to_owned())).await
+    }
+}

@@ -1,0 +1,59 @@
+//! `[people]` and `[devices]`: the two ports.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// `[people]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PeopleConfig {
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// PEM file with the certificate chain; together with `key` turns TLS on.
+    pub certificate: Option<PathBuf>,
+    /// PEM file with the private key.
+    pub key: Option<PathBuf>,
+    /// Whether to listen without TLS on an address that others can reach.
+    pub insecure: bool,
+    /// The most connections of one address on which nobody has signed in.
+    pub max_connections_per_address: u32,
+}
+
+impl Default for PeopleConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7080),
+            certificate: None,
+            key: None,
+            insecure: false,
+            max_connections_per_address: 128,
+        }
+    }
+}
+
+/// `[devices]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Devices {
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The addresses that enrolment tokens give to devices, `host:port`. The listening address if empty.
+    pub addresses: Vec<String>,
+    /// The lifetime of a device's certificate, in seconds.
+    pub certificate_seconds: u32,
+    /// The most connections of one address that have not shown a certificate yet.
+    pub max_connections_per_address: u32,
+}
+
+impl Default for Devices {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 7443),
+            addresses: Vec::new(),
+            certificate_seconds: 24 * 3600,
+            max_connections_per_address: 256,
+        }
+    }
+}

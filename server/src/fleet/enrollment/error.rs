@@ -1,0 +1,69 @@
+//! Why an enrollment fails, in the words that the device or its installer reads.
+
+use orion_mtls::{CsrError, MtlsError};
+
+use crate::store::{DeviceState, RedeemError, StoreError};
+
+/// Why an enrollment fails.
+#[derive(Debug, thiserror::Error)]
+pub enum EnrollError {
+    /// The invitation is unknown or its secret is wrong; the error does not say which.
+    #[error("this token is not one of this backend's; make a new one with `orion devices invite`")]
+    Unknown,
+    /// The invitation has expired.
+    #[error("this token has expired; make a new one with `orion devices invite`")]
+    Expired,
+    /// The invitation has no uses left.
+    #[error(
+        "this token was used as often as it may be; make a new one with `orion devices invite`"
+    )]
+    Spent,
+    /// The certificate request is not valid.
+    #[error("the certificate request is not one: {0}")]
+    Request(#[from] CsrError),
+    /// The suggested name is not a valid device name.
+    #[error("`{0}` cannot be a device's name: use lower-case letters, digits, `-`, `_` and `.`")]
+    Name(String),
+    /// The certificate could not be issued.
+    #[error("the certificate could not be issued")]
+    Issue(#[from] MtlsError),
+    /// The device's ticket is not valid.
+    #[error("a ticket has 32 to 128 characters; the agent may be of another version")]
+    NoTicket,
+    /// The ticket does not belong to this device.
+    #[error("there is no such pending device, or this is not its ticket")]
+    Ticket,
+    /// The device is rejected, quarantined or revoked, or not approved yet.
+    #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
+    Held(DeviceState),
+    /// A device with this key is in the database, in whatever state.
+    #[error(
+        "a device with this key is on record here; one that was revoked or is in quarantine does not come back by itself, and a new one makes a new key, as `orion-agent enroll` does each time"
+    )]
+    KeyKnown,
+    /// The certificate or the renewal request is for another key than the approved one.
+    #[error(
+        "this is for another key than this device enrolled with; a certificate is renewed for the key it has"
+    )]
+    OtherKey,
+    /// The authority of the device's certificate was retired since the device connected.
+    #[error(
+        "the authority that signed this device's certificate was retired; enrol it again with a token of `orion devices invite`"
+    )]
+    Retired,
+    /// The store failed.
+    #[error("the database could not be written; nothing was changed")]
+    Store(#[from] StoreError),
+}
+
+impl From<RedeemError> for EnrollError {
+    fn from(error: RedeemError) -> Self {
+        match error {
+            RedeemError::Unknown => Self::Unknown,
+            RedeemError::Expired => Self::Expired,
+            RedeemError::Spent => Self::Spent,
+            RedeemError::KeyKnown => Self::KeyKnown,
+            RedeemError::Store(error) => Self::Store(error),
+        }
+    }
+}

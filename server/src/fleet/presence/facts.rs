@@ -1,0 +1,52 @@
+//! The facts of a device, as the database stores them: system, host and places.
+
+use orion_domain::{DevicePath, Places};
+use orion_wire::{DeviceFacts, Os};
+use serde::{Deserialize, Serialize};
+
+/// A device's facts, as the database stores them.
+#[derive(Serialize, Deserialize)]
+struct RecordedFacts {
+    pub(super) os: String,
+    pub(super) os_version: String,
+    pub(super) hostname: String,
+    pub(super) arch: String,
+    pub(super) sandbox: String,
+    pub(super) home: Option<String>,
+    pub(super) workspace: Option<String>,
+}
+
+/// Converts a device's facts to JSON for the database.
+#[must_use]
+pub fn facts_to_json(facts: &DeviceFacts) -> String {
+    let text = |path: &Option<DevicePath>| path.as_ref().map(ToString::to_string);
+    serde_json::to_string(&RecordedFacts {
+        os: facts.os.as_str().to_owned(),
+        os_version: facts.os_version.clone(),
+        hostname: facts.hostname.clone(),
+        arch: facts.arch.clone(),
+        sandbox: facts.sandbox.clone(),
+        home: text(&facts.places.home),
+        workspace: text(&facts.places.workspace),
+    })
+    .unwrap_or_default()
+}
+
+/// Parses a device's facts from the database. `None` where they cannot be read: everything is denied then.
+#[must_use]
+pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
+    let recorded: RecordedFacts = serde_json::from_str(json).ok()?;
+    let os =
+        [Os::Linux, Os::Macos, Os::Windows].into_iter().find(|os| os.as_str() == recorded.os)?;
+    let places =
+        Places::parse(os.path_style(), recorded.workspace.as_deref(), recorded.home.as_deref())
+            .ok()?;
+    Some(DeviceFacts {
+        os,
+        os_version: recorded.os_version,
+        hostname: recorded.hostname,
+        arch: recorded.arch,
+        sandbox: recorded.sandbox,
+        places,
+    })
+}

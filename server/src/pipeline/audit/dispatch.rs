@@ -1,0 +1,109 @@
+//! Records that a call is sent: a new call is stored as dispatched, a stored one moves on, and an approval is
+//! consumed.
+
+use orion_domain::{CallState, Permit};
+use serde_json::json;
+
+use super::{Dispatched, Recorded, row};
+use crate::clock::now_ms;
+use crate::fleet::ApprovalProof;
+use crate::pipeline::authorize::EvaluatedCall;
+use crate::pipeline::route::InFlight;
+use crate::pipeline::verdict::{Held, ToSend};
+use crate::pipeline::view::CallView;
+use crate::pipeline::{Pipeline, confirm, rate_limit};
+use crate::store::StoreError;
+
+/// Stores a call as dispatched, unless a count of earlier calls has changed what is decided.
+pub(super) async fn dispatch<'a>(
+    pipeline: &'a Pipeline,
+    mut call: EvaluatedCall,
+    ToSend { mut permit, proof, held }: ToSend<'a>,
+) -> Result<Recorded<'a>, StoreError> {
+    let slot = match held {
+        Held::Slot(slot) => slot,
+        Held::InFlight(in_flight) => return again(pipeline, call, permit, proof, in_flight).await,
+        Held::Nothing => return Err(StoreError::Conflict),
+    };
+    // Two calls at once are counted one after the other: nothing else is held while they are evaluated.
+    let counting = if rate_limit::is_limited(&call) {
+        let (user, device) = (&call.context.caller.user, call.target.device.id);
+        Some(pipeline.limits.counting(user, device).await)
+    } else {
+        None
+    };
+    if counting.is_some() {
+        let counts = rate_limit::counts_now(pipeline, &call).await?;
+        if counts != call.counts {
+            let before = call.decision();
+            call = call.with(counts);
+            match call.permit(None) {
+                Ok(fresh) if call.decision() == before && proof.is_none() => permit = fresh,
+                Ok(_) | Err(_) => {
+                    return Ok(Recorded::Again(Box::new(call.context), Held::Slot(slot)));
+                }
+            }
+        }
+    }
+    let id = call.context.id;
+    let now_stored = async || {
+        let row = pipeline.store.call(&id.to_string()).await?;
+        Ok(Recorded::Rests(CallView::from(row)))
+    };
+    let in_flight = InFlight::expect(pipeline, &call, slot);
+    let view = match call.context.stored_call() {
+        None => {
+            let in_flight = in_flight.ok_or(StoreError::Conflict)?;
+            let row = row::evaluated(pipeline, &call, CallState::Dispatched);
+            let view = CallView::of_new(&row);
+            pipeline.store.open_dispatched_call(row).await?;
+            drop(counting);
+            let in_flight = Box::new(in_flight);
+            return Ok(Recorded::Dispatched(Box::new(Dispatched {
+                call,
+                view,
+                permit,
+                proof,
+                in_flight,
+            })));
+        }
+        Some(stored) => CallView::from(stored.row.clone()),
+    };
+    // Another task has sent the call.
+    let Some(in_flight) = in_flight else { return now_stored().await };
+    let advanced = match &proof {
+        // From here on the approval is consumed, whatever happens to the call.
+        Some(proof) => pipeline.store.dispatch_approved(proof.id, now_ms()).await?,
+        None => pipeline.store.advance_call(id, CallState::Dispatched, now_ms()).await?,
+    };
+    drop(counting);
+    match (advanced, &proof) {
+        (true, _) => {
+            let in_flight = Box::new(in_flight);
+            Ok(Recorded::Dispatched(Box::new(Dispatched { call, view, permit, proof, in_flight })))
+        }
+        (false, Some(proof)) => {
+            confirm::not_spent(pipeline, proof.id, view).await.map(Recorded::Rests)
+        }
+        (false, None) => now_stored().await,
+    }
+}
+
+/// Records that a call is sent again which did not arrive.
+async fn again<'a>(
+    pipeline: &Pipeline,
+    call: EvaluatedCall,
+    permit: Permit,
+    proof: Option<ApprovalProof>,
+    in_flight: Box<InFlight<'a>>,
+) -> Result<Recorded<'a>, StoreError> {
+    let id = call.context.id;
+    let row = pipeline.store.call(&id.to_string()).await?;
+    let state = row.state;
+    let view = CallView::from(row);
+    if state != CallState::Dispatched {
+        return Ok(Recorded::Rests(view));
+    }
+    pipeline.store.audit_call_event("call.sent_again", id, json!({}), now_ms()).await?;
+    Ok(Recorded::Dispatched(Box::new(Dispatched { call, view, permit, proof, in_flight })))
+}

@@ -1,0 +1,100 @@
+//! Ends calls from the backend's side: denied, refused before they were sent, or broken off. The end that a device
+//! reports is stored by [`crate::pipeline::result`].
+
+use orion_domain::{CallState, ErrorCode, ToolError};
+
+use super::row;
+use crate::bus::Change;
+use crate::pipeline::Pipeline;
+use crate::pipeline::call::{CallContext, StoredCall};
+use crate::pipeline::validate::Target;
+use crate::pipeline::verdict::{Subject, Verdict};
+use crate::pipeline::view::CallView;
+use crate::store::{ClosedBy, StoreError};
+
+/// Stores a denied call that was not evaluated.
+///
+/// # Errors
+/// The database cannot be written.
+pub(in crate::pipeline) async fn deny(
+    pipeline: &Pipeline,
+    context: CallContext,
+    target: Option<Target>,
+    error: ToolError,
+) -> Result<CallView, StoreError> {
+    denied(pipeline, &Subject::Unread { context: Box::new(context), target }, error).await
+}
+
+/// Stores a denial: a new call is opened and closed at once, a stored one is closed.
+pub(in crate::pipeline) async fn denied(
+    pipeline: &Pipeline,
+    subject: &Subject,
+    error: ToolError,
+) -> Result<CallView, StoreError> {
+    if let Some(StoredCall { row, .. }) = subject.context().stored_call() {
+        return close(pipeline, CallView::from(row.clone()), error).await;
+    }
+    let verdict = Verdict::Denied(error.clone());
+    let row = row::new_row(pipeline, subject, &verdict, CallState::Received);
+    let view = CallView::of_new(&row);
+    let mut end = view.closing(error);
+    // A call that was never sent cannot time out, even if a similar call before it did.
+    if !CallState::Received.can_become(end.state) || !end.state.is_closed() {
+        end.state = CallState::Denied;
+    }
+    let view = view.ended(end.state, end.result.clone(), end.at);
+    tracing::info!(
+        call = %view.call, user = %view.caller.user, tool = ?view.tool, code = ?end.code,
+        "a call was denied"
+    );
+    pipeline.store.open_and_close_call(row, end).await?;
+    pipeline.bus.publish(Change::CallClosed(view.call));
+    Ok(view)
+}
+
+/// Ends a stored call from the backend's side and wakes its waiters. A call that has ended already is not
+/// changed.
+///
+/// # Errors
+/// The database cannot be written.
+pub(in crate::pipeline) async fn close(
+    pipeline: &Pipeline,
+    view: CallView,
+    error: ToolError,
+) -> Result<CallView, StoreError> {
+    let end = view.closing(error);
+    let (state, result, at) = (end.state, end.result.clone(), end.at);
+    if !pipeline.store.close_call(end, ClosedBy::Backend).await? {
+        return pipeline.store.call(&view.call.to_string()).await.map(CallView::from);
+    }
+    pipeline.bus.publish(Change::CallClosed(view.call));
+    Ok(view.ended(state, result, at))
+}
+
+/// Ends a call that was not sent. A call that was sent ends with the result of its device. Returns whether
+/// the call ended here.
+///
+/// # Errors
+/// The database cannot be written.
+pub(in crate::pipeline) async fn close_unsent(
+    pipeline: &Pipeline,
+    view: &CallView,
+    error: ToolError,
+) -> Result<bool, StoreError> {
+    let is_end = pipeline.store.close_call(view.closing(error), ClosedBy::BackendUnsent).await?;
+    if is_end {
+        pipeline.bus.publish(Change::CallClosed(view.call));
+    }
+    Ok(is_end)
+}
+
+/// Ends a call that was not sent because the database failed, if the database allows that by now.
+pub(in crate::pipeline) async fn break_off(pipeline: &Pipeline, view: &CallView) {
+    let error = ToolError::new(
+        ErrorCode::Internal,
+        "The database could not be written, so the call was not sent. Run it again.",
+    );
+    if let Err(error) = close_unsent(pipeline, view, error).await {
+        tracing::error!(call = %view.call, %error, "a call that broke off could not be ended");
+    }
+}

@@ -1,0 +1,105 @@
+//! What follows from the evaluation of a call: the decision, who approves, and the permit or the error.
+
+use orion_domain::evaluate::{Decision, Evidence, Layer, Reason};
+use orion_domain::rule::Approvers;
+use orion_domain::{Approved, ErrorCode, Permit, Risk, RiskRaise, ToolError};
+
+use super::EvaluatedCall;
+use super::quoted::QUOTED;
+use super::tool::trace;
+
+impl EvaluatedCall {
+    /// Returns the decision.
+    #[must_use]
+    pub fn decision(&self) -> Decision {
+        if self.is_asked_as_quoted() { Decision::Ask } else { self.evaluation.decision() }
+    }
+
+    /// Returns whether an approval may cover more than this one call. Approval may be needed only for the
+    /// tool's own risk, below critical, or by a rule that accepts one approval from anybody.
+    #[must_use]
+    pub fn may_stand(&self) -> bool {
+        let plain = |line: &Evidence| match line.layer {
+            Layer::Risk => matches!(line.reason, Reason::Asks | Reason::Fits),
+            Layer::Caller | Layer::Grants | Layer::Ceiling | Layer::Rule => true,
+        };
+        let Approvers { role: _, count, not_requester, second_if_any, reason } = self.approvers();
+        self.decision() == Decision::Ask
+            // A standing approval covers one tool, and a redo runs another one.
+            && self.parsed.undo.as_ref().is_none_or(|undo| !undo.redo)
+            && !self.preview_first()
+            && !self.context.provenance.taint()
+            && self.raises().is_empty()
+            && self.evaluation.evidence().iter().all(plain)
+            && count <= 1
+            && !not_requester
+            && !second_if_any
+            && !reason
+    }
+
+    /// Returns the risk of the evaluation: the tool's risk, or a higher one.
+    #[must_use]
+    pub fn risk(&self) -> Risk {
+        self.evaluation.risk().max(self.target.spec.risk)
+    }
+
+    /// Returns why the risk is higher than the tool's.
+    #[must_use]
+    pub fn raises(&self) -> &[RiskRaise] {
+        self.evaluation.raises()
+    }
+
+    /// Returns who has to approve the call, if approval is needed.
+    #[must_use]
+    pub const fn approvers(&self) -> Approvers {
+        self.evaluation.approvers()
+    }
+
+    /// Returns whether approvers must have been shown a preview.
+    #[must_use]
+    pub const fn preview_first(&self) -> bool {
+        self.evaluation.preview_first()
+    }
+
+    /// Returns the name of the rule that decided.
+    #[must_use]
+    pub fn rule(&self) -> String {
+        if self.is_asked_as_quoted() {
+            return QUOTED.to_owned();
+        }
+        self.evaluation.rule_name(&self.question(), &self.target.device.policy)
+    }
+
+    /// Returns the error for the caller if there is no permit.
+    #[must_use]
+    pub fn refusal(&self) -> ToolError {
+        if self.is_asked_as_quoted() {
+            return ToolError::new(
+                ErrorCode::ApprovalRequired,
+                format!(
+                    "This call of {} is copied from untrusted content: a person has to approve it.",
+                    self.target.spec.name
+                ),
+            )
+            .with("rule", QUOTED);
+        }
+        self.evaluation.refusal(&self.question(), &self.target.device.policy)
+    }
+
+    /// Returns the permit to run the call.
+    ///
+    /// # Errors
+    /// The error for the caller.
+    pub fn permit(&self, approved: Option<Approved>) -> Result<Permit, Box<ToolError>> {
+        if approved.is_none() && self.is_asked_as_quoted() {
+            return Err(Box::new(self.refusal()));
+        }
+        self.evaluation.permit(&self.question(), &self.target.device.policy, approved)
+    }
+
+    /// Returns all evidence, with the name of each rule and whether it decided.
+    #[must_use]
+    pub fn trace(&self) -> Vec<(Evidence, String, bool)> {
+        trace(&self.evaluation, &self.question(), &self.target.device.policy)
+    }
+}

@@ -1,0 +1,45 @@
+//! Approves a changed call for its author, where that person may approve it alone.
+
+use std::sync::Arc;
+
+use orion_domain::Caller;
+use orion_domain::rule::Approvers;
+
+use crate::pipeline::Pipeline;
+use crate::pipeline::authorize::EvaluatedCall;
+use crate::pipeline::confirm::answer::{AnswerError, vote};
+use crate::pipeline::confirm::approved;
+use crate::pipeline::view::CallView;
+use crate::store::{ApprovalScope, ApprovalState};
+
+/// Approves the changed call for its author, if that person may approve it alone and has seen all of it.
+pub(super) async fn approve(
+    pipeline: &Arc<Pipeline>,
+    by: &Caller,
+    evaluated: &EvaluatedCall,
+    view: CallView,
+    reason: String,
+) -> Result<CallView, AnswerError> {
+    // If a preview must be shown first, the author has not seen it. If a second person must approve, the
+    // author is not that person.
+    let Approvers { not_requester, second_if_any, .. } = evaluated.approvers();
+    let needs_another = evaluated.preview_first() || not_requester || second_if_any;
+    let Some(id) = view.approval.filter(|_| !needs_another) else { return Ok(view) };
+    let asked = pipeline.store.approval(&id.to_string()).await?;
+    // The author did not see the risks that only the device's disk shows.
+    if asked.call != evaluated.context.id
+        || asked.card.raises.iter().any(|raise| !evaluated.raises().contains(raise))
+    {
+        return Ok(view);
+    }
+    match vote(pipeline, by, &asked, true, reason, ApprovalScope::Once).await {
+        Ok(decided) if decided.state == ApprovalState::Approved => {
+            let store = |_| AnswerError::Store;
+            approved::run_approved(pipeline, &decided, None).await.map_err(store)?;
+            Ok(pipeline.store.call(&view.call.to_string()).await.map(CallView::from)?)
+        }
+        Err(AnswerError::Store) => Err(AnswerError::Store),
+        // The call needs more than this person may approve, and waits for that.
+        Ok(_) | Err(_) => Ok(view),
+    }
+}

@@ -1,0 +1,95 @@
+//! Makes a narrow rule of an approval: for one person, one tool and the paths of the call.
+
+use orion_domain::rule::RuleAction;
+use orion_domain::{Caller, DevicePath, Places, Risk, Rule};
+use serde_json::{Map, Value};
+
+use super::lint::lint;
+use crate::clock::now_ms;
+use crate::pipeline::Pipeline;
+use crate::pipeline::confirm::answer::AnswerError;
+use crate::store::{ApprovalRow, ApprovalScope, StandingRule};
+
+/// The maximum lifetime of a rule made by an approval, in milliseconds.
+pub const LONGEST_RULE_MS: i64 = 90 * 24 * 3600 * 1000;
+
+/// Returns the scope of an approval that becomes a rule for this person, this tool and these paths of the
+/// device.
+pub(in crate::pipeline::confirm) fn as_rule(
+    pipeline: &Pipeline,
+    row: &ApprovalRow,
+    by: &Caller,
+    expires_at: i64,
+    folder: bool,
+) -> Result<ApprovalScope, AnswerError> {
+    let now = now_ms();
+    if expires_at <= now || expires_at > now + LONGEST_RULE_MS {
+        return Err(AnswerError::OnlyOnce(
+            "a rule of an answer holds until some moment in the next 90 days",
+        ));
+    }
+    if row.risk == Risk::Critical {
+        return Err(AnswerError::OnlyOnce("its risk is critical"));
+    }
+    let (paths, places) = paths(pipeline, row, folder)?;
+    let rule = Rule {
+        tools: vec![row.tool.clone()],
+        users: vec![row.requester.clone()],
+        paths,
+        expires_at: Some(expires_at),
+        because: format!("{} approved the same call before.", by.user),
+        source: format!("approval {} by {}", row.id, by.user),
+        ..Rule::new(format!("approval-{}", row.id), RuleAction::Preapprove)
+    };
+    if let Some(finding) = lint(&rule, &row.device.1, places) {
+        return Err(AnswerError::Rule(finding));
+    }
+    Ok(ApprovalScope::AsRule(Box::new(StandingRule {
+        id: row.id,
+        device: row.device.clone(),
+        rule,
+        made_by: by.user.clone(),
+        created_at: now,
+        expires_at,
+    })))
+}
+
+/// Returns the paths of an approval request, as a rule writes them, and the places of the device.
+fn paths(
+    pipeline: &Pipeline,
+    row: &ApprovalRow,
+    folder: bool,
+) -> Result<(Vec<String>, Places), AnswerError> {
+    const NO_PATHS: AnswerError =
+        AnswerError::OnlyOnce("a rule has to name paths, and this call touches none alone");
+    let known = pipeline.fleet.known(row.device.0).ok_or(NO_PATHS)?;
+    let (Some(places), Some((spec, _))) = (known.places(), orion_catalog::find(&row.tool)) else {
+        return Err(NO_PATHS);
+    };
+    let arguments: Map<String, Value> =
+        serde_json::from_slice(&row.arguments).map_err(|_| NO_PATHS)?;
+    let touches = spec.parse(arguments, places).map_err(|_| NO_PATHS)?.touches;
+    if touches.paths.is_empty() || !touches.apps.is_empty() || !touches.urls.is_empty() {
+        return Err(NO_PATHS);
+    }
+    let mut paths = Vec::new();
+    for touch in touches.paths {
+        let path: DevicePath = if folder {
+            touch.path.parent().ok_or(AnswerError::OnlyOnce("no folder holds this path"))?
+        } else {
+            touch.path
+        };
+        if path.components().len() < 2 {
+            return Err(AnswerError::OnlyOnce("a rule for so much of a device is too wide"));
+        }
+        let text = path.to_string();
+        // A pattern could match more than this one path, so no rule is made of it.
+        if text.contains(['*', '?', '[', ']', '{', '}', '~', '$', '%', '!']) {
+            return Err(AnswerError::OnlyOnce("a rule would read signs in its path as a pattern"));
+        }
+        if !paths.contains(&text) {
+            paths.push(text);
+        }
+    }
+    Ok((paths, places.clone()))
+}

@@ -1,0 +1,60 @@
+//! Ends the calls of a plan that were not sent: when nobody answered in time, when a step failed, and when the plan
+//! was denied.
+
+use orion_domain::{ErrorCode, PlanId, ToolError};
+
+use super::publish;
+use crate::pipeline::view::CallView;
+use crate::pipeline::{Pipeline, audit};
+use crate::store::{PlanRow, StoreError};
+
+/// Ends the plans that nobody answered in time, and their waiting calls.
+///
+/// # Errors
+/// The database cannot be written.
+pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreError> {
+    let expired = pipeline.store.expire_plans(now_ms).await?;
+    let count = expired.len();
+    for id in expired {
+        let plan = pipeline.store.plan(&id.to_string()).await?;
+        let error = ToolError::new(
+            ErrorCode::ApprovalExpired,
+            "The approval request of the plan expired. The call did not run. Make the plan again to request approval.",
+        );
+        // A plan that cannot be ended must not block the others; a restart ends it.
+        if let Err(error) = close_waiting(pipeline, &plan, &error).await {
+            tracing::error!(plan = %id, %error, "the calls of a plan that ran out could not be ended");
+        }
+        publish(pipeline, &plan);
+    }
+    Ok(count)
+}
+
+/// Ends the calls of a plan that still wait.
+pub(super) async fn close_waiting(
+    pipeline: &Pipeline,
+    plan: &PlanRow,
+    error: &ToolError,
+) -> Result<(), StoreError> {
+    let asked = plan.steps.iter().filter(|step| plan.question(step).is_some());
+    for step in asked {
+        close_unsent(pipeline, &step.call.to_string(), error.clone()).await?;
+    }
+    Ok(())
+}
+
+/// Ends a call that was not sent. A sent call ends with its device's result.
+pub(super) async fn close_unsent(
+    pipeline: &Pipeline,
+    call: &str,
+    error: ToolError,
+) -> Result<(), StoreError> {
+    let row = pipeline.store.call(call).await?;
+    audit::close_unsent(pipeline, &CallView::from(row), error).await.map(drop)
+}
+
+/// Returns the error of a step that did not start.
+pub(super) fn skipped(plan: PlanId, why: &str) -> ToolError {
+    ToolError::new(ErrorCode::Cancelled, format!("This step of the plan was not begun: {why}."))
+        .with("plan_id", plan.to_string())
+}

@@ -1,0 +1,21 @@
+//! Whether a step of a plan is still the call that was shown.
+
+use orion_domain::{ErrorCode, ToolError};
+
+use crate::pipeline::authorize::EvaluatedCall;
+use crate::store::StepRow;
+
+/// Returns whether a step is still the call that was shown.
+pub(in crate::pipeline) fn is_as_shown(evaluated: &EvaluatedCall, step: &StepRow) -> bool {
+    evaluated.parsed.arguments.as_bytes() == step.arguments
+        && evaluated.touches() == step.touches
+        && evaluated.target.device.policy.version == step.policy_version
+}
+
+/// Returns the error for a step that is not the call that was shown.
+pub(in crate::pipeline) fn another() -> ToolError {
+    ToolError::new(
+        ErrorCode::ApprovalExpired,
+        "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since. Make the plan again to be asked again.",
+    )
+}

@@ -1,0 +1,106 @@
+//! Reviews each entry of a device's grants: tools, paths and apps, with what the linter and the device found.
+
+use orion_catalog::CATALOG;
+use orion_domain::Grants;
+use orion_domain::grants::PathGrant;
+use orion_policy::LintContext;
+use serde_json::json;
+
+use super::GrantReview;
+use super::path::path;
+use super::usage::{GrantUsage, Usage};
+use crate::active_policy::FILE_NAME;
+use crate::fleet::DeviceSnapshot;
+use crate::store::{PolicyMismatch, PolicyMismatchKind};
+
+pub(super) fn entries(
+    known: &DeviceSnapshot,
+    uses: &GrantUsage,
+    mismatches: &[PolicyMismatch],
+) -> Vec<GrantReview> {
+    let grants = &known.policy.grants;
+    let ceiling = known.policy.ceiling.as_ref();
+    let mut found = Vec::new();
+    let tools = CATALOG.iter().filter(|spec| match &known.grants.tools {
+        Some(listed) => listed.contains(spec.name),
+        None => grants.missing_capability(spec.capabilities).is_none(),
+    });
+    for spec in tools {
+        let allows = |scope: &orion_domain::grants::Scope| {
+            scope.lists_tool(spec.name) && scope.missing_capability(spec.capabilities).is_none()
+        };
+        let used = uses.tools.get(spec.name);
+        let entry = GrantReview {
+            kind: "tool",
+            entry: spec.name.to_owned(),
+            server: allows(grants),
+            ceiling: ceiling.is_none_or(allows),
+            ..GrantReview::default()
+        };
+        found.push(used_or_not(entry, used));
+    }
+    for (index, grant) in known.grants.paths.iter().enumerate() {
+        found.push(path(known, grant, used_of(known, index, uses)));
+    }
+    for app in &known.grants.apps {
+        let entry = GrantReview {
+            kind: "app",
+            entry: app.clone(),
+            server: true,
+            ceiling: ceiling.is_none_or(|ceiling| ceiling.apps.contains(app)),
+            ..GrantReview::default()
+        };
+        found.push(used_or_not(entry, uses.apps.get(app)));
+    }
+    let findings = findings(known);
+    for entry in &mut found {
+        let written = match entry.kind {
+            "path" => entry.entry.rsplit_once(" (").map_or(entry.entry.as_str(), |it| it.0),
+            _ => entry.entry.as_str(),
+        };
+        let quoted = format!("`{written}`");
+        entry.lint = findings.iter().filter(|it| it.contains(&quoted)).cloned().collect();
+        let is_app = entry.kind == "app";
+        let mismatches = mismatches.iter().filter(|found| {
+            found.entry == written && is_app == (found.kind == PolicyMismatchKind::App)
+        });
+        entry.lint.extend(mismatches.map(PolicyMismatch::description));
+    }
+    found
+}
+
+/// Returns the use of the path entry with this index. Entries that cannot be read are not compiled, so
+/// indexes count only the others.
+fn used_of<'u>(known: &DeviceSnapshot, index: usize, uses: &'u GrantUsage) -> Option<&'u Usage> {
+    let is_bad = |grant: &PathGrant| known.bad_grants.iter().any(|bad| bad.entry == grant.path);
+    let grants = known.grants.paths.get(..=index)?;
+    if grants.last().is_some_and(is_bad) {
+        return None;
+    }
+    let before = grants.iter().filter(|grant| !is_bad(grant)).count();
+    uses.paths.get(&before.checked_sub(1)?)
+}
+
+pub(super) fn used_or_not(entry: GrantReview, used: Option<&Usage>) -> GrantReview {
+    match used {
+        Some(used) => GrantReview {
+            uses: used.calls,
+            last_used_at: used.last,
+            proof: used.proof.clone(),
+            ..entry
+        },
+        None => GrantReview { proposal: "remove it".to_owned(), ..entry },
+    }
+}
+
+/// Returns what the linter finds in the grants, written as a policy file of this one device.
+fn findings(known: &DeviceSnapshot) -> Vec<String> {
+    let grants: &Grants = &known.grants;
+    let file = json!({"version": 1, "devices": {known.name.as_str(): grants}}).to_string();
+    let devices = [(known.name.clone(), known.policy_facts())].into();
+    let context = LintContext { devices: Some(devices), now_ms: None };
+    let (_, findings) = orion_policy::check(&file, FILE_NAME, &context);
+    let text =
+        |it: orion_policy::Finding| format!("{} {}", it.message, it.hint).trim_end().to_owned();
+    findings.into_iter().map(text).collect()
+}

@@ -1,0 +1,46 @@
+//! The addresses of a backend: those that devices are given, and those that the data folder shows to programs on
+//! this machine.
+
+use std::io::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use anyhow::Context as _;
+use orion_mtls::secret_file;
+
+use crate::config::Config;
+use crate::data_folder::ADDRESSES;
+
+pub(super) fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {
+    if !config.devices.addresses.is_empty() {
+        return config.devices.addresses.clone();
+    }
+    if devices.ip().is_unspecified() {
+        let host = own_hostname().unwrap_or_else(|| IpAddr::from([127, 0, 0, 1]).to_string());
+        return vec![format!("{host}:{}", devices.port())];
+    }
+    vec![devices.to_string()]
+}
+
+/// Returns this machine's name, if it has one.
+fn own_hostname() -> Option<String> {
+    let name = std::fs::read_to_string("/etc/hostname").ok()?;
+    let name = name.trim();
+    (!name.is_empty() && name.len() <= 253).then(|| name.to_owned())
+}
+
+pub(super) fn write_addresses(
+    data_dir: &Path,
+    people: SocketAddr,
+    devices: SocketAddr,
+) -> anyhow::Result<()> {
+    let text = format!("people = \"{people}\"\ndevices = \"{devices}\"\n");
+    let (path, new) = (data_dir.join(ADDRESSES), data_dir.join("addresses.toml.new"));
+    let write = || {
+        let mut options = secret_file::private();
+        let mut file = options.write(true).create(true).truncate(true).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        std::fs::rename(&new, &path)
+    };
+    write().context("addresses.toml in the data folder cannot be written")
+}

@@ -1,0 +1,30 @@
+//! TLS for people and programs. The listener of devices has its own, with mutual authentication.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::config::PeopleConfig;
+
+pub(super) fn people_tls(
+    people: &PeopleConfig,
+) -> anyhow::Result<Option<Arc<rustls::ServerConfig>>> {
+    let (Some(certificate), Some(key)) = (&people.certificate, &people.key) else {
+        return Ok(None);
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .with_context(|| format!("[people] certificate: {}", certificate.display()))?;
+    let key = PrivateKeyDer::from_pem_file(key)
+        .with_context(|| format!("[people] key: {}", key.display()))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .context("[people] certificate and key do not belong together")?;
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(Some(Arc::new(config)))
+}
