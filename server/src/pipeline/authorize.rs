@@ -12,7 +12,7 @@ use orion_domain::evaluate::{Decision, Evaluation};
 use orion_domain::rule::{CompiledRule, Counted, Moment, Quantity};
 use orion_domain::{Question, evaluate};
 
-use super::call::CallContext;
+use super::call::{CallContext, EarlierCalls};
 use super::preview::Preview;
 use super::validate::Target;
 use crate::clock::now_ms;
@@ -94,15 +94,15 @@ impl EvaluatedCall {
     #[must_use]
     pub fn sent(self, row: CallRow, approval: Option<ApprovalRow>) -> CallContext {
         let Self { mut context, target, counts, .. } = self;
-        context.request.device = Some(target.device.id.to_string());
-        context.earlier = Some(counts.earlier);
+        let policy_version = target.device.policy.version.clone();
+        context.earlier = Some(EarlierCalls { policy_version, counts: counts.earlier });
         context.at(row, approval)
     }
 
-    /// Returns the preview of the device. None if the device was not asked.
+    /// Returns the preview of what the call touches. None if the device was not asked for it.
     #[must_use]
     pub fn preview(&self) -> Option<&Preview> {
-        self.context.preview.as_ref().map(|it| &it.result.preview)
+        self.context.preview_of(&self.parsed.touches).map(|it| &it.preview)
     }
 
     /// Returns whether a rule of the policy matches the predicate.

@@ -28,6 +28,15 @@ pub struct Previewed {
     pub report: Option<DeviceReport>,
 }
 
+/// The earlier calls that each rule of one policy counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierCalls {
+    /// The version of the policy whose rules counted. Under another version they count anew.
+    pub policy_version: String,
+    /// How many calls each rule counts.
+    pub counts: Vec<u32>,
+}
+
 /// A call with the identity that it keeps, and what became known of it.
 #[derive(Debug, Clone)]
 pub struct CallContext {
@@ -51,14 +60,15 @@ pub struct CallContext {
     pub observed: Vec<Observation>,
     /// Why the risk is higher than the tool's, as the device reported.
     pub raises: Vec<RiskRaise>,
-    /// How many earlier calls each rule counts, if the call is counted among them already. None if they are
-    /// to be counted.
-    pub earlier: Option<Vec<u32>>,
+    /// The earlier calls, if this call is counted among them already. None if they are to be counted.
+    pub earlier: Option<EarlierCalls>,
+    /// Whether the request was authenticated a moment ago. Otherwise the person is looked at again.
+    pub is_fresh: bool,
     /// Whether the requester continues at once and reads the result later.
     pub background: bool,
     /// The ended call that this one replaces, because its device reported a higher risk. None otherwise.
     pub replaces: Option<CallId>,
-    /// SHA-256 of the link or token of the request. None if the request did not come over the network.
+    /// SHA-256 of the session or token of the request. None if the request did not come over the network.
     pub token: Option<Digest>,
 }
 
@@ -80,10 +90,17 @@ impl CallContext {
             observed: Vec::new(),
             raises: Vec::new(),
             earlier: None,
+            is_fresh: true,
             background: false,
             replaces: None,
             token: None,
         }
+    }
+
+    /// Returns the preview, if it is for what the call touches now.
+    #[must_use]
+    pub fn preview_of(&self, touches: &Touches) -> Option<&PreviewResult> {
+        self.preview.as_ref().filter(|it| it.touches == *touches).map(|it| &it.result)
     }
 
     /// Returns the arguments in the form that is stored.

@@ -46,6 +46,10 @@ pub(super) async fn decide<'a>(
         Ok(call) => call,
         Err(stopped) => return Ok(stopped_while_away(pipeline, *stopped)),
     };
+    if let Some(Preview::WouldFail(error)) = call.preview() {
+        let error = error.clone();
+        return Ok(would_fail(pipeline, call, error));
+    }
     if asks(&call) {
         if !matches!(call.context.origin, Origin::Change { .. })
             && let Some(standing) = standing::find(pipeline, &call).await?

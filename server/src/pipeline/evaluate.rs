@@ -7,7 +7,7 @@ use orion_domain::evaluate::Evidence;
 use orion_domain::{Caller, ToolError};
 
 use super::authorize::{self, EvaluatedCall, ToolRefused};
-use super::call::{CallContext, Origin, Stage};
+use super::call::{CallContext, Origin};
 use super::validate::{self, Target};
 use super::{Pipeline, plan, rate_limit, reauthorize};
 use crate::store::StoreError;
@@ -84,6 +84,8 @@ pub(super) async fn evaluate(
             return Ok(Err(Box::new(Stopped { context, target, error, trace })));
         }
     };
+    // A name may be given to another device before the call is evaluated again.
+    context.request.device = Some(target.device.id.to_string());
     let arguments = context.request.arguments.clone();
     let parsed = match validate::arguments(pipeline, &context.caller, &target, arguments).await? {
         Ok(parsed) => parsed,
@@ -99,11 +101,10 @@ async fn current_caller(
     pipeline: &Pipeline,
     context: &CallContext,
 ) -> Result<Result<Option<Caller>, ToolError>, StoreError> {
-    let is_step = matches!(context.origin, Origin::PlanStep { shown: Some(_), .. });
-    let is_new = matches!(context.stage, Stage::New) && context.replaces.is_none();
-    if is_new && context.preview.is_none() && !is_step {
+    if context.is_fresh {
         return Ok(Ok(None));
     }
+    let is_step = matches!(context.origin, Origin::PlanStep { shown: Some(_), .. });
     let asked_as = context.caller.role;
     Ok(match reauthorize::person(pipeline, &context.caller, context.token).await? {
         Ok(caller) if is_step && caller.role != asked_as => Err(plan::another()),

@@ -90,8 +90,9 @@ pub async fn explain(
     let counts = |call: &EvaluatedCall| match preview.filter(|it| it.state == CallState::Succeeded)
     {
         Some(view) => {
-            let quantity = Preview::Shown(view.result.clone()).quantity();
-            Some(Counts { quantity, ..call.counts.clone() })
+            let preview = Preview::Shown(view.result.clone());
+            let (quantity, raises) = (preview.quantity(), preview.raises());
+            Some(Counts { quantity, raises, ..call.counts.clone() })
         }
         None => None,
     };

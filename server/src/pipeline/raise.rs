@@ -11,7 +11,7 @@ use crate::clock::{new_uuid, now_ms};
 use crate::fleet::ApprovalProof;
 
 /// Returns the call that replaces one which its device refused for a higher risk. None if this call ended
-/// otherwise, or a person approved it as it was. The new call keeps the idempotency key and the counts.
+/// otherwise, or a person approved it as it was. The new call keeps the idempotency key.
 pub(super) fn replacement(
     call: EvaluatedCall,
     proof: Option<&ApprovalProof>,
@@ -26,16 +26,17 @@ pub(super) fn replacement(
     if raises.is_empty() {
         return None;
     }
-    let EvaluatedCall { mut context, target, counts, .. } = call;
-    context.request.device = Some(target.device.id.to_string());
+    let id = CallId::new(new_uuid());
+    tracing::info!(call = %view.call, again = %id, "a device reports a higher risk");
+    let context = call.context;
     Some(CallContext {
-        id: CallId::new(new_uuid()),
+        id,
         created_at: now_ms(),
         raises,
         replaces: Some(context.id),
         stage: Stage::New,
         preview: None,
-        earlier: Some(counts.earlier),
+        is_fresh: false,
         ..context
     })
 }

@@ -30,9 +30,10 @@ pub(super) async fn counts(
     target: &Target,
     parsed: &ParsedCall,
 ) -> Result<Counts, StoreError> {
-    let counts = Counts::reported(context);
-    if let Some(earlier) = &context.earlier {
-        return Ok(Counts { earlier: earlier.clone(), ..counts });
+    let counts = Counts::reported(context, &parsed.touches);
+    let version = &target.device.policy.version;
+    if let Some(earlier) = context.earlier.as_ref().filter(|it| it.policy_version == *version) {
+        return Ok(Counts { earlier: earlier.counts.clone(), ..counts });
     }
     let at = target.device.timezone.moment(now_ms());
     let question = authorize::question(context, target, Some(parsed), at, &counts);

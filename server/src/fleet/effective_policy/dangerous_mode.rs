@@ -42,8 +42,7 @@ pub async fn begin_dangerous(
     by: &Caller,
     reason: &str,
 ) -> Result<(), ModeError> {
-    let reason: String =
-        orion_domain::strip_hidden(reason, 500);
+    let reason: String = orion_domain::strip_hidden(reason, 500);
     if reason.trim().is_empty() {
         return Err(ModeError::NoReason);
     }
@@ -76,8 +75,7 @@ pub async fn end_dangerous(
     by: &Caller,
     reason: &str,
 ) -> Result<(), StoreError> {
-    let reason: String =
-        orion_domain::strip_hidden(reason, 500);
+    let reason: String = orion_domain::strip_hidden(reason, 500);
     let (shared, device, by) = (devices.clone(), row.id, by.user.clone());
     let work = async move {
         shared.store.end_dangerous(device, &by, &reason, now_ms()).await?;

@@ -5,8 +5,7 @@ use orion_domain::CallState;
 use super::end::{break_off, denied};
 use super::{Recorded, row};
 use crate::bus::Change;
-use crate::pipeline::authorize::EvaluatedCall;
-use crate::pipeline::call::StoredCall;
+use crate::pipeline::call::{CallContext, StoredCall};
 use crate::pipeline::result::DeviceReport;
 use crate::pipeline::verdict::{Held, Subject};
 use crate::pipeline::view::CallView;
@@ -77,6 +76,7 @@ async fn approved<'a>(
         }
     };
     let Subject::Evaluated(call) = subject else { return Err(StoreError::Conflict) };
-    let EvaluatedCall { context, .. } = *call;
+    // The call may wait for a slot of its device: a preview of before that is none.
+    let context = CallContext { preview: None, ..call.context };
     Ok(Recorded::Again(Box::new(context.at(row, Some(approval))), Held::Nothing))
 }

@@ -1,6 +1,8 @@
 //! Records that a call is sent: a new call is stored as dispatched, a stored one moves on, and an approval is
 //! consumed.
 
+use std::sync::Arc;
+
 use orion_domain::{CallState, Permit};
 use serde_json::json;
 
@@ -8,7 +10,8 @@ use super::{Dispatched, Recorded, row};
 use crate::clock::now_ms;
 use crate::fleet::ApprovalProof;
 use crate::pipeline::authorize::EvaluatedCall;
-use crate::pipeline::route::InFlight;
+use crate::pipeline::call::CallContext;
+use crate::pipeline::route::{DispatchSlot, InFlight};
 use crate::pipeline::verdict::{Held, ToSend};
 use crate::pipeline::view::CallView;
 use crate::pipeline::{Pipeline, confirm, rate_limit};
@@ -32,6 +35,11 @@ pub(super) async fn dispatch<'a>(
     } else {
         None
     };
+    // Another policy, or another state of the device, decides anew.
+    let known = pipeline.fleet.known(call.target.device.id);
+    if !known.is_some_and(|known| Arc::ptr_eq(&known, &call.target.device)) {
+        return Ok(decide_again(call, slot));
+    }
     if counting.is_some() {
         let counts = rate_limit::counts_now(pipeline, &call).await?;
         if counts != call.counts {
@@ -40,7 +48,7 @@ pub(super) async fn dispatch<'a>(
             match call.permit(None) {
                 Ok(fresh) if call.decision() == before && proof.is_none() => permit = fresh,
                 Ok(_) | Err(_) => {
-                    return Ok(Recorded::Again(Box::new(call.context), Held::Slot(slot)));
+                    return Ok(decide_again(call, slot));
                 }
             }
         }
@@ -87,6 +95,12 @@ pub(super) async fn dispatch<'a>(
         }
         (false, None) => now_stored().await,
     }
+}
+
+/// Returns the call with its slot. The person is looked at again.
+fn decide_again<'a>(call: EvaluatedCall, slot: DispatchSlot) -> Recorded<'a> {
+    let context = CallContext { is_fresh: false, ..call.context };
+    Recorded::Again(Box::new(context), Held::Slot(slot))
 }
 
 /// Records that a call is sent again which did not arrive.

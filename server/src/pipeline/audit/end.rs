@@ -10,7 +10,7 @@ use crate::pipeline::call::{CallContext, StoredCall};
 use crate::pipeline::validate::Target;
 use crate::pipeline::verdict::{Subject, Verdict};
 use crate::pipeline::view::CallView;
-use crate::store::{ClosedBy, StoreError};
+use crate::store::{CloseCall, ClosedBy, StoreError};
 
 /// Stores a denied call that was not evaluated.
 ///
@@ -32,16 +32,17 @@ pub(in crate::pipeline) async fn denied(
     error: ToolError,
 ) -> Result<CallView, StoreError> {
     if let Some(StoredCall { row, .. }) = subject.context().stored_call() {
-        return close(pipeline, CallView::from(row.clone()), error).await;
+        let view = CallView::from(row.clone());
+        if subject.context().was_sent() {
+            return close(pipeline, view, error).await;
+        }
+        close_unsent(pipeline, &view, error).await?;
+        return pipeline.store.call(&view.call.to_string()).await.map(CallView::from);
     }
     let verdict = Verdict::Denied(error.clone());
     let row = row::new_row(pipeline, subject, &verdict, CallState::Received);
     let view = CallView::of_new(&row);
-    let mut end = view.closing(error);
-    // A call that was never sent cannot time out, even if a similar call before it did.
-    if !CallState::Received.can_become(end.state) || !end.state.is_closed() {
-        end.state = CallState::Denied;
-    }
+    let end = closing_unsent(&view, error);
     let view = view.ended(end.state, end.result.clone(), end.at);
     tracing::info!(
         call = %view.call, user = %view.caller.user, tool = ?view.tool, code = ?end.code,
@@ -81,11 +82,19 @@ pub(in crate::pipeline) async fn close_unsent(
     view: &CallView,
     error: ToolError,
 ) -> Result<bool, StoreError> {
-    let is_end = pipeline.store.close_call(view.closing(error), ClosedBy::BackendUnsent).await?;
+    let end = closing_unsent(view, error);
+    let is_end = pipeline.store.close_call(end, ClosedBy::BackendUnsent).await?;
     if is_end {
         pipeline.bus.publish(Change::CallClosed(view.call));
     }
     Ok(is_end)
+}
+
+/// Returns how a call ends that was not sent. It cannot time out by itself, even if a preview of it did.
+fn closing_unsent(view: &CallView, error: ToolError) -> CloseCall {
+    let end = view.closing(error);
+    let is_possible = end.state.is_closed() && view.state.can_become(end.state);
+    CloseCall { state: if is_possible { end.state } else { CallState::Denied }, ..end }
 }
 
 /// Ends a call that was not sent because the database failed, if the database allows that by now.

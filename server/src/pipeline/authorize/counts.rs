@@ -1,8 +1,8 @@
 //! What a call is counted with: earlier calls and the quantity. The earlier calls are counted in
 //! [`crate::pipeline::rate_limit`].
 
-use orion_domain::RiskRaise;
 use orion_domain::rule::Quantity;
+use orion_domain::{RiskRaise, Touches};
 
 use crate::pipeline::call::CallContext;
 use crate::pipeline::preview::Preview;
@@ -21,8 +21,8 @@ pub struct Counts {
 impl Counts {
     /// Returns what the device reported of a call, and no earlier calls.
     #[must_use]
-    pub fn reported(context: &CallContext) -> Self {
-        let preview = context.preview.as_ref().map(|it| &it.result.preview);
+    pub fn reported(context: &CallContext, touches: &Touches) -> Self {
+        let preview = context.preview_of(touches).map(|it| &it.preview);
         let mut raises = context.raises.clone();
         raises.extend(preview.map(Preview::raises).unwrap_or_default());
         Self { earlier: Vec::new(), quantity: preview.and_then(Preview::quantity), raises }

@@ -64,7 +64,11 @@ impl CallContext {
     /// Returns the same call in this stage.
     #[must_use]
     pub fn at(self, row: CallRow, approval: Option<ApprovalRow>) -> Self {
-        Self { stage: Stage::Stored(Box::new(StoredCall { row, approval })), ..self }
+        Self {
+            stage: Stage::Stored(Box::new(StoredCall { row, approval })),
+            is_fresh: false,
+            ..self
+        }
     }
 
     /// Returns the stored call. None if nothing is stored.

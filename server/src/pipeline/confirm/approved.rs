@@ -31,8 +31,20 @@ pub(in crate::pipeline) async fn run_approved(
     approval: &ApprovalRow,
     slot: Option<DispatchSlot>,
 ) -> Result<CallView, StoreError> {
-    let row = pipeline.store.call(&approval.call.to_string()).await?;
-    pipeline.resume(CallContext::stored(row, Some(approval.clone()))?, slot).await
+    let call = approval.call.to_string();
+    let read = async {
+        let row = pipeline.store.call(&call).await?;
+        CallContext::stored(row, Some(approval.clone()))
+    };
+    match read.await {
+        Ok(context) => pipeline.resume(context, slot).await,
+        Err(error) => {
+            if let Ok(row) = pipeline.store.call(&call).await {
+                audit::break_off(pipeline, &CallView::from(row)).await;
+            }
+            Err(error)
+        }
+    }
 }
 
 /// Returns the approval if it is still for the call that would run, and enough for it.

@@ -14,7 +14,6 @@ use super::approved;
 use crate::clock::now_ms;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::evaluate::measured;
-use crate::pipeline::result::DeviceReport;
 use crate::pipeline::{Pipeline, reauthorize};
 use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow};
 
@@ -42,10 +41,7 @@ pub(super) async fn change(
     let asker = reauthorize::person(pipeline, &call.caller, call.token).await?.map_err(refused)?;
     let context = changed(by, asker, &row, &call, arguments);
     let evaluated = measured(pipeline, context.clone()).await.map_err(|_| AnswerError::Store)?;
-    let mut evaluated = evaluated.map_err(|stopped| refused(stopped.error))?;
-    // The preview that measured the call is shown to the next approver as well.
-    let report = evaluated.context.preview.as_mut().and_then(|it| it.report.take());
-    DeviceReport::record_any(report, pipeline).await.map_err(|_| AnswerError::Store)?;
+    let evaluated = evaluated.map_err(|stopped| refused(stopped.error))?;
     let author = Caller { conversation: call.caller.conversation, ..by.clone() };
     is_within(pipeline, author, &evaluated)
         .await
@@ -69,6 +65,7 @@ pub(super) async fn change(
     .with("changed_to", new.to_string());
     // Waiters for the original call must not wait until the new one has run.
     approved::close_asked(pipeline, &decided, error).await.map_err(|_| AnswerError::Store)?;
+    // The preview that measured the call is shown to the next approver as well.
     let context = CallContext { preview: evaluated.context.preview.clone(), ..context };
     let made = pipeline.resume(context, None).await.map_err(|_| AnswerError::Store)?;
     let made = approve(pipeline, by, &evaluated, made, reason).await?;
@@ -120,6 +117,7 @@ fn changed(
         token: call.token,
         created_at,
         origin: Origin::Change { author },
+        is_fresh: false,
         ..CallContext::new(asker, request)
     }
 }

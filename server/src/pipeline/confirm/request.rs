@@ -19,10 +19,9 @@ pub(in crate::pipeline) fn request(
     pipeline: &Pipeline,
     evaluated: &EvaluatedCall,
 ) -> Result<NewApproval, ToolError> {
-    let preview = evaluated.context.preview.as_ref();
     // What is shown is of what would run.
-    let seen = match preview.filter(|it| it.touches == evaluated.parsed.touches) {
-        Some(preview) => preview.result.clone(),
+    let seen = match evaluated.context.preview_of(&evaluated.parsed.touches) {
+        Some(preview) => preview.clone(),
         None => PreviewResult { preview: Preview::Missing, observed: Vec::new() },
     };
     let PreviewResult { preview, observed } = enough(evaluated, seen)?;

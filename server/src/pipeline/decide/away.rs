@@ -16,7 +16,8 @@ pub(super) fn would_fail<'a>(
     call: EvaluatedCall,
     error: ToolError,
 ) -> Decided<'a> {
-    if !queue::is_away(pipeline, call.target.device.id, &error) {
+    // A call that was sent before ends: nobody would wait for it.
+    if call.context.was_sent() || !queue::is_away(pipeline, call.target.device.id, &error) {
         return Decided::denied(call, error);
     }
     if call.context.stored_call().is_some() {

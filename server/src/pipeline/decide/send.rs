@@ -35,6 +35,10 @@ pub(super) fn send<'a>(pipeline: &'a Pipeline, call: EvaluatedCall, held: Held<'
     let held = match held {
         Held::Nothing => match DispatchSlot::now(pipeline, &call) {
             Ok(slot) => Held::Slot(slot),
+            // It waited before it was evaluated, and waits on.
+            Err(_) if call.context.is_queued() => {
+                return Decided::evaluated(call, Verdict::Unchanged);
+            }
             Err(RouteError::Away) if queue::may_queue(pipeline, &call.context) => {
                 return Decided::evaluated(call, Verdict::Queued);
             }

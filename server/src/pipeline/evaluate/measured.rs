@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, Hint, ToolError};
 
 use super::{Evaluated, Stopped, evaluate};
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::call::{CallContext, Previewed};
 use crate::pipeline::result::DeviceReport;
-use crate::pipeline::{Pipeline, preview, rate_limit, validate};
+use crate::pipeline::{Pipeline, preview, rate_limit};
 use crate::store::StoreError;
 
-/// The most previews of one call. The next one would follow a change of the policy or of the device.
-const MAX_PREVIEWS: usize = 4;
+/// The most previews that one evaluation asks for. Another one would follow a change of what the call touches.
+const MAX_PREVIEWS: usize = 3;
 
 /// Evaluates a call. Where a rule needs the quantity that the call touches, the device is asked for a
 /// preview, and the call is evaluated again with it.
@@ -23,7 +23,7 @@ pub(in crate::pipeline) async fn measured(
     pipeline: &Arc<Pipeline>,
     mut context: CallContext,
 ) -> Result<Evaluated, StoreError> {
-    for _ in 0..MAX_PREVIEWS {
+    for asked in 0..=MAX_PREVIEWS {
         let call = match evaluate(pipeline, context).await? {
             Ok(call) => call,
             Err(stopped) => return Ok(Err(stopped)),
@@ -31,19 +31,32 @@ pub(in crate::pipeline) async fn measured(
         if !rate_limit::is_measured(&call) || is_previewed(&call) {
             return Ok(Ok(call));
         }
+        if asked == MAX_PREVIEWS {
+            return Ok(Err(Box::new(unsteady(call))));
+        }
         context = previewed(pipeline, call).await?;
+        // The device may forget the preview from here on, whatever becomes of the call.
+        let report = context.preview.as_mut().and_then(|it| it.report.take());
+        DeviceReport::record_any(report, pipeline).await?;
     }
-    let error = ToolError::new(
-        ErrorCode::PreconditionFailed,
-        "The policy or the places of the device changed while the call was evaluated. Run the call again.",
+    Err(StoreError::Conflict)
+}
+
+/// Returns the denial of a call whose paths were others after each preview.
+fn unsteady(call: EvaluatedCall) -> Stopped {
+    let EvaluatedCall { context, target, .. } = call;
+    let message = format!(
+        "The policy or the places of {} changed again and again while the call was evaluated.",
+        target.device.name
     );
-    let target = validate::find_target(pipeline, &context.request).ok();
-    Ok(Err(Box::new(Stopped { context, target, error, trace: Vec::new() })))
+    let error = ToolError::new(ErrorCode::PreconditionFailed, message)
+        .hint(Hint::new("run the call again"));
+    Stopped { context, target: Some(target), error, trace: Vec::new() }
 }
 
 /// Returns whether the device was asked for a preview of what this call touches.
 pub(in crate::pipeline) fn is_previewed(call: &EvaluatedCall) -> bool {
-    call.context.preview.as_ref().is_some_and(|it| it.touches == call.parsed.touches)
+    call.preview().is_some()
 }
 
 /// Asks the device for a preview, and returns the call with it.
@@ -55,9 +68,8 @@ pub(in crate::pipeline) async fn previewed(
     call: EvaluatedCall,
 ) -> Result<CallContext, StoreError> {
     let (result, report) = preview::preview(pipeline, &call).await;
-    let EvaluatedCall { mut context, target, parsed, .. } = call;
-    // A name may be given to another device meanwhile.
-    context.request.device = Some(target.device.id.to_string());
+    let EvaluatedCall { mut context, parsed, .. } = call;
+    context.is_fresh = false;
     let new = Previewed { result, touches: parsed.touches, report };
     if let Some(old) = context.preview.replace(new) {
         DeviceReport::record_any(old.report, pipeline).await?;

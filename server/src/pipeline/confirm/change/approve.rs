@@ -26,8 +26,12 @@ pub(super) async fn approve(
     let needs_another = evaluated.preview_first() || not_requester || second_if_any;
     let Some(id) = view.approval.filter(|_| !needs_another) else { return Ok(view) };
     let asked = pipeline.store.approval(&id.to_string()).await?;
-    // The author did not see the risks that only the device's disk shows.
+    let row = pipeline.store.call(&view.call.to_string()).await?;
+    // The author answered for the call as it was evaluated, and did not see the risks that only the device's
+    // disk shows.
     if asked.call != evaluated.context.id
+        || row.policy_version != evaluated.target.device.policy.version
+        || asked.touches != evaluated.touches()
         || asked.card.raises.iter().any(|raise| !evaluated.raises().contains(raise))
     {
         return Ok(view);

@@ -71,6 +71,7 @@ pub(in crate::pipeline) async fn is_within(
         caller: author,
         origin: Origin::Direct,
         token: None,
+        earlier: None,
         preview,
         ..evaluated.context.clone()
     };

@@ -12,7 +12,6 @@ use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::evaluate::measured;
 use crate::pipeline::plan::PlanError;
 use crate::pipeline::preview::Preview;
-use crate::pipeline::result::DeviceReport;
 use crate::pipeline::verdict::Decided;
 use crate::pipeline::{Pipeline, audit};
 use crate::store::StoreError;
@@ -29,13 +28,9 @@ pub(super) async fn evaluated(
     let origin = Origin::PlanStep { plan, shown: None };
     let context = CallContext { origin, ..CallContext::new(caller.clone(), request) };
     let (denied, error) = match measured(pipeline, context).await? {
-        Ok(mut call) => match impossible(&call) {
+        Ok(call) => match impossible(&call) {
             Some(error) => (Decided::denied(call, error.clone()), error),
-            None => {
-                let report = call.context.preview.as_mut().and_then(|it| it.report.take());
-                DeviceReport::record_any(report, pipeline).await?;
-                return Ok(call);
-            }
+            None => return Ok(call),
         },
         Err(stopped) => {
             let error = stopped.error.clone();

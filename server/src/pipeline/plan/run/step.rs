@@ -31,6 +31,7 @@ pub(super) fn context(plan: &PlanRow, step: &StepRow) -> Result<CallContext, Sto
         id: step.call,
         origin: Origin::PlanStep { plan: plan.id, shown: Some(Box::new(step.clone())) },
         observed: step.observed.clone(),
+        is_fresh: false,
         ..CallContext::new(plan.caller.clone(), request)
     })
 }
