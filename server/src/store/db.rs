@@ -106,6 +106,11 @@ impl Db {
         self.writer.apply_later(batch).await
     }
 
+    /// Returns whether the last commit failed. Then nothing may be done before it is committed.
+    pub(super) fn is_failing(&self) -> bool {
+        self.writer.is_failing()
+    }
+
     /// Waits until every batch that was submitted for later is committed.
     pub(super) async fn flush(&self) -> Result<(), StoreError> {
         if self.writer.has_deferred() {

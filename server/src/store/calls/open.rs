@@ -47,7 +47,8 @@ impl Store {
 
     /// Stores a call that is about to be sent to its device. A call that changes nothing and has no
     /// idempotency key is not waited for: it is committed with whatever comes next, at most 20 ms later and
-    /// never after its end. If that fails, [`Self::close_call`] says so.
+    /// never after its end. If that fails, [`Self::close_call`] says so, and later calls are waited for until a
+    /// commit succeeds.
     ///
     /// # Errors
     /// As [`Self::open_call`].
@@ -55,7 +56,8 @@ impl Store {
         let may_wait = call.state == CallState::Dispatched
             && !call.has_effects
             && call.idempotency_key.is_none()
-            && call.replaces.is_none();
+            && call.replaces.is_none()
+            && !self.db().is_failing();
         if !may_wait || !self.open_calls().track(&call) {
             return self.open_call(call).await;
         }

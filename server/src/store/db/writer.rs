@@ -9,7 +9,7 @@ mod group;
 mod tx;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -46,6 +46,8 @@ pub(super) struct WriterHandle {
     busy: Arc<()>,
     /// How many changes wait for what comes next, or are being committed with it.
     deferred: Arc<AtomicUsize>,
+    /// Whether the last commit failed.
+    is_failing: Arc<AtomicBool>,
     /// The last end of the chain that is surely on disk. Empty before the first fsynced commit.
     synced: Arc<Mutex<AuditHead>>,
     /// How many groups were committed.
@@ -64,18 +66,19 @@ impl WriterHandle {
     pub(super) async fn start(path: &Path, conn: Connection) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel(MAX_WAITING);
         let stop = CancellationToken::new();
-        let (busy, deferred) = (Arc::default(), Arc::default());
+        let (busy, deferred, is_failing) = (Arc::default(), Arc::default(), Arc::default());
         let (synced, commits, commands) =
             (Arc::new(Mutex::new(AuditHead::EMPTY)), Arc::default(), Arc::default());
         let writer = Writer {
             committer: Committer::start(path, conn.counting(Arc::clone(&commands))).await?,
             checkpoints: Checkpoints::start(path, stop.clone()),
             busy: Arc::downgrade(&busy),
+            is_failing: Arc::clone(&is_failing),
             synced: Arc::clone(&synced),
             commits: Arc::clone(&commits),
         };
         let task = Mutex::new(Some(tokio::spawn(writer.run(waiting, stop.clone()))));
-        Ok(Self { jobs, busy, deferred, synced, commits, commands, stop, task })
+        Ok(Self { jobs, busy, deferred, is_failing, synced, commits, commands, stop, task })
     }
 
     /// Returns whether every change was answered, but for those that wait for what comes next.
@@ -86,6 +89,11 @@ impl WriterHandle {
     /// Returns whether a change waits for what comes next, or is being committed with it.
     pub(super) fn has_deferred(&self) -> bool {
         self.deferred.load(Ordering::Acquire) > 0
+    }
+
+    /// Returns whether the last commit failed, so that the next one may fail as well.
+    pub(super) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Acquire)
     }
 
     /// Returns the last end of the chain that survives a power cut.
@@ -169,6 +177,7 @@ struct Writer {
     checkpoints: Checkpoints,
     /// Counts the changes of a group while it is committed.
     busy: Weak<()>,
+    is_failing: Arc<AtomicBool>,
     synced: Arc<Mutex<AuditHead>>,
     commits: Arc<AtomicU64>,
 }
@@ -203,7 +212,9 @@ impl Writer {
 
     /// Commits a group as a whole.
     async fn commit(&mut self, group: &mut [Job]) -> Result<(), StoreError> {
-        match self.committer.commit(group).await {
+        let committed = self.committer.commit(group).await;
+        self.is_failing.store(committed.is_err(), Ordering::Release);
+        match committed {
             Ok(Some(synced)) => {
                 *self.synced.lock().unwrap_or_else(PoisonError::into_inner) = synced;
             }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::store::StoreError;
+use crate::store::db::{Durability, sql};
 
 /// A call that is sent at once.
 fn read(n: u128) -> NewCall {
@@ -89,6 +90,26 @@ async fn an_opening_that_fails_is_reported_with_the_end() {
     let again = place.store.close_call(end(), ClosedBy::Device).await;
     assert_eq!(again, Err(StoreError::Conflict));
     assert_eq!(place.audited().await, 2);
+}
+
+#[tokio::test]
+async fn after_a_commit_that_failed_a_read_is_stored_before_it_is_sent() {
+    let place = Place::new().await;
+    let full = place.store.write(Durability::Commit, |tx| {
+        Box::pin(async move {
+            tx.rows(sql("PRAGMA max_page_count = 1")).await?;
+            Ok(())
+        })
+    });
+    full.await.unwrap();
+    let heavy = NewCall { arguments: vec![b' '; 200_000], ..read(1) };
+    place.store.open_dispatched_call(heavy).await.unwrap();
+    let end = close(1, CallState::Succeeded);
+    assert_eq!(place.store.close_call(end, ClosedBy::Device).await, Err(StoreError::Full));
+    // The limit belonged to the connection, and the writer opens another one.
+    place.store.open_dispatched_call(read(2)).await.unwrap();
+    assert_eq!(committed(&place).await, 1);
+    assert_eq!(place.audited().await, 1);
 }
 
 #[tokio::test]
