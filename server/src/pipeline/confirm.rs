@@ -8,7 +8,7 @@ pub(super) mod standing;
 
 use orion_domain::evaluate::Decision;
 use orion_domain::{
-    ApprovalBasis, ApprovalId, CallState, ErrorCode, Observation, RiskRaise, ToolError,
+    Actor, ApprovalBasis, ApprovalId, CallState, ErrorCode, Hint, Observation, RiskRaise, ToolError,
 };
 
 use super::Pipeline;
@@ -73,8 +73,9 @@ fn enough(evaluated: &EvaluatedCall, seen: PreviewResult) -> Result<PreviewResul
         Preview::Missing if evaluated.preview_first() => {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
-                "A preview has to be shown first, and a call that changes nothing has none. Nobody is asked: the rule that wants one has to be changed.",
-            ));
+                "A preview must be shown first, and a call that changes nothing has none. No approval is requested.",
+            )
+            .hint(Hint::run("change the rule that requires one", "orion policy apply").by(Actor::Admin)));
         }
         Preview::Missing | Preview::Shown(_) => {}
     }
@@ -100,10 +101,9 @@ pub(super) fn waiting(
 pub(super) fn no_room(full: AskError) -> ToolError {
     ToolError::new(
         ErrorCode::ResourceExhausted,
-        format!(
-            "A person has to approve this call, and nobody is asked: {full}. `orion approvals list` shows them; answer or cancel some and try again."
-        ),
+        format!("A person must approve this call, and no request was made: {full}."),
     )
+    .hint(Hint::run("answer or cancel some requests, then try again", "orion approvals list"))
 }
 
 /// Returns the approval request of a call, made at `now`, Unix milliseconds.

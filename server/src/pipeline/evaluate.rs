@@ -116,8 +116,9 @@ pub(super) async fn measured(
     }
     let error = ToolError::new(
         ErrorCode::PreconditionFailed,
-        "The policy or the places of the device changed while the call was evaluated. Run the call again.",
-    );
+        "The policy or the places of the device changed while the call was evaluated.",
+    )
+    .hint("run it again");
     let target = validate::find_target(pipeline, &context.request).ok();
     Ok(Err(Box::new(Stopped { context, target, error, trace: Vec::new() })))
 }

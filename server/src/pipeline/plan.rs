@@ -138,8 +138,9 @@ pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreErro
         let plan = pipeline.store.plan(&id.to_string()).await?;
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
-            "The approval request of the plan expired. The call did not run. Make the plan again to request approval.",
-        );
+            "The approval request of the plan expired. The call did not run.",
+        )
+        .hint("make the plan again to request approval");
         // A plan that cannot be ended must not block the others; a restart ends it.
         if let Err(error) = close_waiting(pipeline, &plan, &error).await {
             tracing::error!(plan = %id, %error, "the calls of a plan that ran out could not be ended");
@@ -198,6 +199,6 @@ pub(super) fn is_as_shown(evaluated: &EvaluatedCall, step: &StepRow) -> bool {
 pub(super) fn another() -> ToolError {
     ToolError::new(
         ErrorCode::ApprovalExpired,
-        "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since. Make the plan again to be asked again.",
-    )
+        "What was approved is not what would run: the device's permissions or places, or the requester's role, have changed since.",
+    ).hint("make the plan again to request approval")
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use orion_domain::observation::MAX_OBSERVED;
 use orion_domain::rule::Quantity;
 use orion_domain::{
-    CallRequest, CallState, Envelope, ErrorCode, Observation, RiskRaise, ToolError,
+    Actor, CallRequest, CallState, Envelope, ErrorCode, Hint, Observation, RiskRaise, ToolError,
 };
 
 use self::cut::fitting;
@@ -88,10 +88,11 @@ impl PreviewResult {
             return Ok(self);
         };
         let message = format!(
-            "{} changes all the time, or holds too much or something that cannot be looked at, so it cannot be compared with what is shown. Nobody is asked: name a part of it, or try again when it rests.",
+            "{} changes all the time, or holds too much or something that cannot be looked at, so it cannot be compared with what is shown. No approval is requested.",
             blind.path
         );
         let error = ToolError::new(ErrorCode::PreconditionFailed, message);
+        let error = error.hint("name a part of it, or try again when it does not change");
         Err(error.with("attempted_path", blind.path.as_str()))
     }
 }
@@ -192,10 +193,12 @@ fn read(evaluated: &EvaluatedCall, view: &CallView) -> Result<PreviewResult, Pre
     // Observations are for comparison only: they hold digests of files that people may not read.
     let Some(observed) = envelope.meta.observed.take() else {
         let message = format!(
-            "The agent on {} is too old: it does not report what it observes. Update it.",
+            "The agent on {} is too old: it does not report what it observes.",
             evaluated.target.device.name
         );
-        return Err(PreviewError::WouldFail(ToolError::new(ErrorCode::NotSupported, message)));
+        let error = ToolError::new(ErrorCode::NotSupported, message);
+        let hint = Hint::new("update the agent").by(Actor::Owner);
+        return Err(PreviewError::WouldFail(error.hint(hint)));
     };
     // Too large observations are not stored, and a preview that leaves out a path is not used.
     let bytes: usize = observed.iter().map(|it| it.path.len() + it.real.len()).sum();
@@ -208,8 +211,8 @@ fn read(evaluated: &EvaluatedCall, view: &CallView) -> Result<PreviewResult, Pre
 
 /// Returns the error for a missing preview of a call that needs one for its approval.
 pub fn no_preview() -> ToolError {
-    let message = "The device gave no preview, and nobody is asked without one. Try again.";
-    ToolError::new(ErrorCode::PreconditionFailed, message)
+    let message = "The device gave no preview, and no approval is requested without one.";
+    ToolError::new(ErrorCode::PreconditionFailed, message).hint("try again")
 }
 
 async fn dry_run(

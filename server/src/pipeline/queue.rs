@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use orion_domain::{CallId, CallState, DeviceId, ErrorCode, ToolError};
+use orion_domain::{CallId, CallState, DeviceId, ErrorCode, Hint, ToolError};
 use tokio::sync::Semaphore;
 
 use super::call::{CallContext, Origin};
@@ -41,16 +41,17 @@ pub(super) fn no_room(pipeline: &Pipeline, view: &CallView, full: QueueError) ->
     let limits = pipeline.config.queue_limits();
     let message = if full == QueueError::PersonFull {
         format!(
-            "{device} is not connected, and {} calls of {} wait for devices already, which is as many as one person may have. `orion calls list --open` shows them; cancel some or try again later.",
+            "{device} is not connected, and {} calls of {} wait for devices already, which is as many as one person may have.",
             limits.per_person, view.caller.user
         )
     } else {
         format!(
-            "{device} is not connected, and {} calls wait for it already, which is as many as may. `orion calls list --device {device} --open` shows them.",
+            "{device} is not connected, and {} calls wait for it already, which is as many as may.",
             limits.per_device
         )
     };
     ToolError::new(ErrorCode::ResourceExhausted, message)
+        .hint(Hint::run("cancel some calls, or try again later", "orion calls list --open"))
 }
 
 /// Publishes a queued call and returns its view for the caller.
@@ -70,10 +71,9 @@ pub(super) fn describe(view: CallView) -> CallView {
     let call = view.call;
     let error = ToolError::new(
         ErrorCode::DeviceOffline,
-        format!(
-            "{name} is not connected. The call waits for it and runs when it is back; `orion calls cancel {call}` stops it."
-        ),
+        format!("{name} is not connected. The call waits for it and runs when it is connected."),
     )
+    .hint(Hint::run("stop the call", format!("orion calls cancel {call}")))
     .with("queued_until", view.queued_until);
     let closing = view.closing(error);
     CallView { state: CallState::Queued, result: closing.result, approval: None, ..view }
@@ -166,10 +166,8 @@ async fn send(pipeline: &Arc<Pipeline>, device: DeviceId, call: CallId) -> Resul
 
 /// Returns the error for a call that needed no approval when it was made, and needs one now.
 pub(super) fn needs_a_person() -> ToolError {
-    ToolError::new(
-        ErrorCode::ApprovalExpired,
-        "This call needs approval now. It did not run. Run it again to request approval.",
-    )
+    ToolError::new(ErrorCode::ApprovalExpired, "This call needs approval now. It did not run.")
+        .hint("run it again to request approval")
 }
 
 /// Ends the calls that have waited for their device too long, and those whose approval has expired. Returns
@@ -198,8 +196,9 @@ async fn end_overdue(pipeline: &Pipeline, row: CallRow) -> Result<(), StoreError
     } else {
         ToolError::new(
             ErrorCode::ApprovalExpired,
-            "The time of the approval was over before the device was back. It was not run: make the call again to be asked again.",
+            "The approval expired before the device was connected. The call did not run.",
         )
+        .hint("run it again to request approval")
     };
     audit::close_unsent(pipeline, &CallView::from(row), error).await.map(drop)
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use jsonschema::Validator;
 use orion_catalog::{Alias, CATALOG, ParsedCall, ToolSpec, find, nearest};
-use orion_domain::{CallRequest, Caller, ErrorCode, ToolError};
+use orion_domain::{CallRequest, Caller, ErrorCode, Hint, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::{Pipeline, undo};
@@ -43,8 +43,9 @@ pub fn find_target(pipeline: &Pipeline, request: &CallRequest) -> Result<Target,
         let shown: String = request.tool.chars().take(64).collect();
         return Err(ToolError::new(
             ErrorCode::ToolNotFound,
-            format!("There is no tool `{shown}`. `orion tools list` shows those there are."),
+            format!("There is no tool `{shown}`."),
         )
+        .hint(Hint::run("list the tools", "orion tools list"))
         .suggesting(nearest(&request.tool)));
     };
     let wanted = request.device.as_deref();
@@ -109,13 +110,8 @@ fn fitting(target: &Target, mut arguments: Map<String, Value>) -> Result<ParsedC
 }
 
 fn never_connected(device: &DeviceSnapshot) -> ToolError {
-    ToolError::new(
-        ErrorCode::DeviceOffline,
-        format!(
-            "{} has not been connected yet. Start the agent there: `orion-agent run`.",
-            device.name
-        ),
-    )
+    ToolError::new(ErrorCode::DeviceOffline, format!("{} has not been connected yet.", device.name))
+        .hint(Hint::run("start the agent there", "orion-agent run"))
 }
 
 static VALIDATORS: LazyLock<HashMap<&'static str, Validator>> = LazyLock::new(|| {

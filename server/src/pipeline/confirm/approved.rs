@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{ApprovalId, Approved, CallBinding, DeviceId, ErrorCode, ToolError};
+use orion_domain::{ApprovalId, Approved, CallBinding, DeviceId, ErrorCode, Hint, ToolError};
 
 use crate::bus::Change;
 use crate::clock::now_ms;
@@ -42,8 +42,8 @@ pub(in crate::pipeline) fn still_holds(
     approval: &ApprovalRow,
 ) -> Result<Approved, Box<ToolError>> {
     let over = |why: &str| {
-        let message = format!("{why} Make the call again to be asked again.");
-        Err(Box::new(ToolError::new(ErrorCode::ApprovalExpired, message)))
+        let error = ToolError::new(ErrorCode::ApprovalExpired, why);
+        Err(Box::new(error.hint("run it again to request approval")))
     };
     let raises = &approval.card.raises;
     let binding = CallBinding {
@@ -60,12 +60,12 @@ pub(in crate::pipeline) fn still_holds(
     }
     if binding.digest() != approval.binding {
         return over(
-            "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since.",
+            "What was approved is not what would run: the device's permissions or places, or the requester's role, have changed since.",
         );
     }
     match binding.approved(approval.id, approval.binding, now_ms()) {
         Some(approved) => Ok(approved),
-        None => over("The time of the approval was over before the call could be sent."),
+        None => over("The approval expired before the call could be sent."),
     }
 }
 
@@ -93,8 +93,9 @@ pub(in crate::pipeline) async fn not_spent(
     }
     let error = ToolError::new(
         ErrorCode::ApprovalExpired,
-        "The time of the approval was over before the call could be sent. Make the call again to be asked again.",
-    );
+        "The approval expired before the call could be sent.",
+    )
+    .hint("run it again to request approval");
     audit::close(pipeline, view, error).await
 }
 
@@ -122,8 +123,10 @@ pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreErro
         pipeline.bus.publish(Change::Approval(approval.id, approval.call));
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
-            "The approval request expired. The call did not run. Run it again to request approval; `orion approvals watch` shows requests as they come.",
-        );
+            "The approval request expired. The call did not run.",
+        )
+        .hint("run it again to request approval")
+        .hint(Hint::run("watch requests as they arrive", "orion approvals watch"));
         // A call that cannot be ended must not block the others; a restart ends it.
         if let Err(error) = close_asked(pipeline, &approval, error).await {
             tracing::error!(call = %approval.call, %error, "a call whose question ran out could not be ended");
@@ -162,8 +165,9 @@ async fn resume(pipeline: &Arc<Pipeline>, approval: &ApprovalRow) -> Result<(), 
     if approval.expires_at <= now_ms() {
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
-            "The backend was away until the approval's time was over, so the call was not made. Make it again to be asked again.",
-        );
+            "The approval expired while the backend was stopped. The call did not run.",
+        )
+        .hint("run it again to request approval");
         return close_asked(pipeline, approval, error).await;
     }
     run_approved(pipeline, approval, None).await.map(drop)

@@ -50,10 +50,13 @@ pub(super) async fn change(
         .map_err(|_| AnswerError::Store)?
         .map_err(refused)?;
     if evaluated.parsed.arguments.as_bytes() == row.arguments {
-        return Err(refused(ToolError::new(
-            ErrorCode::InvalidArgument,
-            "These are the arguments that the call has already. Approve it as it is.",
-        )));
+        return Err(refused(
+            ToolError::new(
+                ErrorCode::InvalidArgument,
+                "These are the arguments that the call has already.",
+            )
+            .hint("approve it as it is"),
+        ));
     }
     // The evaluation takes a while.
     may_change(pipeline, by, &row).await?;
@@ -126,8 +129,9 @@ impl Needs {
         }
         Err(ToolError::new(
             self.refusal.code,
-            "This call needs more when you make it than when the one who asked does. Say no to theirs, and make yours yourself.",
-        ))
+            "This call needs more when you make it than when the requester does.",
+        )
+        .hint("deny the request, and make the call yourself"))
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use orion_domain::evaluate::Decision;
 use orion_domain::plan::MAX_STEPS;
 use orion_domain::{
-    Access, ApprovalBasis, CallRequest, CallState, Caller, DevicePath, ErrorCode, Observation,
-    PlanBinding, PlanId, StepBinding, ToolError, Touches,
+    Access, ApprovalBasis, CallRequest, CallState, Caller, DevicePath, ErrorCode, Hint,
+    Observation, PlanBinding, PlanId, StepBinding, ToolError, Touches,
 };
 use serde_json::Value;
 
@@ -86,10 +86,11 @@ async fn make(
         error @ (MakePlanError::TooManyOfPerson
         | MakePlanError::TooMany
         | MakePlanError::TooManyQuestions) => {
-            let message = format!(
-                "The plan is not made: {error}. `orion plan list` and `orion approvals list` show them; answer some and try again."
-            );
-            PlanError::Plan(Box::new(ToolError::new(ErrorCode::ResourceExhausted, message)))
+            let message = format!("The plan is not made: {error}.");
+            let error = ToolError::new(ErrorCode::ResourceExhausted, message)
+                .hint(Hint::run("decide some plans, then try again", "orion plan list"))
+                .hint(Hint::run("decide some requests, then try again", "orion approvals list"));
+            PlanError::Plan(Box::new(error))
         }
     })?;
     let row = pipeline.store.plan(&id.to_string()).await?;
@@ -112,7 +113,7 @@ fn fits(steps: &[CallRequest]) -> Result<(), ToolError> {
         .sum();
     if bytes > MAX_PLAN_BYTES {
         return invalid(format!(
-            "The arguments of a plan have {MAX_PLAN_BYTES} bytes at most, and these have {bytes}. Make several plans of it."
+            "The arguments of a plan have {MAX_PLAN_BYTES} bytes at most, and these have {bytes}."
         ));
     }
     Ok(())
@@ -205,8 +206,9 @@ async fn preview(
     if evaluated.preview_first() && !matches!(seen.preview, Preview::Shown(_)) {
         return Err(ToolError::new(
             ErrorCode::PreconditionFailed,
-            "A preview of this step has to be shown first, and there is none. Make it a call or a plan of its own.",
-        ));
+            "A preview of this step must be shown first, and there is none.",
+        )
+        .hint("make it a call or a plan of its own"));
     }
     // What an earlier step changes must differ at this step's turn. It is compared before the first step
     // that changes any of it.

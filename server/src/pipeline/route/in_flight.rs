@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use orion_domain::{CallId, DeviceId, ErrorCode, Permit, ToolError};
+use orion_domain::{CallId, DeviceId, ErrorCode, Hint, Permit, ToolError};
 use tokio::time::{Instant, sleep_until};
 
 use super::dispatch_slot::{DispatchSlot, busy, offline};
@@ -201,10 +201,14 @@ impl<'a> InFlight<'a> {
             return ToolError::new(
                 ErrorCode::OutcomeUnknown,
                 format!(
-                    "{} did not answer in time, and whether {} happened is not known yet. What the device reports later is added to the audit log: `orion audit list --call {id}`.",
+                    "{} did not answer in time, and whether {} happened is not known yet.",
                     call.target.device.name, call.target.spec.name
                 ),
-            );
+            )
+            .hint(Hint::run(
+                "read what the device reports later",
+                format!("orion audit list --call {id}"),
+            ));
         }
         ToolError::new(
             ErrorCode::Timeout,
