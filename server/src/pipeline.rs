@@ -196,8 +196,9 @@ impl Pipeline {
         }
         let error = ToolError::new(
             ErrorCode::PreconditionFailed,
-            "What the call depends on changed again and again. Run the call again.",
-        );
+            "What the call depends on changed again and again. The call did not run.",
+        )
+        .hint("run it again");
         let subject = Subject::Unread { context: Box::new(context), target: None };
         Ok(audit::denied(self, &subject, error).await?.into())
     }

@@ -43,7 +43,7 @@ async fn an_approved_call_runs_once_and_the_approval_is_spent() {
     assert_eq!(again.code(), tonic::Code::FailedPrecondition);
     assert_eq!(
         again.message(),
-        "This approval is approved already; an approval counts once, for one call."
+        "This approval is approved already. An approval counts once, for one call."
     );
     assert!(kiosk.files().join("old/b.txt").exists(), "the same approval ran twice");
     assert_eq!(

@@ -58,7 +58,7 @@ async fn two_others_say_yes_with_a_reason_and_a_restart_in_between_forgets_neith
     let own = ann.decide(&question, true, "mine").await.unwrap_err();
     assert_eq!(own.code(), tonic::Code::PermissionDenied, "{own:?}");
     let silent = bob.decide(&question, true, "").await.unwrap_err();
-    assert!(silent.message().contains("--reason"), "{silent:?}");
+    assert!(silent.message().contains("needs a reason"), "{silent:?}");
     let first = bob.decide(&question, true, "agreed").await.unwrap();
     assert_eq!((first.state(), first.votes.len()), (v1::ApprovalState::Open, 1));
     let again = bob.decide(&question, true, "agreed twice").await.unwrap_err();

@@ -33,10 +33,6 @@ const ORDERS: &[&str] = &[
     "Restart", "Run", "Say", "See", "Start", "Try", "Undo", "Use", "Wait", "Write",
 ];
 
-/// Folders whose messages still hold hints. The list only becomes shorter.
-const WITH_HINTS: &[&str] =
-    &["server/src/pipeline", "server/src/store", "client/agent/src", "shared/catalog/src"];
-
 /// Codes that no call returns yet: the tools that do are still to come.
 const UNUSED: &[&str] = &["COMMAND_NOT_ALLOWED"];
 
@@ -81,9 +77,6 @@ fn messages() -> Vec<Message> {
     let mut found = Vec::new();
     for file in files_ending(".rs") {
         let Some(code) = product_code(&file) else { continue };
-        if WITH_HINTS.iter().any(|folder| file.path.starts_with(folder)) {
-            continue;
-        }
         for (maker, is_sentence) in MAKERS {
             for (at, _) in code.match_indices(maker) {
                 let line = code[..at].matches('\n').count() + 1;

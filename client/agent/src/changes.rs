@@ -193,10 +193,13 @@ impl<'a> Change<'a> {
     fn open(&self, target: &Target) -> Result<Log, StepError> {
         let place = match self.context.trash.begin(self.call()) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                return Err(StepError::Failed(ToolError::new(
-                    ErrorCode::PreconditionFailed,
-                    "A call of this id changed something before, and a call runs once. Make a new call.",
-                )));
+                return Err(StepError::Failed(
+                    ToolError::new(
+                        ErrorCode::PreconditionFailed,
+                        "A call of this id changed something before, and a call runs once.",
+                    )
+                    .hint("make a new call"),
+                ));
             }
             other => other.map_err(|error| StepError::io(&error, target))?,
         };

@@ -268,24 +268,25 @@ fn flatten(
         } else {
             (ErrorCode::Internal, "")
         };
-        let message =
-            format!("{tool} failed inside the agent{so}. See the agent's log on the device.");
-        Err(ToolError::new(code, message))
+        let message = format!("{tool} failed inside the agent{so}.");
+        Err(ToolError::new(code, message).hint("read the agent's log on the device"))
     })
 }
 
 fn not_noted() -> ToolError {
     ToolError::new(
         ErrorCode::Timeout,
-        "Nothing was run: the device could not note the call by its deadline. Its disk may hang; look at it, then try again.",
+        "Nothing was run: the device could not record the call by its deadline. Its disk may hang.",
     )
+    .hint("look at the device's disk, then try again")
 }
 
 fn no_thread() -> ToolError {
     ToolError::new(
         ErrorCode::ResourceExhausted,
-        "Nothing was run: the device could not start a thread for the call. Try again later.",
+        "Nothing was run: the device could not start a thread for the call.",
     )
+    .hint("try again later")
 }
 
 fn given_up(tool: &str, has_effects: bool) -> ToolError {

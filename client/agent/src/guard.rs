@@ -281,7 +281,7 @@ impl Guard {
             }
             return refuse(
                 ErrorCode::PathNotAllowed,
-                "The owner of this device has just changed where relative paths begin. Make the call again, or write its paths whole.",
+                "The owner of this device has just changed where relative paths begin.",
             );
         }
         self.as_it_acts(spec, parsed)
@@ -328,7 +328,8 @@ impl Guard {
         let refused = |message: &str| {
             Err(ToolError::new(ErrorCode::ApprovalRequired, message)
                 .with("approval_id", approval.id.to_string())
-                .with("policy_version", self.policy.version.as_str()))
+                .with("policy_version", self.policy.version.as_str())
+                .hint("make the call again to request approval"))
         };
         let binding = CallBinding {
             call: call.call,
@@ -345,7 +346,7 @@ impl Guard {
         };
         if binding.digest() != approval.binding {
             return refused(
-                "The approval is for another call, or for this one under another policy. A person has to approve it again.",
+                "The approval is for another call, or for this one under another policy.",
             );
         }
         // Without the preview's observations, the paths could not be compared with what was shown.
@@ -354,7 +355,7 @@ impl Guard {
             && !parsed.touches.are_all_in(&call.observed)
         {
             return refused(
-                "The approval comes without what the preview observed of each path, so what was shown cannot be compared. Make the call again to be asked again.",
+                "The approval comes without what the preview observed of each path, so what was shown cannot be compared.",
             );
         }
         if is_spent(approval.id) {
@@ -364,14 +365,12 @@ impl Guard {
         // A call is remembered this long; an approval that is valid for longer could be used twice.
         if approval.expires_at > now.saturating_add(APPROVED_REMEMBERED_MS) {
             return refused(
-                "The approval would hold for longer than this device remembers what it ran. Make the call again; if this goes on, this device's clock may be slow.",
+                "The approval would hold for longer than this device remembers what it ran. This device's clock may be slow.",
             );
         }
         match binding.approved(approval.id, approval.binding, now) {
             Some(approved) => Ok(Some(approved)),
-            None => refused(
-                "The approval's time was over when it arrived, by this device's clock. Make the call again to be asked again; if this goes on, set the clock.",
-            ),
+            None => refused("The approval had expired when it arrived, by this device's clock."),
         }
     }
 }

@@ -102,13 +102,13 @@ pub(crate) fn drifted(path: &str, change: &str) -> ToolError {
     ToolError::new(
         ErrorCode::PreconditionFailed,
         format!(
-            "{path} is not as it was when the preview was shown, so nothing was done: {change}. Make the call again to see a fresh preview."
+            "{path} is not as it was when the preview was shown, so nothing was done: {change}."
         ),
     )
+    .hint("make the call again to see a new preview")
     .with("reason", "drift")
     .with("attempted_path", path)
     .with("changed", change)
-    .with("hint", "Make the same call again: it is previewed, and asked about, as things are now.")
 }
 
 /// Returns the resolved path, and the snapshot of its entry.

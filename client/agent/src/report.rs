@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use orion_domain::{CallId, CallState, Envelope, ErrorCode, Meta, ToolError};
+use orion_domain::{CallId, CallState, Envelope, ErrorCode, Hint, Meta, ToolError};
 use orion_wire::{call_state, v1};
 
 use crate::call::{MAX_RESULT_BYTES, Outcome, ProgramEnd};
@@ -63,10 +63,11 @@ impl Subject {
         let error = ToolError::new(
             ErrorCode::ResourceExhausted,
             format!(
-                "The result has {} bytes and {MAX_RESULT_BYTES} is the most. Ask for less at once.",
+                "The result has {} bytes, and the maximum is {MAX_RESULT_BYTES}.",
                 ended.result.len()
             ),
-        );
+        )
+        .hint("ask for less at once");
         self.failure(error, took)
     }
 
@@ -91,10 +92,9 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Rec
     let error = if !call.has_effects {
         ToolError::new(
             ErrorCode::ExecutionFailed,
-            format!(
-                "The agent stopped while {tool} ran. It changes nothing and can be called again."
-            ),
+            format!("The agent stopped while {tool} ran. It changes nothing."),
         )
+        .hint("make the call again")
     } else if established == Some(Recovered::Unchanged) {
         ToolError::new(
             ErrorCode::OutcomeUnknown,
@@ -107,24 +107,22 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Rec
         ToolError::new(
             ErrorCode::OutcomeUnknown,
             format!(
-                "The agent stopped while {tool} ran. Its record on the device says that it changed something; orion undo takes that back."
+                "The agent stopped while {tool} ran. Its record on the device says that it changed something."
             ),
-        )
+        ).hint(Hint::run("undo the change", "orion undo"))
         .with("established", "changed")
     } else if call.idempotent {
         ToolError::new(
             ErrorCode::OutcomeUnknown,
-            format!(
-                "The agent stopped while {tool} ran, so it may have happened. Running it again does no harm."
-            ),
+            format!("The agent stopped while {tool} ran, so it may have happened."),
         )
+        .hint("make the call again, which does no harm")
     } else {
         ToolError::new(
             ErrorCode::OutcomeUnknown,
-            format!(
-                "The agent stopped while {tool} ran, so it may have happened. Look at the device before calling it again."
-            ),
+            format!("The agent stopped while {tool} ran, so it may have happened."),
         )
+        .hint("look at the device before you make the call again")
     };
     let subject = Subject {
         call: call.call,
@@ -140,13 +138,16 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Rec
 #[must_use]
 pub fn noted_before(noted: CallState) -> ToolError {
     if noted == CallState::Refused {
-        let message = "The device refused this call, and has been restarted before that was acknowledged. Nothing was run; make a new one where it is still wanted.";
-        return ToolError::new(ErrorCode::OutcomeUnknown, message).with("established", "unchanged");
+        let message = "The device refused this call, and was restarted before that was acknowledged. Nothing was run.";
+        return ToolError::new(ErrorCode::OutcomeUnknown, message)
+            .with("established", "unchanged")
+            .hint("make a new call where it is still wanted");
     }
     let message = format!(
-        "The device's own audit says that this call came to its end, {noted}, and the result itself was lost when the agent stopped. It is not run again; look at the device before making a new one."
+        "The device's own audit says that this call came to its end, {noted}, and the result itself was lost when the agent stopped. It is not run again."
     );
     ToolError::new(ErrorCode::OutcomeUnknown, message)
+        .hint("look at the device before you make a new call")
 }
 
 /// Returns the same for a call that the journal has as `unknown`.

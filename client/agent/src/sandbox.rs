@@ -17,7 +17,7 @@ use std::fmt;
 
 use cap_std::fs::Dir;
 use orion_catalog::{Execution, RunsOn, ToolSpec};
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{Actor, ErrorCode, Hint, ToolError};
 
 use crate::config::SandboxChoice;
 use crate::roots::Roots;
@@ -81,8 +81,9 @@ impl Unconfined {
     pub fn refusal(&self) -> ToolError {
         ToolError::new(
             ErrorCode::ExecutionFailed,
-            "Nothing was run: the kernel did not confine the call to the allowed paths. Restart the agent on the device; its log says more.",
+            "Nothing was run: the kernel did not confine the call to the allowed paths.",
         )
+        .hint(Hint::new("restart the agent on the device, and read its log").by(Actor::Owner))
     }
 }
 

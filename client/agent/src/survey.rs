@@ -56,8 +56,9 @@ pub(crate) fn survey(
         if how == CopyMethod::Renamed && file_system(&metadata) != file_system(&top) {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
-                format!("Another file system is mounted inside {}; unmount it first.", start.asked),
-            ));
+                format!("Another file system is mounted inside {}.", start.asked),
+            )
+            .hint("unmount it first"));
         }
         count.entries += 1;
         count.disk_bytes = count.disk_bytes.saturating_add(disk_bytes(&metadata));

@@ -324,19 +324,17 @@ impl<'a> Walk<'a> {
             Mode::Whole => Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
                 format!(
-                    "Something in {folder} has a name that cannot be written as text or is too long to be evaluated; rename or remove it on the device first."
+                    "Something in {folder} has a name that cannot be written as text or is too long to be evaluated."
                 ),
-            )),
+            ).hint("rename or remove it on the device first")),
         }
     }
 }
 
 fn too_much(path: &DevicePath, what: &str) -> ToolError {
-    ToolError::new(
-        ErrorCode::ResourceExhausted,
-        format!("{path} {what}; name a part of it instead."),
-    )
-    .with("attempted_path", path.to_string())
+    ToolError::new(ErrorCode::ResourceExhausted, format!("{path} {what}."))
+        .hint("name a part of it instead")
+        .with("attempted_path", path.to_string())
 }
 
 #[cfg(test)]

@@ -44,10 +44,10 @@ impl CallLimits {
     /// `RESOURCE_EXHAUSTED` if no slot is free.
     pub fn acquire_slot(&self, user: &UserName, most: u32) -> Result<CountedRequest, ToolError> {
         self.under_way.add_below(user, most).ok_or_else(|| {
-            let message = format!(
-                "{user} has {most} calls under way, which is as many as one person may. Wait for some to end and try again."
-            );
+            let message =
+                format!("{user} has {most} calls under way, which is as many as one person may.");
             ToolError::new(ErrorCode::ResourceExhausted, message)
+                .hint("wait for some calls to end, then try again")
         })
     }
 

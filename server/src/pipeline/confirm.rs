@@ -7,7 +7,7 @@ pub(super) mod change;
 mod request;
 pub(super) mod standing;
 
-use orion_domain::{ApprovalId, CallState, ErrorCode, ToolError};
+use orion_domain::{ApprovalId, CallState, ErrorCode, Hint, ToolError};
 
 use super::authorize::EvaluatedCall;
 use super::view::CallView;
@@ -38,8 +38,7 @@ pub(super) fn waiting(
 pub(super) fn no_room(full: AskError) -> ToolError {
     ToolError::new(
         ErrorCode::ResourceExhausted,
-        format!(
-            "A person has to approve this call, and nobody is asked: {full}. `orion approvals list` shows them; answer or cancel some and try again."
-        ),
+        format!("A person must approve this call, and no request was made: {full}."),
     )
+    .hint(Hint::run("answer or cancel some requests, then try again", "orion approvals list"))
 }

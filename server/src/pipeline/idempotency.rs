@@ -44,8 +44,9 @@ pub async fn answer(
     if !is_same(pipeline, incoming, &earlier) {
         let error = ToolError::new(
             ErrorCode::PreconditionFailed,
-            "This idempotency key was used for another call. Give each call a key of its own.",
+            "This idempotency key was used for another call.",
         )
+        .hint("give each call a key of its own")
         .with("earlier_call", earlier.id.to_string());
         return refuse(pipeline, incoming, error).await.map(Some);
     }

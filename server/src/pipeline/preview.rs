@@ -73,10 +73,11 @@ impl PreviewResult {
             return Ok(self);
         };
         let message = format!(
-            "{} changes all the time, or holds too much or something that cannot be looked at, so it cannot be compared with what is shown. Nobody is asked: name a part of it, or try again when it rests.",
+            "{} changes all the time, or holds too much or something that cannot be looked at, so it cannot be compared with what is shown. No approval is requested.",
             blind.path
         );
         let error = ToolError::new(ErrorCode::PreconditionFailed, message);
+        let error = error.hint("name a part of it, or try again when it does not change");
         Err(error.with("attempted_path", blind.path.as_str()))
     }
 }

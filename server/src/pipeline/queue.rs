@@ -5,7 +5,7 @@
 mod deliver;
 mod expire;
 
-use orion_domain::{CallState, DeviceId, ErrorCode, ToolError};
+use orion_domain::{CallState, DeviceId, ErrorCode, Hint, ToolError};
 
 use super::Pipeline;
 use super::call::{CallContext, Origin};
@@ -34,16 +34,17 @@ pub(super) fn no_room(pipeline: &Pipeline, view: &CallView, full: QueueError) ->
     let limits = pipeline.config.queue_limits();
     let message = if full == QueueError::PersonFull {
         format!(
-            "{device} is not connected, and {} calls of {} wait for devices already, which is as many as one person may have. `orion calls list --open` shows them; cancel some or try again later.",
+            "{device} is not connected, and {} calls of {} wait for devices already, which is as many as one person may have.",
             limits.per_person, view.caller.user
         )
     } else {
         format!(
-            "{device} is not connected, and {} calls wait for it already, which is as many as may. `orion calls list --device {device} --open` shows them.",
+            "{device} is not connected, and {} calls wait for it already, which is as many as may.",
             limits.per_device
         )
     };
     ToolError::new(ErrorCode::ResourceExhausted, message)
+        .hint(Hint::run("cancel some calls, or try again later", "orion calls list --open"))
 }
 
 /// Publishes a queued call and returns its view for the caller.
@@ -63,10 +64,9 @@ pub(super) fn describe(view: CallView) -> CallView {
     let call = view.call;
     let error = ToolError::new(
         ErrorCode::DeviceOffline,
-        format!(
-            "{name} is not connected. The call waits for it and runs when it is back; `orion calls cancel {call}` stops it."
-        ),
+        format!("{name} is not connected. The call waits for it and runs when it is connected."),
     )
+    .hint(Hint::run("stop the call", format!("orion calls cancel {call}")))
     .with("queued_until", view.queued_until);
     let closing = view.closing(error);
     CallView { state: CallState::Queued, result: closing.result, approval: None, ..view }
@@ -74,8 +74,6 @@ pub(super) fn describe(view: CallView) -> CallView {
 
 /// Returns the error for a call that needed no approval when it was made, and needs one now.
 pub(super) fn needs_a_person() -> ToolError {
-    ToolError::new(
-        ErrorCode::ApprovalExpired,
-        "This call needs approval now. It did not run. Run it again to request approval.",
-    )
+    ToolError::new(ErrorCode::ApprovalExpired, "This call needs approval now. It did not run.")
+        .hint("run it again to request approval")
 }

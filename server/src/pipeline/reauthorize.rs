@@ -31,7 +31,7 @@ pub async fn person(
         && pipeline.store.token(token, now_ms()).await?.is_none()
     {
         return no(format!(
-            "The link or token with which {} made this call was taken back or has expired, so it is not run. Make it again where it is still wanted.",
+            "The link or token with which {} made this call was taken back or has expired, so it is not run.",
             caller.user
         ));
     }

@@ -2,7 +2,7 @@
 
 use orion_catalog::tools::undo_call::{Arguments, UndoCall};
 use orion_catalog::{ParsedCall, Tool as _, find};
-use orion_domain::{CallId, Caller, ErrorCode, Role, ToolError, Touches, Undo};
+use orion_domain::{CallId, Caller, ErrorCode, Hint, Role, ToolError, Touches, Undo};
 
 use super::Pipeline;
 use super::validate::Target;
@@ -27,8 +27,9 @@ pub(super) async fn as_it_acts(
     let Ok(Ok(named)) = named else {
         return Ok(Err(ToolError::new(
             ErrorCode::InvalidArgument,
-            "call_id is not the whole id of a call. `orion calls list` shows the ids of your calls.",
-        )));
+            "call_id is not the whole id of a call.",
+        )
+        .hint(Hint::run("list your calls", "orion calls list"))));
     };
     let Some(row) = row(pipeline, named).await? else { return Ok(Err(unknown(target))) };
     let is_theirs = row.caller.user == caller.user || caller.role == Role::Admin;
@@ -81,9 +82,7 @@ fn touches(target: &Target, row: &CallRow) -> Option<Touches> {
 fn unknown(target: &Target) -> ToolError {
     ToolError::new(
         ErrorCode::PreconditionFailed,
-        format!(
-            "There is no call of yours on {} by that id that can be taken back. `orion calls list` shows your calls.",
-            target.device.name
-        ),
+        format!("You made no call with this id on {} that can be undone.", target.device.name),
     )
+    .hint(Hint::run("list your calls", "orion calls list"))
 }

@@ -6,7 +6,7 @@ mod arguments;
 use std::sync::Arc;
 
 use orion_catalog::{Alias, ToolSpec, find, nearest};
-use orion_domain::{CallRequest, ErrorCode, ToolError};
+use orion_domain::{CallRequest, ErrorCode, Hint, ToolError};
 
 use super::Pipeline;
 use crate::fleet::DeviceSnapshot;
@@ -43,8 +43,9 @@ pub fn find_target(pipeline: &Pipeline, request: &CallRequest) -> Result<Target,
         let shown: String = request.tool.chars().take(64).collect();
         return Err(ToolError::new(
             ErrorCode::ToolNotFound,
-            format!("There is no tool `{shown}`. `orion tools list` shows those there are."),
+            format!("There is no tool `{shown}`."),
         )
+        .hint(Hint::run("list the tools", "orion tools list"))
         .suggesting(nearest(&request.tool)));
     };
     let wanted = request.device.as_deref();

@@ -274,8 +274,9 @@ impl ParsedCall {
         let Some((spec, _)) = crate::find(&undo.tool) else {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
-                "The call cannot be done again, because its tool is not known. Make a new call.",
-            ));
+                "The call cannot be done again, because its tool is not known.",
+            )
+            .hint("make a new call"));
         };
         Ok(Self {
             facts: spec.facts().called_by(self.facts),

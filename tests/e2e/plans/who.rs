@@ -103,7 +103,7 @@ async fn two_people_approve_a_plan_one_after_the_other() {
     let steps = [delete(&kiosk, "a.txt"), delete(&kiosk, "b.txt"), make(&kiosk, "new")];
     let plan = ann.plan(&steps, false).await.unwrap();
     let silent = bob.decide_plan(&plan, true, "").await.unwrap_err();
-    assert!(silent.message().contains("--reason"), "{silent:?}");
+    assert!(silent.message().contains("needs a reason"), "{silent:?}");
     let first = bob.decide_plan(&plan, true, "agreed").await.unwrap();
     assert_eq!(first.state(), PlanState::Open);
     let again = bob.decide_plan(&plan, true, "agreed twice").await.unwrap_err();

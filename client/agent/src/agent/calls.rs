@@ -36,12 +36,13 @@ const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 const MAX_QUERIED_CALLS: usize = 256;
 
 /// The answer to a call whose result the backend has acknowledged.
-const ACKNOWLEDGED: &str = "This call came to the device before, which told what became of it once and keeps that no longer. It is not run again; look at the device, and make a new one where it is still wanted.";
+const ACKNOWLEDGED: &str = "This call came to the device before, which reported its end once and no longer keeps it. It is not run again.";
 /// The answer to a call from before the time that the device remembers.
-const FORGOTTEN: &str = "This call is older than what the device remembers, so that it may have run there before. It is not run now; look at the device, and make a new one where it is still wanted.";
+const FORGOTTEN: &str = "This call is older than what the device remembers, so that it may have run there before. It is not run now.";
 
 fn outcome_unknown(why: &str) -> ToolError {
     ToolError::new(ErrorCode::OutcomeUnknown, why)
+        .hint("look at the device, and make a new call where it is still wanted")
 }
 
 /// Returns whether the call has no effects and uses no approval, so that its entry is never on disk.
@@ -162,7 +163,8 @@ impl Agent {
         let on_files = !parsed.touches.paths.is_empty();
         let argument_bytes = call.arguments.as_bytes().len();
         if let Some(message) = self.no_slot(on_files, argument_bytes) {
-            let error = ToolError::new(ErrorCode::ResourceExhausted, message);
+            let error = ToolError::new(ErrorCode::ResourceExhausted, message)
+                .hint("try again when a call has ended");
             return self.refuse(&subject, call.arguments.digest(), error);
         }
         let has_effects = spec.has_effects && !call.dry_run;
@@ -229,19 +231,19 @@ impl Agent {
     fn no_slot(&self, on_files: bool, argument_bytes: usize) -> Option<String> {
         if self.running.len() >= MAX_IN_FLIGHT {
             return Some(format!(
-                "Nothing was run: {MAX_IN_FLIGHT} calls run on this device already. Try again when one has ended."
+                "Nothing was run: {MAX_IN_FLIGHT} calls run on this device already."
             ));
         }
         let under_way = self.running.values().chain(self.given_up.values());
         let held: usize = under_way.map(|running| running.argument_bytes).sum();
         if held > 0 && held.saturating_add(argument_bytes) > MAX_ARGUMENT_BYTES {
             return Some(format!(
-                "Nothing was run: the arguments of the calls that run already take {held} bytes, and {MAX_ARGUMENT_BYTES} is the most together. Try again when one has ended."
+                "Nothing was run: the arguments of the calls that run already take {held} bytes, and {MAX_ARGUMENT_BYTES} is the most together."
             ));
         }
         (on_files && self.given_up.len() >= MAX_GIVEN_UP).then(|| {
             format!(
-                "Nothing was run: {MAX_GIVEN_UP} calls on files did not stop at their deadline. The device's disk may hang; look at it, then try again."
+                "Nothing was run: {MAX_GIVEN_UP} calls on files did not stop at their deadline. The device's disk may hang."
             )
         })
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{Actor, ErrorCode, Hint, ToolError};
 
 use super::{App, Apps, discover};
 
@@ -125,10 +125,9 @@ impl AppSlot {
             running.fetch_sub(1, Ordering::Relaxed);
             return Err(ToolError::new(
                 ErrorCode::ResourceExhausted,
-                format!(
-                    "{MAX_RUNNING} opened applications still run; close some before opening more."
-                ),
-            ));
+                format!("{MAX_RUNNING} opened applications still run."),
+            )
+            .hint("close some before opening more"));
         }
         Ok(Self(Arc::clone(running)))
     }
@@ -155,11 +154,9 @@ fn not_started(app: &App, kind: ErrorKind) -> ToolError {
 fn not_found(app: &App) -> ToolError {
     ToolError::new(
         ErrorCode::NotSupported,
-        format!(
-            "{} is not there any more or cannot be run; restart the agent after installing it again.",
-            shown(app)
-        ),
+        format!("{} is not there any more or cannot be run.", shown(app)),
     )
+    .hint(Hint::new("install it again, then restart the agent").by(Actor::Owner))
 }
 
 fn shown(app: &App) -> String {

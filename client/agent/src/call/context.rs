@@ -54,8 +54,9 @@ impl Context<'_> {
         if Instant::now() >= self.deadline {
             return Err(ToolError::new(
                 ErrorCode::Timeout,
-                "The call was not done by its deadline and has stopped. Ask for less at once, or for more time.",
-            ));
+                "The call was not done by its deadline and has stopped.",
+            )
+            .hint("ask for less at once, or for more time"));
         }
         Ok(())
     }

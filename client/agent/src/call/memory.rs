@@ -77,8 +77,8 @@ impl Memory {
             }
             ToolError::new(
                 ErrorCode::Timeout,
-                "The call waited until its deadline for other calls that take much memory. Nothing was done; try again when they are over.",
-            )
+                "The call waited until its deadline for other calls that take much memory. Nothing was done.",
+            ).hint("try again when they have ended")
         })
     }
 }

@@ -193,7 +193,7 @@ fn not_ours(at: &str) -> StepError {
     StepError::Failed(ToolError::new(
         ErrorCode::PreconditionFailed,
         format!(
-            "What is replaced or deleted has to be kept in {LOCAL_TRASH} there, but that belongs to someone else or others may look into it ({at}). Rename or remove it on the device."
+            "What is replaced or deleted has to be kept in {LOCAL_TRASH} there, but that belongs to someone else or others may read it ({at})."
         ),
-    ))
+    ).hint("rename or remove it on the device"))
 }

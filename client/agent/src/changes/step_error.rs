@@ -35,27 +35,34 @@ impl From<ToolError> for StepError {
 
 impl From<StepError> for ToolError {
     fn from(refused: StepError) -> Self {
-        let (code, path, message) = match refused {
+        let (code, path, message, hint) = match refused {
             StepError::Failed(error) => return error,
             StepError::Taken(path) => (
                 ErrorCode::AlreadyExists,
                 path.to_string(),
-                format!("{path}: something is there already; choose another name."),
+                format!("{path}: something is there already."),
+                Some("choose another name"),
             ),
             StepError::Changed(path) => (
                 ErrorCode::PreconditionFailed,
                 path.to_string(),
                 format!(
-                    "{path} was changed by someone else in the meantime, so it was left alone. Look at it again."
+                    "{path} was changed by someone else in the meantime, so it was left alone."
                 ),
+                Some("read it again"),
             ),
             StepError::OtherFileSystem(path) => (
                 ErrorCode::NotSupported,
                 path.to_string(),
                 format!("{path} lies on another file system."),
+                None,
             ),
         };
-        ToolError::new(code, message).with("attempted_path", path)
+        let error = ToolError::new(code, message).with("attempted_path", path);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use orion_catalog::tools::undo_call::{Arguments, Outcome, UndoCall, Undone};
 use orion_catalog::{ParsedCall, Tool as _};
-use orion_domain::{Access, CallId, DevicePath, ErrorCode, ToolError};
+use orion_domain::{Access, CallId, DevicePath, ErrorCode, Hint, ToolError};
 use serde_json::json;
 
 use super::path_lock::lock_paths_to_undo;
@@ -67,8 +67,9 @@ pub(crate) fn undo(
     if context.undo != Some(&record.header.undoing()) {
         return Err(ToolError::new(
             ErrorCode::PreconditionFailed,
-            format!("Call {call} was not over yet when this undoing was evaluated. Undo it again."),
-        ));
+            format!("Call {call} had not ended when this undo call was evaluated."),
+        )
+        .hint("undo it again"));
     }
     for path in &record.header.paths {
         if !paths.iter().any(|given| given.contains(path) && path.contains(given)) {
@@ -92,7 +93,8 @@ pub(crate) fn undo(
         return Err(in_the_way(&conflicts));
     }
     let first = record.header.paths.first().or(paths.first()).ok_or_else(|| {
-        ToolError::new(ErrorCode::InvalidArgument, "paths is empty; name every path of the call.")
+        ToolError::new(ErrorCode::InvalidArgument, "paths is empty.")
+            .hint("name every path of the call")
     })?;
     let room = TrashSpace::take_beside(context, first, cost.disk_bytes, record.kept_bytes())?;
     let taken_back = UndoneCall {
@@ -196,10 +198,8 @@ fn unnamed(context: &FileContext<'_>, path: &DevicePath) -> ToolError {
     } else {
         "The call changed something else as well".to_owned()
     };
-    ToolError::new(
-        ErrorCode::PreconditionFailed,
-        format!("{which}; name every path of the call. orion undo does."),
-    )
+    ToolError::new(ErrorCode::PreconditionFailed, format!("{which}."))
+        .hint(Hint::run("name every path of the call, as this command does", "orion undo"))
 }
 
 fn in_the_way(conflicts: &[Conflict]) -> ToolError {

@@ -35,16 +35,16 @@ impl JournalError {
         match self {
             Self::DiskFull => ToolError::new(
                 ErrorCode::ResourceExhausted,
-                "Nothing was run: the device's disk is full, and a call with effects is written down before it starts. Make room and try again.",
-            ),
+                "Nothing was run: the device's disk is full, and a call with effects is recorded before it starts.",
+            ).hint("free some space on the device, then try again"),
             Self::Stopped => ToolError::new(
                 ErrorCode::Cancelled,
-                "Nothing was run: the agent is stopping. Try again when the device is back.",
-            ),
+                "Nothing was run: the agent is stopping.",
+            ).hint("try again when the device is connected"),
             Self::Open { .. } | Self::Broken(_) => ToolError::new(
                 ErrorCode::Internal,
-                "Nothing was run: the device's journal can't be written. See the agent's log on the device.",
-            ),
+                "Nothing was run: the device's journal cannot be written.",
+            ).hint("read the agent's log on the device"),
         }
     }
 }

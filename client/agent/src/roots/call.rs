@@ -48,9 +48,10 @@ impl Roots {
         if self.awaits_by_another_name(&real) {
             let asked = &found.asked;
             let message = format!(
-                "{asked} is the same place as one that a rule of the policy speaks of by another name. Name it as the rule does."
+                "{asked} is the same place as one that a rule of the policy speaks of by another name."
             );
-            return Err(refused(asked, message, "device: links"));
+            let error = refused(asked, message, "device: links");
+            return Err(error.hint("name it as the rule does"));
         }
         Ok(found)
     }

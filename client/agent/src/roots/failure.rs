@@ -61,69 +61,84 @@ pub fn io_failure(error: &Error, wanted: Wanted, path: &DevicePath) -> ToolError
     if leaves(error) {
         return link_leaves(path);
     }
-    let known = KNOWN.iter().find(|(known, _, _)| *known == kind);
-    let (code, words) = known.map_or_else(
-        || (ErrorCode::ExecutionFailed, format!("the operating system reports: {kind}")),
-        |(_, code, words)| (*code, (*words).to_owned()),
-    );
-    ToolError::new(code, format!("{path}: {words}.")).with("attempted_path", path.to_string())
+    let known = KNOWN.iter().find(|(known, ..)| *known == kind);
+    let Some((_, code, what, hint)) = known else {
+        let message = format!("{path}: the operating system reports: {kind}.");
+        return ToolError::new(ErrorCode::ExecutionFailed, message)
+            .with("attempted_path", path.to_string());
+    };
+    let error =
+        ToolError::new(*code, format!("{path}: {what}.")).with("attempted_path", path.to_string());
+    if hint.is_empty() { error } else { error.hint(*hint) }
 }
 
-const KNOWN: &[(ErrorKind, ErrorCode, &str)] = &[
+/// Kinds of errors, each with its code, what happened and what to do; the last is empty where nothing helps.
+const KNOWN: &[(ErrorKind, ErrorCode, &str, &str)] = &[
     (
         ErrorKind::StorageFull,
         ErrorCode::ResourceExhausted,
-        "the disk is full; make room and try again",
+        "the disk is full",
+        "free some space, then try again",
     ),
     (
         ErrorKind::QuotaExceeded,
         ErrorCode::ResourceExhausted,
-        "the disk quota is used up; make room and try again",
+        "the disk quota is used up",
+        "free some space, then try again",
     ),
     (
         ErrorKind::FileTooLarge,
         ErrorCode::ResourceExhausted,
         "the file would be larger than the file system allows",
+        "",
     ),
     (
         ErrorKind::PermissionDenied,
         ErrorCode::PermissionDenied,
         "the operating system refused it to the account that the agent runs as",
+        "",
     ),
     (
         ErrorKind::ReadOnlyFilesystem,
         ErrorCode::WriteDisabled,
         "the file system is mounted read-only",
+        "",
     ),
     (
         ErrorKind::NotADirectory,
         ErrorCode::PreconditionFailed,
-        "something on the way is not a folder; list the folder above to see what it is",
+        "something on the way is not a folder",
+        "list the folder above to see what it is",
     ),
     (
         ErrorKind::IsADirectory,
         ErrorCode::PreconditionFailed,
-        "it is a folder; use list_directory to see what is in it",
+        "it is a folder",
+        "use list_directory to see what is in it",
     ),
     (
         ErrorKind::AlreadyExists,
         ErrorCode::AlreadyExists,
-        "something is there already; choose another name",
+        "something is there already",
+        "choose another name",
     ),
     (
         ErrorKind::DirectoryNotEmpty,
         ErrorCode::NotEmpty,
-        "the folder is not empty; say recursive: true if everything in it is meant",
+        "the folder is not empty",
+        "set `recursive: true` if everything in it is meant",
     ),
     (
         ErrorKind::ResourceBusy,
         ErrorCode::PreconditionFailed,
         "it is in use, or a file system is mounted there",
+        "",
     ),
     (
         ErrorKind::InvalidFilename,
         ErrorCode::InvalidPath,
-        "the file system does not take this name; use a shorter or plainer one",
+        "the file system does not take this name",
+        "use a shorter or plainer one",
     ),
 ];
 
@@ -136,9 +151,8 @@ fn leaves(error: &Error) -> bool {
 pub(super) fn link_leaves(path: &DevicePath) -> ToolError {
     refused(
         path,
-        format!(
-            "{path} leads through a link that leaves its allowed path or is absolute. Name the place itself, if it is allowed."
-        ),
+        format!("{path} leads through a link that leaves its allowed path or is absolute."),
         "device: links",
     )
+    .hint("name the place that the link leads to, if it is granted")
 }

@@ -329,7 +329,8 @@ fn located(
 fn too_many_links(asked: &DevicePath) -> ToolError {
     ToolError::new(
         ErrorCode::PreconditionFailed,
-        format!("{asked} goes through more than {MAX_LINKS} links, which is most likely a loop. Name the place itself."),
+        format!("{asked} goes through more than {MAX_LINKS} links, which is most likely a loop."),
     )
+    .hint("name the place itself")
     .with("attempted_path", asked.to_string())
 }

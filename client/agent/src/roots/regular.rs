@@ -59,20 +59,27 @@ pub(crate) fn refuse_unfit(located: &Located) -> Result<(), ToolError> {
 }
 
 fn refuse_special(what: FileKind, path: &DevicePath) -> Result<(), ToolError> {
-    let (code, message) = match what {
+    let (code, message, hint) = match what {
         FileKind::File => return Ok(()),
         FileKind::Folder => (
             ErrorCode::PreconditionFailed,
-            format!("{path} is a folder, not a file; use list_directory to see what is in it."),
+            format!("{path} is a folder, not a file."),
+            Some("use list_directory to see what is in it"),
         ),
         FileKind::Link => (
             ErrorCode::PreconditionFailed,
-            format!("{path} became a link while it was being opened; try again."),
+            format!("{path} became a link while it was being opened."),
+            Some("try again"),
         ),
         FileKind::Special => (
             ErrorCode::NotSupported,
-            format!("{path} is a FIFO, a socket or a device; only regular files are opened."),
+            format!("{path} is a FIFO, a socket or a device. Only regular files are opened."),
+            None,
         ),
     };
-    Err(ToolError::new(code, message).with("attempted_path", path.to_string()))
+    let error = ToolError::new(code, message).with("attempted_path", path.to_string());
+    Err(match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    })
 }

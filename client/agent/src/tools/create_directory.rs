@@ -26,8 +26,9 @@ impl FileTool for CreateDirectory {
             return Err(match located.name() {
                 Some(_) => ToolError::new(
                     ErrorCode::AlreadyExists,
-                    format!("{path} is there already and is not a folder; choose another name."),
+                    format!("{path} is there already and is not a folder."),
                 )
+                .hint("choose another name")
                 .with("attempted_path", path.to_string()),
                 None => located.no_folder(),
             });
@@ -66,11 +67,9 @@ pub(super) fn refuse_depth(located: &Located) -> Result<(), ToolError> {
     }
     Err(ToolError::new(
         ErrorCode::ResourceExhausted,
-        format!(
-            "More than {MAX_MADE} folders of {} are missing; make some of them first.",
-            located.asked
-        ),
+        format!("More than {MAX_MADE} folders of {} are missing.", located.asked),
     )
+    .hint("create some of them first")
     .with("attempted_path", located.asked.to_string()))
 }
 

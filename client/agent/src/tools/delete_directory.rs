@@ -85,11 +85,10 @@ pub(super) fn refuse_roots(located: &Located, context: &FileContext<'_>) -> Resu
     {
         return Err(refused(
             path,
-            format!(
-                "{path} is an allowed path itself, or holds one, and stays. Name a folder inside it."
-            ),
+            format!("{path} is an allowed path itself, or holds one, and stays."),
             "device: paths",
-        ));
+        )
+        .hint("name a folder inside it"));
     }
     Ok(())
 }
@@ -101,11 +100,9 @@ fn folder_name<'a>(located: &'a Located, context: &FileContext<'_>) -> Result<&'
         (Some(name), Some(FileKind::Folder)) => Ok(name),
         (Some(_), Some(FileKind::Link)) => Err(ToolError::new(
             ErrorCode::PreconditionFailed,
-            format!(
-                "{} is a link. Only folders are deleted; name the one that it leads to.",
-                located.asked
-            ),
+            format!("{} is a link. Only folders are deleted.", located.asked),
         )
+        .hint("name the folder that the link leads to")
         .with("attempted_path", located.asked.to_string())),
         (Some(_), Some(FileKind::File | FileKind::Special)) => {
             Err(ToolError { message: format!("{} is not a folder.", located.asked), ..missing() })
@@ -148,8 +145,9 @@ fn count(
         if file_system(&metadata) != file_system(&device) {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
-                format!("Another file system is mounted inside {path}; unmount it first."),
-            ));
+                format!("Another file system is mounted inside {path}."),
+            )
+            .hint("unmount it first"));
         }
         count.entries += 1;
         count.disk_bytes = count.disk_bytes.saturating_add(disk_bytes(&metadata));
@@ -179,7 +177,7 @@ fn not_empty(path: &DevicePath, entries: u64) -> ToolError {
     ToolError::new(
         ErrorCode::NotEmpty,
         format!(
-            "{path} is not empty: it holds {}. Say recursive: true if they are meant as well.",
+            "{path} is not empty: it holds {}.",
             if entries == 1 {
                 "one file or folder".to_owned()
             } else {
@@ -187,6 +185,7 @@ fn not_empty(path: &DevicePath, entries: u64) -> ToolError {
             }
         ),
     )
+    .hint("set `recursive: true` if they are meant as well")
     .with("attempted_path", path.to_string())
     .with("entries", entries)
 }

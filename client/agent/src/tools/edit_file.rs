@@ -129,7 +129,7 @@ fn text(
 fn too_large(path: &DevicePath) -> ToolError {
     ToolError::new(
         ErrorCode::ResourceExhausted,
-        format!("{path} is, or would be, larger than 16 MiB; such files are not edited."),
+        format!("{path} is, or would be, larger than 16 MiB. Such files are not edited."),
     )
     .with("attempted_path", path.to_string())
 }

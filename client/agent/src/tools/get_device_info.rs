@@ -44,8 +44,9 @@ impl PlainTool for GetDeviceInfo {
 fn not_reported<E>(_: E) -> ToolError {
     ToolError::new(
         ErrorCode::NotSupported,
-        "The operating system does not tell the agent this about itself; ask for fewer parts.",
+        "The operating system does not report this to the agent.",
     )
+    .hint("ask for fewer parts")
 }
 
 fn load(kind: RefreshKind) -> Result<sysinfo::System, ToolError> {

@@ -98,8 +98,9 @@ fn hash(
     let large = || {
         ToolError::new(
             ErrorCode::ResourceExhausted,
-            format!("{path} is larger than the 64 GiB up to which a file is read for its SHA-256; ask without sha256."),
+            format!("{path} is larger than the 64 GiB up to which a file is read for its SHA-256."),
         )
+        .hint("ask without sha256")
         .with("attempted_path", path.to_string())
     };
     if metadata.len() > MAX_HASHED_BYTES {

@@ -90,8 +90,9 @@ fn validate(path: &DevicePath, old: &str, new: &str) -> Result<(Format, &'static
     if new.len() > MAX_BYTES {
         return Err(ToolError::new(
             ErrorCode::ResourceExhausted,
-            format!("{path} would be larger than 1 MiB; use edit_file for files of that size."),
+            format!("{path} would be larger than 1 MiB."),
         )
+        .hint("use edit_file for files of that size")
         .with("attempted_path", path.to_string()));
     }
     let format = format_of(path.file_name().unwrap_or_default(), old);
@@ -119,7 +120,7 @@ fn validate(path: &DevicePath, old: &str, new: &str) -> Result<(Format, &'static
 fn no_text(path: &DevicePath) -> ToolError {
     ToolError::new(
         ErrorCode::PreconditionFailed,
-        format!("{path} is not text in UTF-8; it is not changed line by line."),
+        format!("{path} is not text in UTF-8, so it is not changed line by line."),
     )
     .with("attempted_path", path.to_string())
 }

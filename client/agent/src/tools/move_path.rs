@@ -91,13 +91,13 @@ fn thing(from: &Located, context: &FileContext<'_>) -> Result<CopySource, ToolEr
     match (from.name(), from.found) {
         (Some(_), Some(FileKind::File)) => Ok(CopySource::File),
         (Some(_), Some(FileKind::Folder)) => Ok(CopySource::Folder),
-        (Some(_), Some(FileKind::Link)) => refused(
-            ErrorCode::PreconditionFailed,
-            format!("{path} is a link. Name the file or folder that it leads to."),
-        ),
+        (Some(_), Some(FileKind::Link)) => {
+            refused(ErrorCode::PreconditionFailed, format!("{path} is a link."))
+                .map_err(|error| error.hint("name the file or folder that it leads to"))
+        }
         (Some(_), Some(FileKind::Special)) => refused(
             ErrorCode::NotSupported,
-            format!("{path} is a FIFO, a socket or a device; only files and folders are moved."),
+            format!("{path} is a FIFO, a socket or a device. Only files and folders are moved."),
         ),
         (None, Some(_)) => Err(from.no_folder()),
         (_, None) => {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use orion_catalog::tools::open_app::{ArgumentKind, Arguments, OpenApp, Returns, argument_kind};
-use orion_domain::{Access, ErrorCode, ToolError};
+use orion_domain::{Access, Actor, ErrorCode, Hint, ToolError};
 
 use super::{AppContext, AppTool, Context, Outcome, invalid, nearby};
 use crate::apps::{App, Takes};
@@ -47,18 +47,19 @@ fn refuse_unsafe(app: &App, name: &str, context: &Context<'_>) -> Result<(), Too
         return Err(ToolError::new(
             ErrorCode::PathNotAllowed,
             format!(
-                "The program behind {name} is in a path that may be written to through Orion, so it is not started. The device's owner can bind it under [apps] in agent.toml."
+                "The program behind {name} is in a path that may be written to through Orion, so it is not started."
             ),
-        )
+        ).hint(Hint::run("bind it under [apps]", "agent.toml on the device").by(Actor::Owner))
         .with("rule", "device: apps"));
     }
     #[cfg(all(unix, not(target_os = "macos")))]
     if ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none()) {
         return Err(ToolError::new(
             ErrorCode::NotSupported,
-            format!(
-                "The agent sees no desktop to show {name} on. Run it as a service of the person who is logged in."
-            ),
+            format!("The agent sees no desktop to show {name} on."),
+        )
+        .hint(
+            Hint::new("run the agent as a service of the person who is logged in").by(Actor::Owner),
         ));
     }
     Ok(())
@@ -118,7 +119,7 @@ fn existing(
         (false, Some(FileKind::Special), Some(_)) => {
             return Err(ToolError::new(
                 ErrorCode::NotSupported,
-                format!("{} is a FIFO, a socket or a device; it is not opened.", located.asked),
+                format!("{} is a FIFO, a socket or a device, and is not opened.", located.asked),
             ));
         }
         (false, Some(_), _) => return Err(located.no_folder()),

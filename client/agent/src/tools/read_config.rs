@@ -90,8 +90,9 @@ pub(super) fn bytes(file: &mut File, path: &DevicePath) -> Result<Vec<u8>, ToolE
 fn large(path: &DevicePath) -> ToolError {
     ToolError::new(
         ErrorCode::ResourceExhausted,
-        format!("{path} is larger than the 1 MiB up to which a file is read as configuration; use read_file to read it in parts and edit_file to change it."),
+        format!("{path} is larger than the 1 MiB up to which a file is read as configuration."),
     )
+    .hint("use read_file to read it in parts, and edit_file to change it")
     .with("attempted_path", path.to_string())
 }
 

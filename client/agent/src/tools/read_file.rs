@@ -177,10 +177,10 @@ fn lines(
         return Err(ToolError::new(
             ErrorCode::ResourceExhausted,
             format!(
-                "{path}: line {} is not within its first 64 MiB, which hold {} line ends. Read the part that is meant with encoding base64, where offset counts blocks of 4096 bytes.",
+                "{path}: line {} is not within its first 64 MiB, which hold {} line ends.",
                 arguments.offset, lines.ends
             ),
-        )
+        ).hint("read the part that is meant with encoding base64, where offset counts blocks of 4096 bytes")
         .with("attempted_path", path.to_string()));
     }
     let total = at_end.then(|| lines.ends + u64::from(lines.open));

@@ -31,8 +31,9 @@ impl FileTool for WriteFile {
         if arguments.content.len() > MAX_CONTENT_BYTES {
             return Err(ToolError::new(
                 ErrorCode::ResourceExhausted,
-                "The content is larger than 16 MiB; write it in parts with append.",
-            ));
+                "The content is larger than 16 MiB.",
+            )
+            .hint("write it in parts with append"));
         }
         let path = context.path(&arguments.path)?;
         let _lock = lock_paths(context, &[&path])?;

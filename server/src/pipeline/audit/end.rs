@@ -101,8 +101,9 @@ fn closing_unsent(view: &CallView, error: ToolError) -> CloseCall {
 pub(in crate::pipeline) async fn break_off(pipeline: &Pipeline, view: &CallView) {
     let error = ToolError::new(
         ErrorCode::Internal,
-        "The database could not be written, so the call was not sent. Run it again.",
-    );
+        "The database could not be written, so the call was not sent.",
+    )
+    .hint("run it again");
     if let Err(error) = close_unsent(pipeline, view, error).await {
         tracing::error!(call = %view.call, %error, "a call that broke off could not be ended");
     }

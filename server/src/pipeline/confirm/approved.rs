@@ -56,8 +56,8 @@ pub(in crate::pipeline) fn still_holds(
     approval: &ApprovalRow,
 ) -> Result<Approved, Box<ToolError>> {
     let over = |why: &str| {
-        let message = format!("{why} Make the call again to be asked again.");
-        Err(Box::new(ToolError::new(ErrorCode::ApprovalExpired, message)))
+        let error = ToolError::new(ErrorCode::ApprovalExpired, why);
+        Err(Box::new(error.hint("run it again to request approval")))
     };
     let raises = &approval.card.raises;
     let binding = CallBinding {
@@ -74,12 +74,12 @@ pub(in crate::pipeline) fn still_holds(
     }
     if binding.digest() != approval.binding {
         return over(
-            "What was approved is not what would run: the device's permissions or places, or the role of whoever asked, have changed since.",
+            "What was approved is not what would run: the device's permissions or places, or the requester's role, have changed since.",
         );
     }
     match binding.approved(approval.id, approval.binding, now_ms()) {
         Some(approved) => Ok(approved),
-        None => over("The time of the approval was over before the call could be sent."),
+        None => over("The approval expired before the call could be sent."),
     }
 }
 
@@ -107,7 +107,8 @@ pub(in crate::pipeline) async fn not_spent(
     }
     let error = ToolError::new(
         ErrorCode::ApprovalExpired,
-        "The time of the approval was over before the call could be sent. Make the call again to be asked again.",
-    );
+        "The approval expired before the call could be sent.",
+    )
+    .hint("run it again to request approval");
     audit::close(pipeline, view, error).await
 }

@@ -48,10 +48,13 @@ pub(super) async fn change(
         .map_err(|_| AnswerError::Store)?
         .map_err(refused)?;
     if evaluated.parsed.arguments.as_bytes() == row.arguments {
-        return Err(refused(ToolError::new(
-            ErrorCode::InvalidArgument,
-            "These are the arguments that the call has already. Approve it as it is.",
-        )));
+        return Err(refused(
+            ToolError::new(
+                ErrorCode::InvalidArgument,
+                "These are the arguments that the call has already.",
+            )
+            .hint("approve it as it is"),
+        ));
     }
     // The evaluation takes a while.
     may_change(pipeline, by, &row).await?;

@@ -1,7 +1,9 @@
 //! Makes the approval request of a call: what is asked, what the card shows, and until when.
 
 use orion_domain::evaluate::Decision;
-use orion_domain::{ApprovalBasis, ApprovalId, ErrorCode, Observation, RiskRaise, ToolError};
+use orion_domain::{
+    Actor, ApprovalBasis, ApprovalId, ErrorCode, Hint, Observation, RiskRaise, ToolError,
+};
 
 use crate::clock::{new_uuid, now_ms};
 use crate::pipeline::Pipeline;
@@ -58,8 +60,9 @@ fn enough(evaluated: &EvaluatedCall, seen: PreviewResult) -> Result<PreviewResul
         Preview::Missing if evaluated.preview_first() => {
             return Err(ToolError::new(
                 ErrorCode::PreconditionFailed,
-                "A preview has to be shown first, and a call that changes nothing has none. Nobody is asked: the rule that wants one has to be changed.",
-            ));
+                "A preview must be shown first, and a call that changes nothing has none. No approval is requested.",
+            )
+            .hint(Hint::run("change the rule that requires one", "orion policy apply").by(Actor::Admin)));
         }
         Preview::Missing | Preview::Shown(_) => {}
     }

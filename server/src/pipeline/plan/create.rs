@@ -8,7 +8,7 @@ mod preview;
 use std::sync::Arc;
 
 use orion_domain::plan::MAX_STEPS;
-use orion_domain::{CallRequest, Caller, ErrorCode, PlanId, ToolError};
+use orion_domain::{CallRequest, Caller, ErrorCode, Hint, PlanId, ToolError};
 
 use super::{PlanError, PlanRequest, publish};
 use crate::clock::new_uuid;
@@ -83,10 +83,11 @@ async fn make(
         error @ (MakePlanError::TooManyOfPerson
         | MakePlanError::TooMany
         | MakePlanError::TooManyQuestions) => {
-            let message = format!(
-                "The plan is not made: {error}. `orion plan list` and `orion approvals list` show them; answer some and try again."
-            );
-            PlanError::Plan(Box::new(ToolError::new(ErrorCode::ResourceExhausted, message)))
+            let message = format!("The plan is not made: {error}.");
+            let error = ToolError::new(ErrorCode::ResourceExhausted, message)
+                .hint(Hint::run("decide some plans, then try again", "orion plan list"))
+                .hint(Hint::run("decide some requests, then try again", "orion approvals list"));
+            PlanError::Plan(Box::new(error))
         }
     })?;
     let row = pipeline.store.plan(&id.to_string()).await?;
@@ -109,7 +110,7 @@ fn fits(steps: &[CallRequest]) -> Result<(), ToolError> {
         .sum();
     if bytes > MAX_PLAN_BYTES {
         return invalid(format!(
-            "The arguments of a plan have {MAX_PLAN_BYTES} bytes at most, and these have {bytes}. Make several plans of it."
+            "The arguments of a plan have {MAX_PLAN_BYTES} bytes at most, and these have {bytes}."
         ));
     }
     Ok(())

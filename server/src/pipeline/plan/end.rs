@@ -19,8 +19,9 @@ pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreErro
         let plan = pipeline.store.plan(&id.to_string()).await?;
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
-            "The approval request of the plan expired. The call did not run. Make the plan again to request approval.",
-        );
+            "The approval request of the plan expired. The call did not run.",
+        )
+        .hint("make the plan again to request approval");
         // A plan that cannot be ended must not block the others; a restart ends it.
         if let Err(error) = close_waiting(pipeline, &plan, &error).await {
             tracing::error!(plan = %id, %error, "the calls of a plan that ran out could not be ended");

@@ -1,7 +1,7 @@
 //! Reads what a device reported of a dry run. A report that leaves out a path, or is too large, is no preview.
 
 use orion_domain::observation::MAX_OBSERVED;
-use orion_domain::{CallState, Envelope, ErrorCode, ToolError};
+use orion_domain::{Actor, CallState, Envelope, ErrorCode, Hint, ToolError};
 
 use super::cut::fitting;
 use super::{Preview, PreviewError, PreviewResult};
@@ -38,10 +38,12 @@ pub(super) fn read(
     // Observations are for comparison only: they hold digests of files that people may not read.
     let Some(observed) = envelope.meta.observed.take() else {
         let message = format!(
-            "The agent on {} is too old: it does not report what it observes. Update it.",
+            "The agent on {} is too old: it does not report what it observes.",
             evaluated.target.device.name
         );
-        return Err(PreviewError::WouldFail(ToolError::new(ErrorCode::NotSupported, message)));
+        let error = ToolError::new(ErrorCode::NotSupported, message);
+        let hint = Hint::new("update the agent").by(Actor::Owner);
+        return Err(PreviewError::WouldFail(error.hint(hint)));
     };
     // Too large observations are not stored, and a preview that leaves out a path is not used.
     let bytes: usize = observed.iter().map(|it| it.path.len() + it.real.len()).sum();
@@ -54,6 +56,6 @@ pub(super) fn read(
 
 /// Returns the error for a missing preview of a call that needs one for its approval.
 pub fn no_preview() -> ToolError {
-    let message = "The device gave no preview, and nobody is asked without one. Try again.";
-    ToolError::new(ErrorCode::PreconditionFailed, message)
+    let message = "The device gave no preview, and no approval is requested without one.";
+    ToolError::new(ErrorCode::PreconditionFailed, message).hint("try again")
 }

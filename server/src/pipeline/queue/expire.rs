@@ -33,8 +33,9 @@ pub(super) async fn end_overdue(pipeline: &Pipeline, row: CallRow) -> Result<(),
     } else {
         ToolError::new(
             ErrorCode::ApprovalExpired,
-            "The time of the approval was over before the device was back. It was not run: make the call again to be asked again.",
+            "The approval expired before the device was connected. The call did not run.",
         )
+        .hint("run it again to request approval")
     };
     audit::close_unsent(pipeline, &CallView::from(row), error).await.map(drop)
 }

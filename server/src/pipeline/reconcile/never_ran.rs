@@ -27,10 +27,12 @@ pub(in crate::pipeline) async fn may_be_forgotten(
 pub(in crate::pipeline) fn forgotten(row: &CallRow) -> ToolError {
     let name = row.device.as_ref().map(|(_, name)| name.to_string()).unwrap_or_default();
     let message = format!(
-        "Whether {} happened is not known. After it was sent, the state folder of {name} was found to be an older one or a copy, so that the device cannot tell a call that it never saw from one that it ran and forgot. It is not run again: look at {name}, and make the call again where it did not happen.",
+        "Whether {} happened is not known. After it was sent, the state folder of {name} was found to be an older one or a copy, so that the device cannot tell a call that it never saw from one that it ran and forgot. It is not run again.",
         row.tool
     );
-    ToolError::new(ErrorCode::OutcomeUnknown, message).with("established", "forgotten")
+    ToolError::new(ErrorCode::OutcomeUnknown, message)
+        .with("established", "forgotten")
+        .hint(format!("look at {name}, and make the call again where it did not happen"))
 }
 
 /// Ends a call that its device reports as never received. A report about a call that was not sent to this
@@ -67,10 +69,12 @@ pub async fn never_ran(
         return Ok(());
     }
     let message = format!(
-        "The link to {} was lost before the call arrived, and the device says that it never ran. Make it again.",
+        "The link to {} was lost before the call arrived, and the device reports that it never ran.",
         known.name
     );
-    let error = ToolError::new(ErrorCode::DeviceOffline, message).with("established", "never_ran");
+    let error = ToolError::new(ErrorCode::DeviceOffline, message)
+        .with("established", "never_ran")
+        .hint("make the call again");
     let close = CallView::from(row).closing(error);
     if pipeline.store.close_call(close, ClosedBy::Device).await? {
         tracing::info!(device = %known.name, %call, "a call that was lost on its way was settled");

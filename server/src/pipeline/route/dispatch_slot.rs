@@ -79,11 +79,9 @@ pub(super) fn busy(evaluated: &EvaluatedCall, slot_error: SlotError) -> ToolErro
     let message = match slot_error {
         SlotError::Full => format!("{device} has as many calls under way as it may."),
         SlotError::FullOfPerson => format!(
-            "{user} has as many calls under way on {device} as one person may; some places are left to others."
+            "{user} has as many calls under way on {device} as one person may. Some places are left to others."
         ),
     };
-    ToolError::new(
-        ErrorCode::ResourceExhausted,
-        format!("{message} Wait for some to end and try again."),
-    )
+    ToolError::new(ErrorCode::ResourceExhausted, message)
+        .hint("wait for some calls to end, then try again")
 }

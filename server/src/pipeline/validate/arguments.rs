@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use orion_catalog::{CATALOG, ParsedCall, ToolSpec};
-use orion_domain::{Caller, ErrorCode, ToolError};
+use orion_domain::{Caller, ErrorCode, Hint, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::Target;
@@ -53,13 +53,8 @@ fn fitting(target: &Target, mut arguments: Map<String, Value>) -> Result<ParsedC
 }
 
 fn never_connected(device: &DeviceSnapshot) -> ToolError {
-    ToolError::new(
-        ErrorCode::DeviceOffline,
-        format!(
-            "{} has not been connected yet. Start the agent there: `orion-agent run`.",
-            device.name
-        ),
-    )
+    ToolError::new(ErrorCode::DeviceOffline, format!("{} has not been connected yet.", device.name))
+        .hint(Hint::run("start the agent there", "orion-agent run"))
 }
 
 static VALIDATORS: LazyLock<HashMap<&'static str, Validator>> = LazyLock::new(|| {

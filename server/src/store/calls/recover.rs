@@ -80,15 +80,14 @@ fn lost(call: &CallRow, answer: Option<&str>) -> ToolError {
         }
         Some("expired" | "withdrawn") if !was_sent => ToolError::new(
             ErrorCode::ApprovalExpired,
-            "The approval request expired. The call did not run. Run it again to request approval.",
-        ),
+            "The approval request expired. The call did not run.",
+        )
+        .hint("run it again to request approval"),
         _ if was_sent && call.has_effects => ToolError::new(
             ErrorCode::OutcomeUnknown,
             "The backend stopped while this call ran. When the device is back it reports what happened, and the call is updated.",
         ),
-        _ => ToolError::new(
-            ErrorCode::Internal,
-            "The backend stopped before this call had ended. Make it again.",
-        ),
+        _ => ToolError::new(ErrorCode::Internal, "The backend stopped before this call had ended.")
+            .hint("make the call again"),
     }
 }

@@ -98,10 +98,8 @@ pub fn host_in_ascii(url: &str) -> Result<Option<String>, ToolError> {
 
 fn forbidden(url: &str, what: &str) -> ToolError {
     let shown = visible(&url.chars().take(200).collect::<String>());
-    ToolError::new(
-        ErrorCode::UrlForbidden,
-        format!("{shown} {what}. Write its host as DNS has it (xn--…) if it is really meant."),
-    )
+    ToolError::new(ErrorCode::UrlForbidden, format!("{shown} {what}."))
+        .hint("write its host as DNS has it (xn--…) if it is really meant")
 }
 
 impl Tool for OpenApp {
@@ -140,10 +138,11 @@ impl Tool for OpenApp {
                     return Err(ToolError::new(
                         ErrorCode::InvalidArgument,
                         format!(
-                            "`{}` is an option, and this device lists none for its applications; give addresses and paths only.",
+                            "`{}` is an option, and this device lists none for its applications.",
                             text.chars().take(64).collect::<String>()
                         ),
-                    ));
+                    )
+                    .hint("give addresses and paths only"));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! `undo_call`: undoes the changes of an earlier call.
 
-use orion_domain::{Access, Capability, ErrorCode, Places, Risk, ToolError, Touches};
+use orion_domain::{Access, Capability, ErrorCode, Hint, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -101,8 +101,12 @@ impl Tool for UndoCall {
         if touches.paths.is_empty() {
             return Err(ToolError::new(
                 ErrorCode::InvalidArgument,
-                "undo_call needs the paths that the call named; orion undo fills them in.",
-            ));
+                "undo_call needs the paths that the call named.",
+            )
+            .hint(Hint::run(
+                "make the call with this command, which fills them in",
+                "orion undo",
+            )));
         }
         // An undo may affect a folder that was moved, copied or deleted.
         Ok(touches.and_all_in_it())

@@ -28,10 +28,9 @@ pub(in crate::tools) fn refuse_without_room(
     match free(dir) {
         Some(free) if free < bytes => Err(ToolError::new(
             ErrorCode::ResourceExhausted,
-            format!(
-                "{path}: the copy takes {bytes} bytes and {free} are free there; make room first."
-            ),
+            format!("{path}: the copy takes {bytes} bytes and {free} are free there."),
         )
+        .hint("free some space first")
         .with("attempted_path", path.to_string())
         .with("free_bytes", free)),
         _ => Ok(()),

@@ -62,14 +62,15 @@ pub(in crate::tools) fn replaces(
     context: &FileContext<'_>,
 ) -> Result<bool, ToolError> {
     let path = &to.asked;
-    let taken = |message: String| {
-        Err(ToolError::new(ErrorCode::AlreadyExists, message)
-            .with("attempted_path", path.to_string()))
+    let taken = |message: String, hint: &str| {
+        let error = ToolError::new(ErrorCode::AlreadyExists, message);
+        Err(error.with("attempted_path", path.to_string()).hint(hint))
     };
     if to.is_folder() {
-        return taken(format!(
-            "{path} is a folder that is there already. Name the whole new path, its last name included."
-        ));
+        return taken(
+            format!("{path} is a folder that is there already."),
+            "name the whole new path, its last name included",
+        );
     }
     match (to.name(), to.found) {
         (Some(_), None) => Ok(false),
@@ -80,15 +81,20 @@ pub(in crate::tools) fn replaces(
                 refuse_unwritable(&to.dir, name, path)?;
                 Ok(true)
             }
-            CopySource::File => taken(format!(
-                "{path} is there already. Choose another name, or say overwrite: true if it is to be replaced."
-            )),
-            CopySource::Folder => taken(format!(
-                "{path} is a file that is there already, and a folder never replaces one. Choose another name."
-            )),
+            CopySource::File => taken(
+                format!("{path} is there already."),
+                "choose another name, or set `overwrite: true` to replace it",
+            ),
+            CopySource::Folder => taken(
+                format!("{path} is a file that is there already, and a folder never replaces one."),
+                "choose another name",
+            ),
         },
-        (Some(_), Some(FileKind::Folder | FileKind::Link | FileKind::Special)) => taken(format!(
-            "{path} is a folder, a link, a FIFO, a socket or a device, and is never replaced. Choose another name."
-        )),
+        (Some(_), Some(FileKind::Folder | FileKind::Link | FileKind::Special)) => taken(
+            format!(
+                "{path} is a folder, a link, a FIFO, a socket or a device, and is never replaced."
+            ),
+            "choose another name",
+        ),
     }
 }

@@ -53,11 +53,12 @@ pub(super) fn only(
                 path,
                 count,
                 format!(
-                    "The text is in {path} {least}{count} times, in lines {}{more}. Give more of the lines around the one that is meant.",
+                    "The text is in {path} {least}{count} times, in lines {}{more}.",
                     numbers.join(", ")
                 ),
             )
-            .with("lines", lines))
+            .with("lines", lines)
+            .hint("give more of the lines around the one that is meant"))
         }
     }
 }

@@ -8,19 +8,19 @@ use crate::store::{ApprovalState, MOST_ON_DEVICE, StoreError};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AnswerError {
     /// No approval request has this id.
-    #[error("there is no such approval; `orion approvals list` shows the open ones")]
+    #[error("there is no such approval")]
     NotFound,
     /// Several ids have this prefix.
-    #[error("several approvals begin so; give more of the id")]
+    #[error("several approvals have an id that begins like this")]
     Ambiguous,
     /// The request was decided before; an approval is used once.
-    #[error("this approval is {} already; an approval counts once, for one call", .0.as_str())]
+    #[error("this approval is {} already. An approval counts once, for one call", .0.as_str())]
     AlreadyDecided(ApprovalState),
     /// The request has expired.
-    #[error("this approval has expired; make the call again to be asked again")]
+    #[error("this approval has expired")]
     Expired,
     /// The same person has approved before.
-    #[error("you approved this already; another person must approve it too")]
+    #[error("you approved this already. Another person must approve it too")]
     AlreadyVoted,
     /// The person's role is too low.
     #[error("a call of {risk} risk needs the role {needed} to approve it")]
@@ -32,11 +32,11 @@ pub enum AnswerError {
     },
     /// The person requested or wrote the call.
     #[error(
-        "you asked for this call or wrote it yourself, and somebody else with the role {0} has to approve it"
+        "you requested this call or wrote it yourself, so another person with the role {0} must approve it"
     )]
     OwnCall(Role),
     /// A reason is required.
-    #[error("this approval needs a reason: say why, with `--reason`")]
+    #[error("this approval needs a reason")]
     ReasonMissing,
     /// The approval may not cover more than this call.
     #[error("this approval can be given only once, for this call: {0}")]
@@ -46,21 +46,17 @@ pub enum AnswerError {
     Rule(String),
     /// The device has the maximum number of rules made by answers.
     #[error(
-        "no rule was made of this answer, and the approval request is still open: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may; `orion approvals rules revoke` ends those that are not needed"
+        "no rule was made of this answer, and the approval request is still open: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may"
     )]
     TooManyRules,
     /// The request is decided with its plan.
-    #[error(
-        "this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`"
-    )]
+    #[error("this call is a step of the plan {0}, which is decided as a whole")]
     PartOfPlan(PlanId),
     /// The changed call cannot be made.
     #[error("the changed call was not made, and the approval request is still open: {}", .0.message)]
     Changed(Box<ToolError>),
     /// The answer, or what follows from it, could not be stored.
-    #[error(
-        "the database could not be written; `orion approvals list --all` shows whether the answer counts"
-    )]
+    #[error("the database could not be written")]
     Store,
 }
 

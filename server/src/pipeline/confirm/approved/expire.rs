@@ -1,6 +1,6 @@
 //! Ends approval requests that nobody answered in time, and the calls of requests.
 
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, Hint, ToolError};
 
 use crate::bus::Change;
 use crate::pipeline::view::CallView;
@@ -18,8 +18,10 @@ pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreErro
         pipeline.bus.publish(Change::Approval(approval.id, approval.call));
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
-            "The approval request expired. The call did not run. Run it again to request approval; `orion approvals watch` shows requests as they come.",
-        );
+            "The approval request expired. The call did not run.",
+        )
+        .hint("run it again to request approval")
+        .hint(Hint::run("watch requests as they arrive", "orion approvals watch"));
         // A call that cannot be ended must not block the others; a restart ends it.
         if let Err(error) = close_asked(pipeline, &approval, error).await {
             tracing::error!(call = %approval.call, %error, "a call whose question ran out could not be ended");

@@ -44,8 +44,9 @@ async fn resume(pipeline: &Arc<Pipeline>, approval: &ApprovalRow) -> Result<(), 
     if approval.expires_at <= now_ms() {
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
-            "The backend was away until the approval's time was over, so the call was not made. Make it again to be asked again.",
-        );
+            "The approval expired while the backend was stopped. The call did not run.",
+        )
+        .hint("run it again to request approval");
         return close_asked(pipeline, approval, error).await;
     }
     run_approved(pipeline, approval, None).await.map(drop)

@@ -50,8 +50,9 @@ impl Needs {
         }
         Err(ToolError::new(
             self.refusal.code,
-            "This call needs more when you make it than when the one who asked does. Say no to theirs, and make yours yourself.",
-        ))
+            "This call needs more when you make it than when the requester does.",
+        )
+        .hint("deny the request, and make the call yourself"))
     }
 }
 

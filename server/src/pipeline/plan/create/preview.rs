@@ -49,8 +49,9 @@ pub(super) async fn preview(
     if evaluated.preview_first() && !matches!(seen.preview, Preview::Shown(_)) {
         return Err(ToolError::new(
             ErrorCode::PreconditionFailed,
-            "A preview of this step has to be shown first, and there is none. Make it a call or a plan of its own.",
-        ));
+            "A preview of this step must be shown first, and there is none.",
+        )
+        .hint("make it a call or a plan of its own"));
     }
     // What an earlier step changes must differ at this step's turn. It is compared before the first step
     // that changes any of it.

@@ -33,9 +33,9 @@ pub(super) async fn compare(
             let error = ToolError::new(
                 ErrorCode::PreconditionFailed,
                 format!(
-                    "{path} is not as it was when the preview was shown, so nothing was done: {change}. It was compared before step {before}, which would change it. Make the plan again to see a fresh preview."
+                    "{path} is not as it was when the preview was shown, so nothing was done: {change}. It was compared before step {before}, which would change it."
                 ),
-            );
+            ).hint("make the plan again to see a new preview");
             let error = error.with("reason", "drift").with("attempted_path", path.as_str());
             return Ok(Err(error.with("changed", change)));
         }

@@ -1,6 +1,6 @@
 //! Ends of a call in flight without a report of its device, and the errors for its caller.
 
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, Hint, ToolError};
 
 use super::InFlight;
 use crate::pipeline::authorize::EvaluatedCall;
@@ -38,10 +38,14 @@ impl<'a> InFlight<'a> {
             return ToolError::new(
                 ErrorCode::OutcomeUnknown,
                 format!(
-                    "{} did not answer in time, and whether {} happened is not known yet. What the device reports later is added to the audit log: `orion audit list --call {id}`.",
+                    "{} did not answer in time, and whether {} happened is not known yet.",
                     call.target.device.name, call.target.spec.name
                 ),
-            );
+            )
+            .hint(Hint::run(
+                "read what the device reports later",
+                format!("orion audit list --call {id}"),
+            ));
         }
         ToolError::new(
             ErrorCode::Timeout,
