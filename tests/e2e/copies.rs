@@ -140,7 +140,8 @@ fn is_left_unknown(call: &Call) {
     let error = call.error();
     assert_eq!(error.details["established"], "forgotten");
     assert!(error.message.contains("an older one or a copy"), "{error:?}");
-    assert!(error.message.ends_with("make the call again where it did not happen."), "{error:?}");
+    let hint = &error.hints[0].text;
+    assert!(hint.ends_with("make the call again where it did not happen"), "{error:?}");
 }
 
 async fn kinds(world: &World, call_id: &str) -> Vec<String> {

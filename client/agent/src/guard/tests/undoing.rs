@@ -100,6 +100,6 @@ fn an_undoing_that_was_judged_before_its_call_was_over_is_not_done() {
     let arguments = json!({"call_id": calls[1], "paths": ["old.txt"]});
     let error = device.unjudged("undo_call", arguments).unwrap_err();
     assert_eq!(error.code, ErrorCode::PreconditionFailed);
-    assert!(error.message.contains("Undo it again"), "{error:?}");
+    assert_eq!(error.hints[0].text, "undo it again", "{error:?}");
     assert!(device.at("files/old.txt").exists());
 }
