@@ -18,7 +18,6 @@ use std::sync::Arc;
 use orion_domain::{Caller, ConversationId, Digest};
 use tokio::sync::mpsc;
 
-use self::provenance::TaintTracker;
 use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::model::{Message, Model};
@@ -26,6 +25,7 @@ use crate::people::{self, Identity};
 
 pub use self::event::{Event, ToolUse};
 pub use error::ChatError;
+use provenance::TaintTracker;
 use turn::Turn;
 
 /// Answers one message of a person. The turn ends immediately, even in the middle of a model's answer, when

@@ -1,9 +1,10 @@
 //! The life of a call: decide, record, act. Start reading here.
 //!
 //! [`decide`] evaluates a call and returns a verdict; `orion why` stops after its first half, [`evaluate`].
-//! [`audit`] stores the verdict, denials included, in one transaction. Only then is a call sent, by [`route`],
-//! and its end is stored by [`result`]. A call that was approved, whose device is back, that is a step of a
-//! plan or that did not arrive enters the same [`Pipeline::resume`], and is decided again.
+//! [`audit`] stores the verdict, denials included, in one transaction. Only then is a call sent, by
+//! [`route`], and its end is stored by [`result`]. A call that was approved, whose device is back, that is a
+//! step of a plan or that did not arrive enters the same [`Pipeline::resume`], and is decided again. A new
+//! call comes from [`requests`].
 
 pub mod audit;
 pub mod authorize;

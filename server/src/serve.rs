@@ -48,7 +48,7 @@ const PEOPLE_HTTP2: Http2Limits =
 const DEVICE_HTTP2: Http2Limits =
     Http2Limits { streams: 16, stream_window: LINK_WINDOW, connection_window: 2 * LINK_WINDOW };
 
-/// How long connections may stay open after that.
+/// How long connections may stay open once work in progress has ended.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A backend that is ready: everything is open, nothing is served yet.

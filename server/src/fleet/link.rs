@@ -1,6 +1,6 @@
-//! The link to one device, as the rest of the backend sees it: what can be asked of a device. It has a bounded
-//! queue of messages, slots for calls, and a token that ends the stream. Nobody else knows that there is a stream
-//! of this process behind it.
+//! The link to one device, as the rest of the backend sees it: what can be asked of a device. It has a
+//! bounded queue of messages, slots for calls, and a token that ends the stream. Nobody else knows that there
+//! is a stream of this process behind it.
 
 mod send;
 

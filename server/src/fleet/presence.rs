@@ -111,7 +111,7 @@ pub async fn accept(
     if known.is_approved() { Ok(known) } else { Err(ConnectError::Held(known.state)) }
 }
 
-/// Quarantines a device and its copy, which cannot be told apart, until an admin decides.
+/// Quarantines a device and its copy, because nothing distinguishes them, until an admin decides.
 async fn quarantine_copies(devices: &Devices, id: DeviceId) -> Result<(), StoreError> {
     tracing::warn!(device = %id, "a connection counter ran backwards; the device is quarantined");
     let (from, to) = ([DeviceState::Approved], DeviceState::Quarantined);

@@ -1,4 +1,4 @@
-//! Records the verdict on a call, denials included, in one transaction. This file and [`super::result`] are
+//! Records the verdict on a call, denials included, in one transaction. This module and [`super::result`] are
 //! the only writers of calls; nothing is sent before its verdict is stored.
 
 mod asked;

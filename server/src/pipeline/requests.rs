@@ -1,5 +1,5 @@
-//! New calls: a person, a chat or a program requests one, waits for it or leaves it in the background, and gets the
-//! stored result for a key that was used before.
+//! New calls: a person, a chat or a program requests one, waits for it or leaves it in the background, and
+//! gets the stored result for a key that was used before.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The addresses of a backend: those that devices are given, and those that the data folder shows to programs on
-//! this machine.
+//! The addresses of a backend: those that devices are given, and those that the data folder shows to programs
+//! on this machine.
 
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};

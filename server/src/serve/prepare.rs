@@ -1,5 +1,5 @@
-//! Opens everything that a backend needs: the data folder, the ports, the database, the identity and the devices.
-//! Serves nothing yet.
+//! Opens everything that a backend needs: the data folder, the ports, the database, the identity and the
+//! devices. Serves nothing yet.
 
 use std::net::SocketAddr;
 use std::path::Path;

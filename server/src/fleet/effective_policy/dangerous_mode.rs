@@ -1,5 +1,5 @@
-//! The dangerous mode: a person lifts the tool list and the capabilities of a device for a limited time. Ceiling
-//! and rules of the device are not lifted.
+//! The dangerous mode: a person lifts the tool list and the capabilities of a device for a limited time.
+//! Ceiling and rules of the device are not lifted.
 
 use orion_domain::Caller;
 

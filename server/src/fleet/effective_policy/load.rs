@@ -1,4 +1,5 @@
-//! Reads the active terms of devices from the store and caches the devices with them. Sends nothing to the devices.
+//! Reads the active terms of devices from the store and caches the devices with them. Sends nothing to the
+//! devices.
 
 use std::collections::HashMap;
 

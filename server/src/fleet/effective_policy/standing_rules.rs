@@ -1,5 +1,5 @@
-//! Reloads the devices whose standing rules change without a call: a rule ends, or the person who approved it may
-//! no longer approve.
+//! Reloads the devices whose standing rules change without a call: a rule ends, or the person who approved it
+//! may no longer approve.
 
 use orion_domain::UserName;
 

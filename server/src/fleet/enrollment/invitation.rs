@@ -1,5 +1,5 @@
-//! Invitations: creates one, and the token that lets a device use it. Whether a token is accepted is decided in the
-//! store, when it is redeemed.
+//! Invitations: creates one, and the token that lets a device use it. Whether a token is accepted is decided
+//! in the store, when it is redeemed.
 
 use orion_domain::id::InviteId;
 use orion_domain::{Caller, DeviceName, Digest, Grants};

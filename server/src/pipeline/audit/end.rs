@@ -1,5 +1,5 @@
-//! Ends calls from the backend's side: denied, refused before they were sent, or broken off. The end that a device
-//! reports is stored by [`crate::pipeline::result`].
+//! Ends calls from the backend's side: denied, refused before they were sent, or broken off. The end that a
+//! device reports is stored by [`crate::pipeline::result`].
 
 use orion_domain::{CallState, ErrorCode, ToolError};
 

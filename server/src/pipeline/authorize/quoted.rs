@@ -1,5 +1,5 @@
-//! Calls that were found in untrusted content of a chat: a person approves them, unless a rule ignores where they
-//! came from.
+//! Calls that were found in untrusted content of a chat: a person approves them, unless a rule ignores where
+//! they came from.
 
 use orion_domain::evaluate::{Decision, Reason};
 use orion_domain::rule::RuleAction;

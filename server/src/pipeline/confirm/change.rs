@@ -1,5 +1,5 @@
-//! An approver changes a call: the call is rejected, and the one that the approver wrote runs in its place, for
-//! the same person.
+//! An approver changes a call: the call is rejected, and the one that the approver wrote runs in its place,
+//! for the same person.
 
 mod approve;
 mod needs;

@@ -36,7 +36,7 @@ pub(super) fn would_fail<'a>(
     Decided::evaluated(call, Verdict::Queued)
 }
 
-/// Returns the verdict on a stopped call. A stored call whose device went away meanwhile waits on.
+/// Returns the verdict on a stopped call. A stored call whose device has disconnected waits on.
 pub(super) fn stopped_while_away<'a>(pipeline: &Pipeline, stopped: Stopped) -> Decided<'a> {
     let device = stopped.context.stored_call().and_then(|stored| stored.row.device.as_ref());
     if let Some((device, _)) = device

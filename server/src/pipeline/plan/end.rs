@@ -1,5 +1,5 @@
-//! Ends the calls of a plan that were not sent: when nobody answered in time, when a step failed, and when the plan
-//! was denied.
+//! Ends the calls of a plan that were not sent: when nobody answered in time, when a step failed, and when
+//! the plan was denied.
 
 use orion_domain::{ErrorCode, PlanId, ToolError};
 

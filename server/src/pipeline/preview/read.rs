@@ -1,4 +1,5 @@
-//! Reads what a device reported of a dry run. A report that leaves out a path, or is too large, is no preview.
+//! Reads what a device reported of a dry run. A report that leaves out a path, or is too large, is no
+//! preview.
 
 use orion_domain::observation::MAX_OBSERVED;
 use orion_domain::{Actor, CallState, Envelope, ErrorCode, Hint, ToolError};

@@ -1,4 +1,5 @@
-//! Counts and stores a person's vote on an approval request. Votes that are refused are recorded in the audit log.
+//! Counts and stores a person's vote on an approval request. Votes that are refused are recorded in the audit
+//! log.
 
 use orion_domain::Caller;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Compares what a changed call needs for its requester and for its author: nobody gets in another's name what they
-//! would not get in their own.
+//! Compares what a changed call needs for its requester and for its author: nobody gets in another's name
+//! what they would not get in their own.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Evaluates the steps of a plan that is made. A step that is not possible ends the plan, and is stored as a denied
-//! call.
+//! Evaluates the steps of a plan that is made. A step that is not possible ends the plan, and is stored as a
+//! denied call.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Previews the steps of a plan that is made. What an earlier step changes cannot be previewed: it is compared
-//! before that step runs.
+//! Previews the steps of a plan that is made. What an earlier step changes cannot be previewed: it is
+//! compared before that step runs.
 
 use std::sync::Arc;
 

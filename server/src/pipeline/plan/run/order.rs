@@ -1,4 +1,5 @@
-//! The order in which a plan runs: each step, and before it the comparison of later steps with what it changes.
+//! The order in which a plan runs: each step, and before it the comparison of later steps with what it
+//! changes.
 
 use crate::store::{EarlierChanges, PlanRow, StepRow};
 
