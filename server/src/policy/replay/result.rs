@@ -7,15 +7,15 @@ use orion_domain::{CallId, Decision, DeviceName};
 pub struct Counts {
     /// Evaluated under both policies.
     pub calls: u64,
-    /// See [`Change::AllowedToDenied`].
+    /// See [`super::Change::AllowedToDenied`].
     pub allowed_to_denied: u64,
-    /// See [`Change::DeniedToAllowed`].
+    /// See [`super::Change::DeniedToAllowed`].
     pub denied_to_allowed: u64,
-    /// See [`Change::DeniedToAsk`].
+    /// See [`super::Change::DeniedToAsk`].
     pub denied_to_ask: u64,
-    /// See [`Change::AllowedToAsk`].
+    /// See [`super::Change::AllowedToAsk`].
     pub allowed_to_ask: u64,
-    /// See [`Change::AskToAllowed`].
+    /// See [`super::Change::AskToAllowed`].
     pub ask_to_allowed: u64,
     /// Need approval under the active policy.
     pub asked_before: u64,
