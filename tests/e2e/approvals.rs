@@ -53,7 +53,7 @@ async fn an_approved_call_runs_once_and_the_approval_is_spent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_asked_call_takes_five_commits() {
+async fn an_asked_call_takes_five_commits_at_most() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     let mut least = usize::MAX;
@@ -66,8 +66,9 @@ async fn an_asked_call_takes_five_commits() {
         assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
         least = least.min(commits(&world.database()) - before);
     }
-    // The preview is opened; it ends with the question; the answer; the yes is spent; the end.
-    assert_eq!(least, 5);
+    // The preview is opened; it ends with the question; the answer; the yes is spent; the end. A preview that is
+    // answered within 20 ms is opened and ended by one commit.
+    assert!((4..=5).contains(&least), "{least} commits");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
