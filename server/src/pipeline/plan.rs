@@ -4,6 +4,7 @@
 
 mod create;
 mod run;
+mod visible;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use crate::store::{
 
 pub use create::{MAX_PLAN_BYTES, create};
 pub use run::recover;
+pub use visible::{MAX_WAIT, all_visible, visible, wait_for_change};
 
 /// The maximum length of a stored reason, in characters.
 const MAX_REASON_CHARS: usize = 1000;
