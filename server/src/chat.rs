@@ -20,12 +20,11 @@ use tokio::sync::mpsc;
 
 pub use self::event::{Event, ToolUse};
 use self::provenance::TaintTracker;
-use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::model::{Answer, Message, Model, ModelError, NativeCall, Request};
-use crate::people::{self, Identity, StreamEnd};
+use crate::people::{self, Identity, IdentityCache, StreamEnd};
 use crate::pipeline::call::{CallContext, Origin};
-use crate::pipeline::{self, CallView, reauthorize};
+use crate::pipeline::{self, CallView, Pipeline, reauthorize};
 use crate::store::StoreError;
 
 /// Why a chat turn failed.
@@ -54,9 +53,20 @@ pub enum ChatError {
     Ended(StreamEnd),
 }
 
+/// What chats use.
+#[derive(Debug)]
+pub struct Chat {
+    /// Runs the model's calls.
+    pub pipeline: Arc<Pipeline>,
+    /// The models by name, the default first; never empty.
+    pub models: Vec<(String, Model)>,
+    /// Publishes every change of an account.
+    pub people: Arc<IdentityCache>,
+}
+
 /// A chat turn in progress.
 struct Turn<'a> {
-    backend: &'a Arc<Backend>,
+    pipeline: &'a Arc<Pipeline>,
     caller: Caller,
     /// SHA-256 of the person's session or token.
     token: Digest,
@@ -77,23 +87,23 @@ struct Turn<'a> {
 /// # Errors
 /// [`ChatError`]; the calls that were made are in the store.
 pub async fn answer(
-    backend: &Arc<Backend>,
+    chat: &Chat,
     by: Identity,
     conversation: Option<ConversationId>,
     text: &str,
     model: &str,
     events: &mpsc::Sender<Event>,
 ) -> Result<(), ChatError> {
-    let (name, model) = backend
-        .models
+    let Chat { pipeline, models, people: cache } = chat;
+    let (name, model) = models
         .iter()
         .find(|(name, _)| model.is_empty() || name == model)
         .ok_or_else(|| ChatError::NoModel(model.chars().take(64).collect()))?;
     // Subscribed before the turn reads the person's rights, so that no change is missed in between.
-    let ended = people::ended(by.clone(), backend.people.subscribe(), now_ms());
-    let (conversation, earlier) = history::open(backend, &by.caller, conversation).await?;
+    let ended = people::ended(by.clone(), cache.subscribe(), now_ms());
+    let (conversation, earlier) = history::open(&pipeline.store, &by.caller, conversation).await?;
     let caller = Caller { conversation: Some(conversation), ..by.caller };
-    let turn = take_turn(backend, (caller, by.token), (name, model), earlier, text, events);
+    let turn = take_turn(pipeline, (caller, by.token), (name, model), earlier, text, events);
     tokio::select! {
         biased;
         // Dropping the turn cancels its request to the model.
@@ -105,7 +115,7 @@ pub async fn answer(
 
 /// Runs a person's turn in their conversation, with the earlier messages.
 async fn take_turn(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     (caller, token): (Caller, Digest),
     (name, model): (&str, &Model),
     earlier: Vec<Message>,
@@ -115,17 +125,17 @@ async fn take_turn(
     let conversation = caller.conversation.ok_or(ChatError::NoConversation)?;
     say(events, Event::Began { conversation, model: name.to_owned() }).await?;
 
-    let mut messages = vec![Message::system(prompt::system(backend, &caller))];
+    let mut messages = vec![Message::system(prompt::system(pipeline, &caller))];
     messages.extend(earlier);
     messages.push(Message::user(text));
-    history::append(backend, conversation, &Message::user(text)).await?;
+    history::append(&pipeline.store, conversation, &Message::user(text)).await?;
 
-    let taint = TaintTracker::before(backend, conversation).await?;
+    let taint = TaintTracker::before(&pipeline.store, conversation).await?;
     let (used, fatal) = (Vec::new(), HashMap::new());
-    let mut turn = Turn { backend, caller, token, model, events, messages, used, taint, fatal };
+    let mut turn = Turn { pipeline, caller, token, model, events, messages, used, taint, fatal };
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
-    history::append(backend, conversation, &last).await?;
+    history::append(&pipeline.store, conversation, &last).await?;
     say(events, Event::Done { text, calls: turn.used }).await
 }
 
@@ -136,11 +146,11 @@ async fn say(events: &mpsc::Sender<Event>, event: Event) -> Result<(), ChatError
 impl Turn<'_> {
     /// Runs rounds until the model answers without calls. Returns its last text.
     async fn rounds(&mut self) -> Result<String, ChatError> {
-        let most = self.backend.config.chat.max_tool_rounds;
+        let most = self.pipeline.config.chat.max_tool_rounds;
         let mut words = String::new();
         for round in 0..=most {
-            let tools = if self.backend.config.chat.tools_enabled {
-                prompt::tools(self.backend, &self.caller)
+            let tools = if self.pipeline.config.chat.tools_enabled {
+                prompt::tools(self.pipeline, &self.caller)
             } else {
                 Vec::new()
             };
@@ -172,7 +182,7 @@ impl Turn<'_> {
 
     /// Splits an answer into calls, unreadable calls and the text around them.
     fn read(&self, answer: &Answer) -> (Vec<ExtractedCall>, Vec<ExtractProblem>, String) {
-        if !self.backend.config.chat.tools_enabled {
+        if !self.pipeline.config.chat.tools_enabled {
             return (Vec::new(), Vec::new(), answer.text.clone());
         }
         if answer.native_calls.is_empty() {
@@ -222,9 +232,9 @@ impl Turn<'_> {
         for (id, call) in written {
             let reply = self.call(call).await?;
             if let Some(conversation) = self.caller.conversation {
-                self.taint.record_result(self.backend, conversation, &reply).await?;
+                self.taint.record_result(&self.pipeline.store, conversation, &reply).await?;
             }
-            let limit = self.backend.config.chat.result_limit;
+            let limit = self.pipeline.config.chat.result_limit;
             self.keep(Message::tool(id, prompt::capped(&reply.result, limit))).await?;
         }
         Ok(())
@@ -232,7 +242,7 @@ impl Turn<'_> {
 
     async fn keep(&mut self, message: Message) -> Result<(), ChatError> {
         if let Some(conversation) = self.caller.conversation {
-            history::append(self.backend, conversation, &message).await?;
+            history::append(&self.pipeline.store, conversation, &message).await?;
         }
         self.messages.push(message);
         Ok(())
@@ -241,7 +251,7 @@ impl Turn<'_> {
     /// Checks the person's current rights in the store. A turn takes long, so each call and each request to
     /// the model requires a valid session or token, and an unchanged role.
     async fn still_authorized(&self) -> Result<(), ChatError> {
-        match reauthorize::person(&self.backend.pipeline, &self.caller, Some(self.token)).await? {
+        match reauthorize::person(self.pipeline, &self.caller, Some(self.token)).await? {
             Ok(caller) if caller.role == self.caller.role => Ok(()),
             Ok(_) => Err(ChatError::Ended(StreamEnd::RoleChanged)),
             Err(_) => Err(ChatError::Ended(StreamEnd::SignedOut)),
@@ -252,7 +262,7 @@ impl Turn<'_> {
     async fn call(&mut self, written: ExtractedCall) -> Result<CallView, ChatError> {
         let key = identity_of(&written);
         let request = pipeline::extract::request(written.clone());
-        let target = pipeline::validate::target(&self.backend.pipeline, &request).ok();
+        let target = pipeline::validate::target(self.pipeline, &request).ok();
         let provenance = self.taint.about(&written, target.as_ref().map(|it| &it.device.name));
         let quoted = provenance.quoted;
         let token = Some(self.token);
@@ -270,16 +280,16 @@ impl Turn<'_> {
                 let mut error = earlier.clone();
                 error.message =
                     format!("This call failed for good before in this turn: {}", error.message);
-                let shared = Arc::clone(&self.backend.pipeline);
+                let shared = Arc::clone(self.pipeline);
                 let denied = async move { shared.deny(incoming, error).await };
-                self.backend.tasks.run_to_completion(denied).await?
+                self.pipeline.tasks.run_to_completion(denied).await?
             }
-            None => self.backend.pipeline.run(incoming).await?,
+            None => self.pipeline.run(incoming).await?,
         };
         reply = self.ended(reply).await?;
         if let Some(other) = changed_to(&reply) {
             say(self.events, Event::CallEnded(Box::new(reply))).await?;
-            let row = self.backend.store.call(&other).await?;
+            let row = self.pipeline.store.call(&other).await?;
             reply = self.ended(CallView::from(row)).await?;
         }
         self.remember(key, &reply);
@@ -290,21 +300,21 @@ impl Turn<'_> {
     /// Shows the approval request of a call that waits for one, and waits for the call's end.
     async fn ended(&self, mut reply: CallView) -> Result<CallView, ChatError> {
         if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
-            let card = self.backend.store.approval(&approval.to_string()).await?;
+            let card = self.pipeline.store.approval(&approval.to_string()).await?;
             say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
         }
         let waits = |reply: &CallView| {
             reply.approval.is_some() && reply.state != CallState::Queued && !reply.state.is_closed()
         };
-        let mut changes = self.backend.bus.watch_call(reply.call);
+        let mut changes = self.pipeline.bus.watch_call(reply.call);
         while waits(&reply) {
             // The call is read again first: it may have changed before the watcher subscribed.
-            reply = CallView::from(self.backend.store.call(&reply.call.to_string()).await?);
+            reply = CallView::from(self.pipeline.store.call(&reply.call.to_string()).await?);
             if !waits(&reply) {
                 break;
             }
             tokio::select! {
-                () = self.backend.tasks.shutdown.cancelled() => return Err(ChatError::Left),
+                () = self.pipeline.tasks.shutdown.cancelled() => return Err(ChatError::Left),
                 () = changes.changed() => {}
             }
         }

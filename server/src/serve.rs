@@ -17,10 +17,12 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::Layer as _;
 
+use crate::access::AccessControl;
 use crate::active_policy::Policies;
 use crate::backend::Backend;
 use crate::backup;
 use crate::bus::Bus;
+use crate::chat::Chat;
 use crate::clock::now_ms;
 use crate::config::{Config, PeopleConfig};
 use crate::data_folder::{self, ADDRESSES, DATABASE};
@@ -34,10 +36,10 @@ use crate::listen::http2::Http2Limits;
 use crate::listen::{Door, open_port};
 use crate::model::{Model, Planner};
 use crate::notary::Notary;
-use crate::people::{self, FirstAdmin};
+use crate::people::{FirstAdmin, IdentityCache};
 use crate::pipeline::{Pipeline, confirm, plan, queue};
 use crate::rpc;
-use crate::rpc::access::AccessLayer;
+use crate::rpc::access_layer::AccessLayer;
 use crate::store::Store;
 use crate::tasks::Tasks;
 use crate::webhook::{self, Webhook};
@@ -139,8 +141,11 @@ pub async fn prepare(
         addresses,
         certificate_seconds: config.devices.certificate_seconds,
     };
+    let pipeline = Arc::new(Pipeline::new(Arc::clone(&config), devices.clone()));
+    let people = Arc::new(IdentityCache::default());
+    let chat = Chat { pipeline: Arc::clone(&pipeline), models, people: Arc::clone(&people) };
     let backend = Arc::new(Backend {
-        pipeline: Arc::new(Pipeline::new(Arc::clone(&config), devices.clone())),
+        pipeline,
         config,
         store,
         fleet,
@@ -148,9 +153,9 @@ pub async fn prepare(
         enrollment,
         notary,
         bus,
-        models,
-        first_admin,
-        people: people::IdentityCache::default(),
+        chat: Arc::new(chat),
+        first_admin: Arc::new(first_admin),
+        people,
         tasks,
     });
     backend.fleet.witnesses().load(&backend.store).await?;
@@ -189,7 +194,13 @@ impl Ready {
             ..
         } = self;
         let closing = backend.tasks.closing.clone();
-        let access = AccessLayer::new(Arc::clone(&backend));
+        let access = AccessLayer::new(AccessControl::start(
+            &backend.config.calls,
+            backend.store.clone(),
+            Arc::clone(&backend.people),
+            Arc::clone(&backend.first_admin),
+            backend.tasks.clone(),
+        ));
         let device_tls = device_listener_trusting(
             backend.enrollment.authority.trust(),
             backend.enrollment.authority.certificate(),
@@ -221,7 +232,12 @@ impl Ready {
         let people_door = people_door.serve(people_service, closing.clone());
         work(&backend);
         if let Some(webhook) = webhook {
-            backend.tasks.background.spawn(webhook::run(Arc::clone(&backend), webhook));
+            backend.tasks.background.spawn(webhook::run(
+                webhook,
+                backend.store.clone(),
+                backend.bus.clone(),
+                backend.tasks.shutdown.clone(),
+            ));
         }
 
         let doors = async { tokio::join!(device_door, people_door) };

@@ -1,7 +1,6 @@
 //! The webhook: notifies another system when an approval request opens and ends. A call never waits for it,
 //! and messages that cannot be sent in time are dropped.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -12,11 +11,12 @@ use ring::hmac;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
-use crate::backend::Backend;
+use crate::bus::Bus;
 use crate::clock::now_ms;
 use crate::config::Approvals;
-use crate::store::{ApprovalRow, ApprovalState};
+use crate::store::{ApprovalRow, ApprovalState, Store};
 
 /// The header with the signature: `t=SECONDS,v1=HEX`, HMAC-SHA256 over `SECONDS.BODY`.
 const SIGNATURE: &str = "orion-signature";
@@ -123,8 +123,8 @@ fn signature(secret: &Secret, seconds: i64, body: &str) -> String {
 }
 
 /// Sends notifications until the backend stops.
-pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
-    let mut changes = backend.bus.watch_approvals();
+pub async fn run(webhook: Webhook, store: Store, bus: Bus, shutdown: CancellationToken) {
+    let mut changes = bus.watch_approvals();
     let (sender, mut waiting) = mpsc::channel::<(ApprovalId, String)>(MAX_QUEUED);
     let delivering = async {
         while let Some((id, body)) = waiting.recv().await {
@@ -141,7 +141,7 @@ pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
                 }
                 Err(RecvError::Closed) => return,
             };
-            let Ok(row) = backend.store.approval(&id.to_string()).await else { continue };
+            let Ok(row) = store.approval(&id.to_string()).await else { continue };
             let is_voted = row.state == ApprovalState::Open && !row.votes.is_empty();
             if row.standing.is_some() || is_voted {
                 continue;
@@ -154,7 +154,7 @@ pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
     tokio::select! {
         () = delivering => {}
         () = listening => {}
-        () = backend.tasks.shutdown.cancelled() => {}
+        () = shutdown.cancelled() => {}
     }
 }
 
