@@ -2,6 +2,7 @@
 //! [`AccessControl::admit`], and none of the types here is of gRPC. An operation without a row is refused, and refused
 //! requests are audited.
 
+mod credentials;
 mod error;
 mod identify;
 mod rate_limits;
@@ -14,8 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::Role;
-use tokio::sync::broadcast;
 
+pub use credentials::{Admitted, AdmittedPerson, Credentials};
 pub use error::AccessError;
 pub use request_limits::RequestPermit;
 pub use table::{Access, Operation, PerMinute, RequiredScope, TABLE};
@@ -23,8 +24,8 @@ pub use table::{Access, Operation, PerMinute, RequiredScope, TABLE};
 use crate::clock::now_ms;
 use crate::config::Calls;
 use crate::listen::Source;
-use crate::listen::connections::{Admission, Owner};
-use crate::people::{Change, FirstAdmin, Identity, IdentityCache};
+use crate::listen::connections::Owner;
+use crate::people::{FirstAdmin, Identity, IdentityCache};
 use crate::store::Store;
 use crate::tasks::Tasks;
 use rate_limits::PersonRateLimits;
@@ -50,40 +51,6 @@ pub struct AccessControl {
     rates: PersonRateLimits,
     requests: RequestLimits,
     refusals: Refusals,
-}
-
-/// What a request shows of its sender.
-#[derive(Debug, Clone, Copy)]
-pub struct Credentials<'a> {
-    /// Where the request comes from. None if nobody knows; then nothing that is limited is admitted.
-    pub source: Option<&'a Source>,
-    /// The connection of the request: a person who is admitted owns it, and refused requests count against
-    /// it. None without one.
-    pub connection: Option<&'a Admission>,
-    /// The value of the header `authorization`, `Bearer TOKEN`. None if there is none.
-    pub authorization: Option<&'a [u8]>,
-}
-
-/// Who was admitted.
-#[derive(Debug)]
-pub enum Admitted {
-    /// Anyone.
-    Anyone,
-    /// A device that showed its certificate.
-    Device,
-    /// A person.
-    Person(Box<AdmittedPerson>),
-}
-
-/// A person who was admitted.
-#[derive(Debug)]
-pub struct AdmittedPerson {
-    /// The person, with the session or token of the request.
-    pub identity: Identity,
-    /// One request in flight. Kept until the response has ended.
-    pub permit: RequestPermit,
-    /// The changes of accounts and tokens since before the token was looked up, so that none is missed.
-    pub changes: broadcast::Receiver<Change>,
 }
 
 /// A refused request. `user` is None until the person is known.
