@@ -98,8 +98,7 @@ async fn take(
         Err(error) => {
             if let DecidePlanError::Step {
                 number,
-                error: DecideError::Role(_) | DecideError::OwnCall(_),
-                ..
+                error: DecideError::Role { .. } | DecideError::OwnCall(_),
             } = &error
                 && let Some(step) = plan.steps.iter().find(|step| step.number == *number)
             {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use orion_domain::{Caller, ErrorCode, PlanId, Risk, Role, ToolError};
+use orion_domain::{Caller, ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::{approved, change, standing};
@@ -13,9 +13,7 @@ use crate::fleet::effective_policy::refresh;
 use crate::pipeline::Pipeline;
 use crate::pipeline::route::DispatchSlot;
 use crate::pipeline::view::CallView;
-use crate::store::{
-    ApprovalRow, ApprovalScope, ApprovalState, DecideError, MOST_ON_DEVICE, NewVote, StoreError,
-};
+use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, DecideError, NewVote, StoreError};
 
 /// The maximum length of a stored reason, in characters.
 const MAX_REASON_CHARS: usize = 1000;
@@ -62,73 +60,38 @@ pub struct AnswerResult {
 /// Why an answer does not count.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AnswerError {
-    /// No approval request has this id.
-    #[error("there is no such approval; `orion approvals list` shows the open ones")]
-    NotFound,
     /// Several ids have this prefix.
     #[error("several approvals begin so; give more of the id")]
     Ambiguous,
-    /// The request was decided before; an approval is used once.
-    #[error("this approval is {} already; an approval counts once, for one call", .0.as_str())]
-    AlreadyDecided(ApprovalState),
-    /// The request has expired.
-    #[error("this approval has expired; make the call again to be asked again")]
-    Expired,
-    /// The same person has approved before.
-    #[error("you approved this already; another person must approve it too")]
-    AlreadyVoted,
-    /// The person's role is too low.
-    #[error("a call of {risk} risk needs the role {needed} to approve it")]
-    Role {
-        /// The risk of the call.
-        risk: Risk,
-        /// The role that may approve it.
-        needed: Role,
-    },
-    /// The person requested or wrote the call.
-    #[error(
-        "you asked for this call or wrote it yourself, and somebody else with the role {0} has to approve it"
-    )]
-    OwnCall(Role),
-    /// A reason is required.
-    #[error("this approval needs a reason: say why, with `--reason`")]
-    ReasonMissing,
-    /// The approval may not cover more than this call.
-    #[error("this approval can be given only once, for this call: {0}")]
-    OnlyOnce(&'static str),
     /// The answer would make a rule that a policy file could not have.
     #[error("no rule was made of this answer, and the approval request is still open: {0}")]
     Rule(String),
-    /// The device has the maximum number of rules made by answers.
-    #[error(
-        "no rule was made of this answer, and the approval request is still open: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may; `orion approvals rules revoke` ends those that are not needed"
-    )]
-    TooManyRules,
-    /// The request is decided with its plan.
-    #[error(
-        "this call is a step of the plan {0}, which is answered as a whole: `orion plan show {0}`"
-    )]
-    PartOfPlan(PlanId),
     /// The changed call cannot be made.
     #[error("the changed call was not made, and the approval request is still open: {}", .0.message)]
     Changed(Box<ToolError>),
+    /// The vote does not count.
+    #[error(transparent)]
+    Vote(#[from] DecideError),
+}
+
+impl AnswerError {
     /// The answer, or what follows from it, could not be stored.
-    #[error(
-        "the database could not be written; `orion approvals list --all` shows whether the answer counts"
-    )]
-    Store,
+    pub(super) const fn unstored(error: StoreError) -> Self {
+        Self::Vote(DecideError::Store(error))
+    }
 }
 
 impl From<StoreError> for AnswerError {
+    /// Converts an error of looking up the approval request.
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::NotFound => Self::NotFound,
+            StoreError::NotFound => Self::Vote(DecideError::NotFound),
             StoreError::Conflict => Self::Ambiguous,
             StoreError::KeyInUse
             | StoreError::Unavailable
             | StoreError::Full
             | StoreError::OtherVersion
-            | StoreError::Corrupt => Self::Store,
+            | StoreError::Corrupt => Self::unstored(error),
         }
     }
 }
@@ -150,7 +113,7 @@ pub async fn decide(
     let (shared, by) = (Arc::clone(pipeline), by.clone());
     let task =
         pipeline.tasks.calls.spawn(async move { take(&shared, &by, row, answer, reason).await });
-    task.await.unwrap_or(Err(AnswerError::Store))
+    task.await.unwrap_or(Err(AnswerError::unstored(StoreError::Unavailable)))
 }
 
 async fn take(
@@ -161,7 +124,7 @@ async fn take(
     reason: String,
 ) -> Result<AnswerResult, AnswerError> {
     if let Some(plan) = row.plan {
-        return Err(AnswerError::PartOfPlan(plan));
+        return Err(DecideError::PartOfPlan(plan).into());
     }
     let (yes, lasting) = match answer {
         ApprovalAnswer::No => (false, ApprovalScope::Once),
@@ -187,7 +150,7 @@ async fn take(
             );
             approved::close_asked(pipeline, &decided, error)
                 .await
-                .map_err(|_| AnswerError::Store)?;
+                .map_err(AnswerError::unstored)?;
         }
         ApprovalState::Open | ApprovalState::Expired | ApprovalState::Withdrawn => {}
     }
@@ -217,20 +180,12 @@ pub(super) async fn vote(
             pipeline.bus.publish(Change::Approval(decided.id, decided.call));
             return Ok(decided);
         }
-        Err(DecideError::NotFound) => return Err(AnswerError::NotFound),
-        Err(DecideError::AlreadyDecided(state)) => return Err(AnswerError::AlreadyDecided(state)),
-        Err(DecideError::Expired) => return Err(AnswerError::Expired),
-        Err(DecideError::AlreadyVoted) => return Err(AnswerError::AlreadyVoted),
-        Err(DecideError::ReasonMissing) => return Err(AnswerError::ReasonMissing),
-        Err(DecideError::PartOfPlan(plan)) => return Err(AnswerError::PartOfPlan(plan)),
-        Err(DecideError::OnlyOnce) => return Err(AnswerError::OnlyOnce(ONLY_ONCE)),
-        Err(DecideError::TooManyRules) => return Err(AnswerError::TooManyRules),
-        Err(DecideError::Store(_)) => return Err(AnswerError::Store),
-        Err(DecideError::Role(needed)) => AnswerError::Role { risk: row.risk, needed },
-        Err(DecideError::OwnCall(role)) => AnswerError::OwnCall(role),
+        Err(refused) => refused,
     };
-    record_refused(pipeline, by, row).await?;
-    Err(refused)
+    if matches!(refused, DecideError::Role { .. } | DecideError::OwnCall(_)) {
+        record_refused(pipeline, by, row).await?;
+    }
+    Err(refused.into())
 }
 
 /// Records in the audit log that a person tried to approve without being allowed to.
@@ -241,11 +196,8 @@ pub(super) async fn record_refused(
 ) -> Result<(), AnswerError> {
     let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});
     let recorded = pipeline.store.audit_call_event("approval.refused", row.call, body, now_ms());
-    recorded.await.map_err(|_| AnswerError::Store)
+    recorded.await.map_err(AnswerError::unstored)
 }
-
-/// Why an approval may not cover more than its call.
-const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or untrusted content is in the chat";
 
 /// Starts an approved call, in the slot of its device if it has one.
 fn start(pipeline: &Arc<Pipeline>, row: ApprovalRow, slot: Option<DispatchSlot>) {

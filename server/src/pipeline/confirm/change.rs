@@ -17,7 +17,7 @@ use crate::pipeline::evaluate::measured;
 use crate::pipeline::result::DeviceReport;
 use crate::pipeline::view::CallView;
 use crate::pipeline::{Pipeline, reauthorize};
-use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow, StoreError};
+use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow, DecideError, StoreError};
 
 /// Rejects the requested call and makes the changed one. If this person may approve the changed call alone,
 /// this answer approves it. If it needs more, it gets an approval request like any call.
@@ -32,22 +32,22 @@ pub(super) async fn change(
     reason: String,
 ) -> Result<AnswerResult, AnswerError> {
     if row.state != ApprovalState::Open {
-        return Err(AnswerError::AlreadyDecided(row.state));
+        return Err(DecideError::AlreadyDecided(row.state).into());
     }
     may_change(pipeline, by, &row).await?;
     let call = pipeline.store.call(&row.call.to_string()).await?;
     let refused = |error| AnswerError::Changed(Box::new(error));
     let asker = reauthorize::person(pipeline, &call.caller, call.token).await?.map_err(refused)?;
     let context = changed(by, asker, &row, &call, arguments);
-    let evaluated = measured(pipeline, context.clone()).await.map_err(|_| AnswerError::Store)?;
+    let evaluated = measured(pipeline, context.clone()).await.map_err(AnswerError::unstored)?;
     let mut evaluated = evaluated.map_err(|stopped| refused(stopped.error))?;
     // The preview that measured the call is shown to the next approver as well.
     let report = evaluated.context.preview.as_mut().and_then(|it| it.report.take());
-    DeviceReport::record_any(report, pipeline).await.map_err(|_| AnswerError::Store)?;
+    DeviceReport::record_any(report, pipeline).await.map_err(AnswerError::unstored)?;
     let author = Caller { conversation: call.caller.conversation, ..by.clone() };
     is_within(pipeline, author, &evaluated)
         .await
-        .map_err(|_| AnswerError::Store)?
+        .map_err(AnswerError::unstored)?
         .map_err(refused)?;
     if evaluated.parsed.arguments.as_bytes() == row.arguments {
         return Err(refused(ToolError::new(
@@ -66,9 +66,9 @@ pub(super) async fn change(
     )
     .with("changed_to", new.to_string());
     // Waiters for the original call must not wait until the new one has run.
-    approved::close_asked(pipeline, &decided, error).await.map_err(|_| AnswerError::Store)?;
+    approved::close_asked(pipeline, &decided, error).await.map_err(AnswerError::unstored)?;
     let context = CallContext { preview: evaluated.context.preview.clone(), ..context };
-    let made = pipeline.resume(context, None).await.map_err(|_| AnswerError::Store)?;
+    let made = pipeline.resume(context, None).await.map_err(AnswerError::unstored)?;
     let made = approve(pipeline, by, &evaluated, made, reason).await?;
     Ok(AnswerResult { row: decided, changed: Some(made) })
 }
@@ -86,7 +86,7 @@ async fn may_change(
         return Ok(());
     }
     record_refused(pipeline, by, row).await?;
-    Err(AnswerError::Role { risk: row.risk, needed })
+    Err(DecideError::Role { risk: row.risk, needed }.into())
 }
 
 /// What the changed call would need if its author made it.
@@ -211,11 +211,11 @@ async fn approve(
     }
     match vote(pipeline, by, &asked, true, reason, ApprovalScope::Once).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
-            let store = |_| AnswerError::Store;
-            approved::run_approved(pipeline, &decided, None).await.map_err(store)?;
+            let run = approved::run_approved(pipeline, &decided, None).await;
+            run.map_err(AnswerError::unstored)?;
             Ok(pipeline.store.call(&view.call.to_string()).await.map(CallView::from)?)
         }
-        Err(AnswerError::Store) => Err(AnswerError::Store),
+        Err(AnswerError::Vote(DecideError::Store(error))) => Err(AnswerError::unstored(error)),
         // The call needs more than this person may approve, and waits for that.
         Ok(_) | Err(_) => Ok(view),
     }

@@ -1,6 +1,6 @@
 //! The statuses for answers to approval requests, and for plans.
 
-use orion_domain::{ErrorCode, PlanId, Risk, ToolError};
+use orion_domain::{ErrorCode, PlanId, ToolError};
 use orion_wire::status_from;
 use tonic::Status;
 
@@ -11,24 +11,27 @@ use crate::store::{DecideError, DecidePlanError};
 
 /// The status for an approval request that cannot be decided.
 pub(crate) fn answer(error: AnswerError) -> Status {
-    with(code_of(&error), error)
+    let code = match &error {
+        AnswerError::Ambiguous => ErrorCode::InvalidArgument,
+        AnswerError::Rule(_) => ErrorCode::PreconditionFailed,
+        AnswerError::Changed(why) => why.code,
+        AnswerError::Vote(error) => code_of(error),
+    };
+    with(code, error)
 }
 
-fn code_of(error: &AnswerError) -> ErrorCode {
+const fn code_of(error: &DecideError) -> ErrorCode {
     match error {
-        AnswerError::NotFound => ErrorCode::NotFound,
-        AnswerError::Ambiguous => ErrorCode::InvalidArgument,
-        AnswerError::AlreadyDecided(_)
-        | AnswerError::AlreadyVoted
-        | AnswerError::ReasonMissing
-        | AnswerError::OnlyOnce(_)
-        | AnswerError::PartOfPlan(_)
-        | AnswerError::Rule(_) => ErrorCode::PreconditionFailed,
-        AnswerError::Expired => ErrorCode::ApprovalExpired,
-        AnswerError::Role { .. } | AnswerError::OwnCall(_) => ErrorCode::PermissionDenied,
-        AnswerError::TooManyRules => ErrorCode::ResourceExhausted,
-        AnswerError::Changed(why) => why.code,
-        AnswerError::Store => ErrorCode::Internal,
+        DecideError::NotFound => ErrorCode::NotFound,
+        DecideError::AlreadyDecided(_)
+        | DecideError::AlreadyVoted
+        | DecideError::ReasonMissing
+        | DecideError::OnlyOnce(_)
+        | DecideError::PartOfPlan(_) => ErrorCode::PreconditionFailed,
+        DecideError::Expired => ErrorCode::ApprovalExpired,
+        DecideError::Role { .. } | DecideError::OwnCall(_) => ErrorCode::PermissionDenied,
+        DecideError::TooManyRules => ErrorCode::ResourceExhausted,
+        DecideError::Store(_) => ErrorCode::Internal,
     }
 }
 
@@ -71,31 +74,13 @@ pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError) -> Status {
             ErrorCode::PermissionDenied,
             "only the person who asked for the plan can do this".to_owned(),
         ),
-        DecidePlanError::Step { number, risk, error } => {
-            let refused = of_step(risk, error);
-            let message = format!("step {number}: {refused}; nothing of the plan was answered");
-            let error = ToolError::new(code_of(&refused), capital(&message)).with("step", number);
-            return status_from(&error.with("plan_id", plan.to_string()));
+        DecidePlanError::Step { number, error } => {
+            let message = format!("step {number}: {error}; nothing of the plan was answered");
+            let refused = ToolError::new(code_of(&error), capital(&message));
+            return status_from(&refused.with("step", number).with("plan_id", plan.to_string()));
         }
     };
     with(code, message)
-}
-
-fn of_step(risk: Risk, error: DecideError) -> AnswerError {
-    match error {
-        DecideError::NotFound => AnswerError::NotFound,
-        DecideError::AlreadyDecided(state) => AnswerError::AlreadyDecided(state),
-        DecideError::Expired => AnswerError::Expired,
-        DecideError::AlreadyVoted => AnswerError::AlreadyVoted,
-        DecideError::Role(needed) => AnswerError::Role { risk, needed },
-        DecideError::OwnCall(role) => AnswerError::OwnCall(role),
-        DecideError::ReasonMissing => AnswerError::ReasonMissing,
-        DecideError::OnlyOnce | DecideError::TooManyRules => {
-            AnswerError::OnlyOnce("it is a step of a plan")
-        }
-        DecideError::PartOfPlan(plan) => AnswerError::PartOfPlan(plan),
-        DecideError::Store(_) => AnswerError::Store,
-    }
 }
 
 #[cfg(test)]
@@ -104,7 +89,7 @@ mod tests {
 
     #[test]
     fn where_as_many_rules_hold_as_may_that_is_a_limit_and_not_a_state() {
-        let status = answer(AnswerError::TooManyRules);
+        let status = answer(DecideError::TooManyRules.into());
         assert_eq!(status.code(), tonic::Code::ResourceExhausted);
         assert!(status.message().contains("200 rules of answers hold"), "{status:?}");
         assert!(status.message().contains("`orion approvals rules revoke`"), "{status:?}");
