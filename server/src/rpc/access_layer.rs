@@ -2,6 +2,8 @@
 
 mod bounded_body;
 mod revocation_guard;
+#[cfg(test)]
+mod tests;
 
 use std::pin::Pin;
 use std::sync::Arc;
