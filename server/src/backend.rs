@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::bus::Bus;
+use crate::chat::Chat;
 use crate::config::Config;
 use crate::fleet::enrollment::Enrollment;
 use crate::fleet::{Devices, Fleet};
-use crate::model::Model;
 use crate::notary::Notary;
 use crate::people::{FirstAdmin, IdentityCache};
 use crate::pipeline::Pipeline;
@@ -32,12 +32,12 @@ pub struct Backend {
     pub notary: Arc<Notary>,
     /// Wakes tasks that wait for a change.
     pub bus: Bus,
-    /// The models by name, the default first; never empty.
-    pub models: Vec<(String, Model)>,
+    /// Runs chats.
+    pub chat: Arc<Chat>,
     /// The one-time secrets of the first admin, and of an admin who is locked out.
-    pub first_admin: FirstAdmin,
+    pub first_admin: Arc<FirstAdmin>,
     /// The users and sessions in memory.
-    pub people: IdentityCache,
+    pub people: Arc<IdentityCache>,
     /// The tasks, and the two stages in which they end.
     pub tasks: Tasks,
 }

@@ -18,15 +18,26 @@ use std::sync::Arc;
 use orion_domain::{Caller, ConversationId, Digest};
 use tokio::sync::mpsc;
 
-use crate::backend::Backend;
 use crate::clock::{new_uuid, now_ms};
 use crate::model::{Message, Model};
-use crate::people::{self, Identity};
+use crate::people::{self, Identity, IdentityCache};
+use crate::pipeline::Pipeline;
 
 pub use self::event::{Event, ToolUse};
 pub use error::ChatError;
 use provenance::TaintTracker;
 use turn::Turn;
+
+/// What chats use.
+#[derive(Debug)]
+pub struct Chat {
+    /// Runs the model's calls.
+    pub pipeline: Arc<Pipeline>,
+    /// The models by name, the default first; never empty.
+    pub models: Vec<(String, Model)>,
+    /// Publishes every change of an account.
+    pub people: Arc<IdentityCache>,
+}
 
 /// Answers one message of a person. The turn ends immediately, even in the middle of a model's answer, when
 /// the person disconnects or their session, token or role ends. Calls in flight continue, as every call does
@@ -35,23 +46,23 @@ use turn::Turn;
 /// # Errors
 /// [`ChatError`]; the calls that were made are in the store.
 pub async fn answer(
-    backend: &Arc<Backend>,
+    chat: &Chat,
     by: Identity,
     conversation: Option<ConversationId>,
     text: &str,
     model: &str,
     events: &mpsc::Sender<Event>,
 ) -> Result<(), ChatError> {
-    let (name, model) = backend
-        .models
+    let Chat { pipeline, models, people: cache } = chat;
+    let (name, model) = models
         .iter()
         .find(|(name, _)| model.is_empty() || name == model)
         .ok_or_else(|| ChatError::NoModel(model.chars().take(64).collect()))?;
     // Subscribed before the turn reads the person's rights, so that no change is missed in between.
-    let ended = people::ended(by.clone(), backend.people.subscribe(), now_ms());
-    let (conversation, earlier) = history::open(backend, &by.caller, conversation).await?;
+    let ended = people::ended(by.clone(), cache.subscribe(), now_ms());
+    let (conversation, earlier) = history::open(&pipeline.store, &by.caller, conversation).await?;
     let caller = Caller { conversation: Some(conversation), ..by.caller };
-    let turn = take_turn(backend, (caller, by.token), (name, model), earlier, text, events);
+    let turn = take_turn(pipeline, (caller, by.token), (name, model), earlier, text, events);
     tokio::select! {
         biased;
         // Dropping the turn cancels its request to the model.
@@ -63,7 +74,7 @@ pub async fn answer(
 
 /// Runs a person's turn in their conversation, with the earlier messages.
 async fn take_turn(
-    backend: &Arc<Backend>,
+    pipeline: &Arc<Pipeline>,
     (caller, token): (Caller, Digest),
     (name, model): (&str, &Model),
     earlier: Vec<Message>,
@@ -73,17 +84,17 @@ async fn take_turn(
     let conversation = caller.conversation.ok_or(ChatError::NoConversation)?;
     say(events, Event::Began { conversation, model: name.to_owned() }).await?;
 
-    let mut messages = vec![Message::system(prompt::system(backend, &caller))];
+    let mut messages = vec![Message::system(prompt::system(pipeline, &caller))];
     messages.extend(earlier);
     messages.push(Message::user(text));
-    history::append(backend, conversation, &Message::user(text)).await?;
+    history::append(&pipeline.store, conversation, &Message::user(text)).await?;
 
-    let taint = TaintTracker::before(backend, conversation).await?;
+    let taint = TaintTracker::before(&pipeline.store, conversation).await?;
     let (used, fatal) = (Vec::new(), HashMap::new());
-    let mut turn = Turn { backend, caller, token, model, events, messages, used, taint, fatal };
+    let mut turn = Turn { pipeline, caller, token, model, events, messages, used, taint, fatal };
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
-    history::append(backend, conversation, &last).await?;
+    history::append(&pipeline.store, conversation, &last).await?;
     say(events, Event::Done { text, calls: turn.used }).await
 }
 

@@ -4,6 +4,7 @@
 //! Start reading at [`pipeline`]: the life of a call in one function, one file for each step. [`rpc`] is
 //! the way in, [`fleet`] the way out to devices, [`store`] the database.
 
+pub mod access;
 pub mod active_policy;
 pub mod backend;
 pub mod backup;

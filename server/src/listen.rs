@@ -14,17 +14,15 @@ mod source;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use orion_mtls::DeviceIdentity;
 use rustls::ServerConfig;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::body::Body;
@@ -57,11 +55,8 @@ struct Connection {
     stream: Stream,
 }
 
-#[derive(Debug)]
-enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
+/// A plain connection, or one behind TLS.
+type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
 /// A bound port, ready to be served.
 #[derive(Debug)]
@@ -155,52 +150,12 @@ async fn shake(
 ) -> io::Result<Connection> {
     stream.set_nodelay(true)?;
     let Some(acceptor) = acceptor else {
-        return Ok(Connection { peer, stream: Stream::Plain(stream) });
+        return Ok(Connection { peer, stream: Either::Left(stream) });
     };
     let stream = acceptor.accept(stream).await?;
     let device = DeviceIdentity::from_peer_certificates(stream.get_ref().1.peer_certificates())
         .map_err(io::Error::other)?
         .map(Arc::new);
     let peer = Peer { device, ..peer };
-    Ok(Connection { peer, stream: Stream::Tls(Box::new(stream)) })
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Stream::Tls(stream) => Pin::new(stream.as_mut()).poll_read(context, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Stream::Tls(stream) => Pin::new(stream.as_mut()).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Stream::Tls(stream) => Pin::new(stream.as_mut()).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Stream::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(context),
-        }
-    }
+    Ok(Connection { peer, stream: Either::Right(Box::new(stream)) })
 }

@@ -10,6 +10,7 @@ pub mod audit;
 pub mod authorize;
 pub mod call;
 pub mod call_limits;
+pub mod calls;
 pub mod cancel;
 pub mod confirm;
 mod decide;

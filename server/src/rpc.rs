@@ -1,6 +1,7 @@
-//! The gRPC services, one file each. Only this folder and the wire crate use the generated types.
+//! The gRPC services: one file each, and beside it a file for each of its RPCs. Only this folder and the wire
+//! crate use the generated types.
 
-pub mod access;
+pub mod access_layer;
 mod agent;
 mod approval;
 mod audit;
@@ -10,13 +11,15 @@ mod device;
 mod enrollment;
 mod plan;
 mod policy;
-pub mod status;
+mod signed;
+mod status;
 mod tool;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orion_domain::{Caller, DeviceId, Digest};
+use orion_domain::DeviceId;
+use orion_wire::MAX_MESSAGE_BYTES;
 use orion_wire::v1::{
     LinkRequest, LinkResponse, agent_service_server::AgentServiceServer,
     approval_service_server::ApprovalServiceServer, audit_service_server::AuditServiceServer,
@@ -25,28 +28,34 @@ use orion_wire::v1::{
     plan_service_server::PlanServiceServer, policy_service_server::PolicyServiceServer,
     tool_service_server::ToolServiceServer,
 };
-use orion_wire::{MAX_MESSAGE_BYTES, status_from};
 use tokio_stream::Stream;
 use tonic::service::Routes;
-use tonic::{Request, Status};
+use tonic::{Response, Status};
 
+use self::approval::ApprovalApi;
+use self::audit::AuditApi;
+use self::auth::AuthApi;
+use self::chat::ChatApi;
+use self::device::DeviceApi;
+use self::enrollment::EnrollmentApi;
+use self::plan::PlanApi;
+use self::policy::PolicyApi;
+use self::tool::ToolApi;
 use crate::backend::Backend;
-use crate::people::{HeavyRequest, Identity};
 
-/// The implementation of the services: a handle to the backend that they share.
-#[derive(Debug, Clone)]
-pub(crate) struct Api(pub(crate) Arc<Backend>);
+/// What an RPC returns.
+type RpcResult<T> = Result<Response<T>, Status>;
 
 /// Returns the services that devices can call.
 #[must_use]
 pub fn device_routes(backend: &Arc<Backend>) -> Routes {
-    let api = || Api(Arc::clone(backend));
+    let enrollment = EnrollmentApi { enrollment: backend.enrollment.clone() };
     Routes::new(
         AgentServiceServer::new(agent::Agents::new(Arc::clone(backend)))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES),
     )
-    .add_service(EnrollmentServiceServer::new(api()).max_decoding_message_size(64 * 1024))
+    .add_service(EnrollmentServiceServer::new(enrollment).max_decoding_message_size(64 * 1024))
 }
 
 /// Runs a device's stream without a network, for simulations: `incoming` holds the device's messages, the
@@ -75,59 +84,51 @@ pub async fn link(
 /// # Errors
 /// The descriptors cannot be read.
 pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection::server::Error> {
-    let api = || Api(Arc::clone(backend));
+    let Backend { store, fleet, devices, enrollment, pipeline, notary, tasks, .. } = &**backend;
+    let (people, heavy) = (&backend.people, &backend.people.heavy);
+    let tool = ToolApi { pipeline: Arc::clone(pipeline) };
+    let chat = ChatApi { chat: Arc::clone(&backend.chat) };
+    let device = DeviceApi {
+        devices: devices.clone(),
+        enrollment: enrollment.clone(),
+        heavy: heavy.clone(),
+    };
+    let policy = PolicyApi {
+        devices: devices.clone(),
+        pipeline: Arc::clone(pipeline),
+        heavy: heavy.clone(),
+    };
+    let plan = PlanApi { pipeline: Arc::clone(pipeline) };
+    let approval = ApprovalApi { pipeline: Arc::clone(pipeline) };
+    let audit = AuditApi {
+        store: store.clone(),
+        notary: Arc::clone(notary),
+        fleet: Arc::clone(fleet),
+        heavy: heavy.clone(),
+        tasks: tasks.clone(),
+    };
+    let auth = AuthApi {
+        store: store.clone(),
+        devices: devices.clone(),
+        people: Arc::clone(people),
+        first_admin: Arc::clone(&backend.first_admin),
+    };
     let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(orion_wire::v1::DESCRIPTORS)
     };
     let (_, health) = tonic_health::server::health_reporter();
-    Ok(Routes::new(ToolServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
-        .add_service(ChatServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
-        .add_service(DeviceServiceServer::new(api()).max_decoding_message_size(1024 * 1024))
-        .add_service(PolicyServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
-        .add_service(PlanServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
-        .add_service(ApprovalServiceServer::new(api()).max_decoding_message_size(MAX_MESSAGE_BYTES))
-        .add_service(AuditServiceServer::new(api()).max_decoding_message_size(64 * 1024))
-        .add_service(AuthServiceServer::new(api()).max_decoding_message_size(64 * 1024))
+    Ok(Routes::new(ToolServiceServer::new(tool).max_decoding_message_size(MAX_MESSAGE_BYTES))
+        .add_service(ChatServiceServer::new(chat).max_decoding_message_size(1024 * 1024))
+        .add_service(DeviceServiceServer::new(device).max_decoding_message_size(1024 * 1024))
+        .add_service(PolicyServiceServer::new(policy).max_decoding_message_size(MAX_MESSAGE_BYTES))
+        .add_service(PlanServiceServer::new(plan).max_decoding_message_size(MAX_MESSAGE_BYTES))
+        .add_service(
+            ApprovalServiceServer::new(approval).max_decoding_message_size(MAX_MESSAGE_BYTES),
+        )
+        .add_service(AuditServiceServer::new(audit).max_decoding_message_size(64 * 1024))
+        .add_service(AuthServiceServer::new(auth).max_decoding_message_size(64 * 1024))
         .add_service(health)
         .add_service(reflection().build_v1()?)
         .add_service(reflection().build_v1alpha()?))
-}
-
-impl Api {
-    /// Rejects requests that start new work while the backend stops.
-    pub(crate) fn not_stopping(&self) -> Result<(), Status> {
-        if self.0.tasks.shutdown.is_cancelled() {
-            return Err(Status::unavailable(
-                "The backend is stopping. Try again in a few seconds.",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Reserves a slot for a request that reads or evaluates much.
-    fn heavy<T>(&self, request: &Request<T>) -> Result<HeavyRequest, Status> {
-        let by = caller(request)?;
-        self.0.people.heavy.begin(&by.user).map_err(|error| status_from(&error))
-    }
-}
-
-/// Returns the caller that the access layer identified.
-fn caller<T>(request: &Request<T>) -> Result<Caller, Status> {
-    request
-        .extensions()
-        .get::<Caller>()
-        .cloned()
-        .ok_or_else(|| Status::unauthenticated("Nobody is signed in."))
-}
-
-/// Returns the caller and the token that the access layer identified.
-fn identity<T>(request: &Request<T>) -> Result<Identity, Status> {
-    let identity = request.extensions().get::<Identity>().cloned();
-    identity.ok_or_else(|| Status::unauthenticated("Nobody is signed in."))
-}
-
-/// Returns the SHA-256 digest of the request's session or token.
-fn made_with<T>(request: &Request<T>) -> Option<Digest> {
-    request.extensions().get::<Identity>().map(|identity| identity.token)
 }

@@ -18,6 +18,7 @@ use orion_wire::LINK_WINDOW;
 use tokio::net::TcpListener;
 use tower::Layer as _;
 
+use crate::access::AccessControl;
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::data_folder::ADDRESSES;
@@ -26,7 +27,7 @@ use crate::listen::connections::ConnectionLimits;
 use crate::listen::descriptors::{self, Share};
 use crate::listen::http2::Http2Limits;
 use crate::pipeline::confirm;
-use crate::rpc::access::AccessLayer;
+use crate::rpc::access_layer::AccessLayer;
 use crate::webhook::{self, Webhook};
 use crate::{jobs, rpc};
 
@@ -84,7 +85,13 @@ impl Ready {
             ..
         } = self;
         let closing = backend.tasks.closing.clone();
-        let access = AccessLayer::new(Arc::clone(&backend));
+        let access = AccessLayer::new(AccessControl::start(
+            &backend.config.calls,
+            backend.store.clone(),
+            Arc::clone(&backend.people),
+            Arc::clone(&backend.first_admin),
+            backend.tasks.clone(),
+        ));
         let device_tls = device_listener_trusting(
             backend.enrollment.authority.trust(),
             backend.enrollment.authority.certificate(),
@@ -116,7 +123,12 @@ impl Ready {
         let people_door = people_door.serve(people_service, closing.clone());
         work(&backend);
         if let Some(webhook) = webhook {
-            backend.tasks.background.spawn(webhook::run(Arc::clone(&backend), webhook));
+            backend.tasks.background.spawn(webhook::run(
+                webhook,
+                backend.store.clone(),
+                backend.bus.clone(),
+                backend.tasks.shutdown.clone(),
+            ));
         }
 
         let doors = async { tokio::join!(device_door, people_door) };

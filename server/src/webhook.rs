@@ -3,7 +3,6 @@
 
 mod deliver;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -12,10 +11,11 @@ use orion_mtls::secret_file;
 use reqwest::{Client, Url, redirect};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
-use crate::backend::Backend;
+use crate::bus::Bus;
 use crate::config::Approvals;
-use crate::store::ApprovalState;
+use crate::store::{ApprovalState, Store};
 
 /// How long one attempt may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -65,8 +65,8 @@ impl Webhook {
 }
 
 /// Sends notifications until the backend stops.
-pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
-    let mut changes = backend.bus.watch_approvals();
+pub async fn run(webhook: Webhook, store: Store, bus: Bus, shutdown: CancellationToken) {
+    let mut changes = bus.watch_approvals();
     let (sender, mut waiting) = mpsc::channel::<(ApprovalId, String)>(MAX_QUEUED);
     let delivering = async {
         while let Some((id, body)) = waiting.recv().await {
@@ -83,7 +83,7 @@ pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
                 }
                 Err(RecvError::Closed) => return,
             };
-            let Ok(row) = backend.store.approval(&id.to_string()).await else { continue };
+            let Ok(row) = store.approval(&id.to_string()).await else { continue };
             let is_voted = row.state == ApprovalState::Open && !row.votes.is_empty();
             if row.standing.is_some() || is_voted {
                 continue;
@@ -96,7 +96,7 @@ pub async fn run(backend: Arc<Backend>, webhook: Webhook) {
     tokio::select! {
         () = delivering => {}
         () = listening => {}
-        () = backend.tasks.shutdown.cancelled() => {}
+        () = shutdown.cancelled() => {}
     }
 }
 

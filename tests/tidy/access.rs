@@ -1,6 +1,6 @@
 //! The page about people lists every RPC of the access table.
 
-use orion_server::rpc::access::{Access, TABLE};
+use orion_server::access::{Access, Operation, TABLE};
 
 use crate::markdown::{Page, names};
 
@@ -17,7 +17,7 @@ fn every_rpc_is_in_the_reference_with_its_role_and_scope() {
         .collect();
     let real: Vec<_> = TABLE
         .iter()
-        .map(|(path, access, _)| {
+        .map(|Operation { path, access, .. }| {
             let rpc = path.trim_start_matches('/').trim_start_matches("orion.v1.").to_owned();
             match access {
                 Access::Anyone => (rpc, "anyone".to_owned(), "none".to_owned()),

@@ -37,6 +37,22 @@ fn in_the_backend_only_the_rpc_room_names_generated_types() {
 }
 
 #[test]
+fn the_access_room_names_no_grpc_type() {
+    for below in ["server/src/access.rs", "server/src/access/"] {
+        let found = named_outside(&["tonic", "orion_wire"], below, |_| false);
+        assert_eq!(found, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_handler_sees_its_caller_in_a_signed_request_only() {
+    let may =
+        |path: &str| path == "server/src/rpc/signed.rs" || path == "server/src/rpc/access_layer.rs";
+    let found = named_outside(&["::<Identity>", "::<Caller>"], "server/src/rpc", may);
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
 fn only_apps_and_the_demo_start_processes() {
     let may = |path: &str| {
         path.starts_with("client/agent/src/apps")

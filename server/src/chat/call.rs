@@ -17,7 +17,7 @@ impl Turn<'_> {
     pub(super) async fn call(&mut self, written: ExtractedCall) -> Result<CallView, ChatError> {
         let key = identity_of(&written);
         let request = pipeline::extract::request(written.clone());
-        let target = pipeline::validate::target(&self.backend.pipeline, &request).ok();
+        let target = pipeline::validate::target(self.pipeline, &request).ok();
         let provenance = self.taint.about(&written, target.as_ref().map(|it| &it.device.name));
         let quoted = provenance.quoted;
         let token = Some(self.token);
@@ -35,16 +35,16 @@ impl Turn<'_> {
                 let mut error = earlier.clone();
                 error.message =
                     format!("This call failed for good before in this turn: {}", error.message);
-                let shared = Arc::clone(&self.backend.pipeline);
+                let shared = Arc::clone(self.pipeline);
                 let denied = async move { shared.deny(incoming, error).await };
-                self.backend.tasks.run_to_completion(denied).await?
+                self.pipeline.tasks.run_to_completion(denied).await?
             }
-            None => self.backend.pipeline.run(incoming).await?,
+            None => self.pipeline.run(incoming).await?,
         };
         reply = self.ended(reply).await?;
         if let Some(other) = changed_to(&reply) {
             say(self.events, Event::CallEnded(Box::new(reply))).await?;
-            let row = self.backend.store.call(&other).await?;
+            let row = self.pipeline.store.call(&other).await?;
             reply = self.ended(CallView::from(row)).await?;
         }
         self.remember(key, &reply);
@@ -55,21 +55,21 @@ impl Turn<'_> {
     /// Shows the approval request of a call that waits for one, and waits for the call's end.
     pub(super) async fn ended(&self, mut reply: CallView) -> Result<CallView, ChatError> {
         if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
-            let card = self.backend.store.approval(&approval.to_string()).await?;
+            let card = self.pipeline.store.approval(&approval.to_string()).await?;
             say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
         }
         let waits = |reply: &CallView| {
             reply.approval.is_some() && reply.state != CallState::Queued && !reply.state.is_closed()
         };
-        let mut changes = self.backend.bus.watch_call(reply.call);
+        let mut changes = self.pipeline.bus.watch_call(reply.call);
         while waits(&reply) {
             // The call is read again first: it may have changed before the watcher subscribed.
-            reply = CallView::from(self.backend.store.call(&reply.call.to_string()).await?);
+            reply = CallView::from(self.pipeline.store.call(&reply.call.to_string()).await?);
             if !waits(&reply) {
                 break;
             }
             tokio::select! {
-                () = self.backend.tasks.shutdown.cancelled() => return Err(ChatError::Left),
+                () = self.pipeline.tasks.shutdown.cancelled() => return Err(ChatError::Left),
                 () = changes.changed() => {}
             }
         }

@@ -3,10 +3,9 @@
 use orion_domain::{Caller, ConversationId};
 
 use super::{ChatError, new_conversation};
-use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::model::{Message, Role};
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 /// How many of the newest messages a model receives.
 const MAX_MESSAGES: usize = 60;
@@ -17,16 +16,16 @@ const MISSING_RESULT: &str = "The person left before this call had ended; what c
 /// Opens a person's conversation and returns its newest messages, oldest first, starting with a person's
 /// message. Creates a conversation where `conversation` is `None`.
 pub(super) async fn open(
-    backend: &Backend,
+    store: &Store,
     caller: &Caller,
     conversation: Option<ConversationId>,
 ) -> Result<(ConversationId, Vec<Message>), ChatError> {
     let Some(id) = conversation else {
         let id = new_conversation();
-        backend.store.create_conversation(id, &caller.user, now_ms()).await?;
+        store.create_conversation(id, &caller.user, now_ms()).await?;
         return Ok((id, Vec::new()));
     };
-    let rows = match backend.store.messages(id, &caller.user).await {
+    let rows = match store.messages(id, &caller.user).await {
         Ok(rows) => rows,
         Err(StoreError::NotFound) => return Err(ChatError::NoConversation),
         Err(error) => return Err(error.into()),
@@ -65,7 +64,7 @@ fn answered(messages: Vec<Message>) -> Vec<Message> {
 
 /// Stores a message.
 pub(super) async fn append(
-    backend: &Backend,
+    store: &Store,
     conversation: ConversationId,
     message: &Message,
 ) -> Result<(), ChatError> {
@@ -77,7 +76,7 @@ pub(super) async fn append(
         Role::Tool => "tool",
     };
     let content = serde_json::to_string(message).unwrap_or_default();
-    backend.store.append_message(conversation, role, &content, now_ms()).await?;
+    store.append_message(conversation, role, &content, now_ms()).await?;
     Ok(())
 }
 

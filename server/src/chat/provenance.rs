@@ -8,10 +8,9 @@ use orion_catalog::find;
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{CallState, ConversationId, DeviceName, Digest};
 
-use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::pipeline::CallView;
-use crate::store::{Authorship, CallRow, Label, LabelledContent, Provenance, StoreError};
+use crate::store::{Authorship, CallRow, Label, LabelledContent, Provenance, Store, StoreError};
 
 use occurrence::{Text, digest_of, leaves, search};
 use texts::{ResultTexts, split_texts};
@@ -39,10 +38,10 @@ pub(super) struct TaintTracker {
 impl TaintTracker {
     /// Loads the content of a chat so far.
     pub(super) async fn before(
-        backend: &Backend,
+        store: &Store,
         conversation: ConversationId,
     ) -> Result<Self, StoreError> {
-        Ok(Self::of(backend.store.labelled_content(conversation, MAX_CONTENT_BYTES).await?))
+        Ok(Self::of(store.labelled_content(conversation, MAX_CONTENT_BYTES).await?))
     }
 
     /// Restores content whose calls were extracted when it was received.
@@ -61,7 +60,7 @@ impl TaintTracker {
     /// Records the result of a call before the model receives it.
     pub(super) async fn record_result(
         &mut self,
-        backend: &Backend,
+        store: &Store,
         conversation: ConversationId,
         reply: &CallView,
     ) -> Result<(), StoreError> {
@@ -69,7 +68,7 @@ impl TaintTracker {
             return Ok(());
         };
         let texts = split_texts(spec, &reply.result);
-        let row = backend.store.call(&reply.call.to_string()).await?;
+        let row = store.call(&reply.call.to_string()).await?;
         if texts == ResultTexts::default() || !is_from_device(&row) {
             return Ok(());
         }
@@ -83,7 +82,6 @@ impl TaintTracker {
         let voice =
             if texts.content.is_empty() { Authorship::Device } else { Authorship::Untrusted };
         let calls = search(&texts);
-        let store = &backend.store;
         store.label_content(conversation, label.clone(), voice, &calls, now_ms()).await?;
         self.add(label, voice, texts, calls);
         Ok(())

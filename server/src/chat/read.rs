@@ -11,7 +11,7 @@ impl Turn<'_> {
         &self,
         answer: &Answer,
     ) -> (Vec<ExtractedCall>, Vec<ExtractProblem>, String) {
-        if !self.backend.config.chat.tools_enabled {
+        if !self.pipeline.config.chat.tools_enabled {
             return (Vec::new(), Vec::new(), answer.text.clone());
         }
         if answer.native_calls.is_empty() {

@@ -10,14 +10,13 @@ use tokio::sync::mpsc;
 use super::error::ChatError;
 use super::provenance::TaintTracker;
 use super::{Event, ToolUse, history, prompt, relay, say};
-use crate::backend::Backend;
 use crate::model::{Message, Model, NativeCall, Request};
 use crate::people::StreamEnd;
-use crate::pipeline::reauthorize;
+use crate::pipeline::{Pipeline, reauthorize};
 
 /// A chat turn in progress.
 pub(super) struct Turn<'a> {
-    pub(super) backend: &'a Arc<Backend>,
+    pub(super) pipeline: &'a Arc<Pipeline>,
     pub(super) caller: Caller,
     /// SHA-256 of the person's session or token.
     pub(super) token: Digest,
@@ -34,11 +33,11 @@ pub(super) struct Turn<'a> {
 impl Turn<'_> {
     /// Runs rounds until the model answers without calls. Returns its last text.
     pub(super) async fn rounds(&mut self) -> Result<String, ChatError> {
-        let most = self.backend.config.chat.max_tool_rounds;
+        let most = self.pipeline.config.chat.max_tool_rounds;
         let mut words = String::new();
         for round in 0..=most {
-            let tools = if self.backend.config.chat.tools_enabled {
-                prompt::tools(self.backend, &self.caller)
+            let tools = if self.pipeline.config.chat.tools_enabled {
+                prompt::tools(self.pipeline, &self.caller)
             } else {
                 Vec::new()
             };
@@ -101,9 +100,9 @@ impl Turn<'_> {
         for (id, call) in written {
             let reply = self.call(call).await?;
             if let Some(conversation) = self.caller.conversation {
-                self.taint.record_result(self.backend, conversation, &reply).await?;
+                self.taint.record_result(&self.pipeline.store, conversation, &reply).await?;
             }
-            let limit = self.backend.config.chat.result_limit;
+            let limit = self.pipeline.config.chat.result_limit;
             self.keep(Message::tool(id, prompt::capped(&reply.result, limit))).await?;
         }
         Ok(())
@@ -111,7 +110,7 @@ impl Turn<'_> {
 
     async fn keep(&mut self, message: Message) -> Result<(), ChatError> {
         if let Some(conversation) = self.caller.conversation {
-            history::append(self.backend, conversation, &message).await?;
+            history::append(&self.pipeline.store, conversation, &message).await?;
         }
         self.messages.push(message);
         Ok(())
@@ -120,7 +119,7 @@ impl Turn<'_> {
     /// Checks the person's current rights in the store. A turn takes long, so each call and each request to
     /// the model requires a valid session or token, and an unchanged role.
     pub(super) async fn still_authorized(&self) -> Result<(), ChatError> {
-        match reauthorize::person(&self.backend.pipeline, &self.caller, Some(self.token)).await? {
+        match reauthorize::person(self.pipeline, &self.caller, Some(self.token)).await? {
             Ok(caller) if caller.role == self.caller.role => Ok(()),
             Ok(_) => Err(ChatError::Ended(StreamEnd::RoleChanged)),
             Err(_) => Err(ChatError::Ended(StreamEnd::SignedOut)),

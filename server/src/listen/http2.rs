@@ -63,7 +63,8 @@ pub(super) async fn serve<S>(
     S::Future: Send,
 {
     let state = Arc::clone(admission.state());
-    let (peer, of_request) = (connection.peer.clone(), Arc::clone(&state));
+    let Connection { peer, stream } = connection;
+    let of_request = Arc::clone(&state);
     let service = service.map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert::<Peer>(peer.clone());
@@ -83,7 +84,7 @@ pub(super) async fn serve<S>(
         .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
         .max_local_error_reset_streams(MAX_ERROR_RESETS)
         .max_send_buf_size(MAX_SEND_BUFFER_BYTES);
-    let io = TokioIo::new(Metered::new(connection, Arc::clone(&state)));
+    let io = TokioIo::new(Metered::new(stream, Arc::clone(&state)));
     let mut serving =
         std::pin::pin!(builder.serve_connection(io, TowerToHyperService::new(service)));
     let mut is_draining = false;

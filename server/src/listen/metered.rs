@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::Connection;
+use super::Stream;
 use super::budget::FrameBudget;
 use super::connections::{CloseReason, ConnectionState};
 use super::frames::{FrameKind, FrameReader};
@@ -16,7 +16,7 @@ use super::frames::{FrameKind, FrameReader};
 /// A metered connection.
 #[derive(Debug)]
 pub(super) struct Metered {
-    inner: Connection,
+    inner: Stream,
     state: Arc<ConnectionState>,
     incoming: FrameReader,
     outgoing: FrameReader,
@@ -26,7 +26,7 @@ pub(super) struct Metered {
 }
 
 impl Metered {
-    pub(super) fn new(inner: Connection, state: Arc<ConnectionState>) -> Self {
+    pub(super) fn new(inner: Stream, state: Arc<ConnectionState>) -> Self {
         Self {
             inner,
             state,

@@ -8,8 +8,8 @@ use orion_domain::{ErrorCode, ToolError, UserName};
 /// Maximum number of heavy requests at once.
 const MAX_REQUESTS: usize = 2;
 
-/// The people whose heavy requests are in flight.
-#[derive(Debug, Default)]
+/// The people whose heavy requests are in flight. Clones share them.
+#[derive(Debug, Clone, Default)]
 pub struct HeavyRequests(Arc<Mutex<Vec<UserName>>>);
 
 /// A heavy request in flight. Clones share it. It ends when the last clone is dropped: when the work ends, or

@@ -7,6 +7,7 @@ mod decide;
 mod end;
 mod run;
 mod shown;
+mod visible;
 
 use orion_domain::{CallRequest, ToolError};
 
@@ -19,6 +20,7 @@ pub use decide::decide;
 pub use end::expire;
 pub use run::recover;
 pub(super) use shown::{another, is_as_shown};
+pub use visible::{MAX_WAIT, all_visible, visible, wait_for_change};
 
 /// A requested plan. Nothing in it has been checked.
 #[derive(Debug, Clone, PartialEq)]

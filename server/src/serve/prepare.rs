@@ -15,6 +15,7 @@ use crate::active_policy::Policies;
 use crate::backend::Backend;
 use crate::backup;
 use crate::bus::Bus;
+use crate::chat::Chat;
 use crate::clock::now_ms;
 use crate::config::Config;
 use crate::data_folder::{self, DATABASE};
@@ -24,7 +25,7 @@ use crate::fleet::{Authority, Devices, Fleet};
 use crate::listen::open_port;
 use crate::model::Model;
 use crate::notary::Notary;
-use crate::people::{self, FirstAdmin};
+use crate::people::{FirstAdmin, IdentityCache};
 use crate::pipeline::{Pipeline, plan, queue};
 use crate::store::Store;
 use crate::tasks::Tasks;
@@ -93,8 +94,11 @@ pub async fn prepare(
         addresses,
         certificate_seconds: config.devices.certificate_seconds,
     };
+    let pipeline = Arc::new(Pipeline::new(Arc::clone(&config), devices.clone()));
+    let people = Arc::new(IdentityCache::default());
+    let chat = Chat { pipeline: Arc::clone(&pipeline), models, people: Arc::clone(&people) };
     let backend = Arc::new(Backend {
-        pipeline: Arc::new(Pipeline::new(Arc::clone(&config), devices.clone())),
+        pipeline,
         config,
         store,
         fleet,
@@ -102,9 +106,9 @@ pub async fn prepare(
         enrollment,
         notary,
         bus,
-        models,
-        first_admin,
-        people: people::IdentityCache::default(),
+        chat: Arc::new(chat),
+        first_admin: Arc::new(first_admin),
+        people,
         tasks,
     });
     backend.fleet.witnesses().load(&backend.store).await?;

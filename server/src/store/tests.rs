@@ -35,9 +35,14 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::{
-    AuditVerdict, Card, CloseCall, ClosedBy, CommittedWith, NewApproval, NewCall, QueueLimits,
-    Store,
+    AuditVerdict, Card, CloseCall, ClosedBy, CommittedWith, DecideError, NewApproval, NewCall,
+    QueueLimits, Store,
 };
+
+/// The error of a person whose role is too low for the request of [`ask`].
+fn role_needed(needed: Role) -> DecideError {
+    DecideError::Role { risk: Risk::High, needed }
+}
 
 /// A store in its own folder.
 struct Place {

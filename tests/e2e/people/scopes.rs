@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use orion_domain::Role;
-use orion_server::rpc::access::{Access, RequiredScope, TABLE};
+use orion_server::access::{Access, Operation, RequiredScope, TABLE};
 use orion_server::scope::{Scope, TokenKind};
 use orion_tests::World;
 use orion_wire::{tool_error_from, v1};
@@ -56,9 +56,10 @@ fn scope_sets() -> Vec<BTreeSet<Scope>> {
 
 fn people_rows() -> impl Iterator<Item = (&'static str, Role, RequiredScope)> {
     // Signing out comes last: it ends the session that the others are tried with.
-    let (last, first): (Vec<_>, Vec<_>) = TABLE.iter().partition(|row| row.0.ends_with("/Logout"));
-    first.into_iter().chain(last).filter_map(|(path, access, _)| match access {
-        Access::Person(role, need) => Some((path, role, need)),
+    let (last, first): (Vec<Operation>, Vec<Operation>) =
+        TABLE.iter().partition(|row| row.path.ends_with("/Logout"));
+    first.into_iter().chain(last).filter_map(|row| match row.access {
+        Access::Person(role, need) => Some((row.path, role, need)),
         Access::Anyone | Access::Device => None,
     })
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{approved, change, standing};
 use crate::pipeline::Pipeline;
 use crate::pipeline::view::CallView;
-use crate::store::{ApprovalRow, ApprovalScope, ApprovalState};
+use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, DecideError, StoreError};
 
 pub use error::AnswerError;
 use start::{start, start_with_rule};
@@ -74,7 +74,7 @@ pub async fn decide(
     let (shared, by) = (Arc::clone(pipeline), by.clone());
     let task =
         pipeline.tasks.calls.spawn(async move { take(&shared, &by, row, answer, reason).await });
-    task.await.unwrap_or(Err(AnswerError::Store))
+    task.await.unwrap_or(Err(AnswerError::unstored(StoreError::Unavailable)))
 }
 
 async fn take(
@@ -85,7 +85,7 @@ async fn take(
     reason: String,
 ) -> Result<AnswerResult, AnswerError> {
     if let Some(plan) = row.plan {
-        return Err(AnswerError::PartOfPlan(plan));
+        return Err(DecideError::PartOfPlan(plan).into());
     }
     let (yes, lasting) = match answer {
         ApprovalAnswer::No => (false, ApprovalScope::Once),
@@ -111,7 +111,7 @@ async fn take(
             );
             approved::close_asked(pipeline, &decided, error)
                 .await
-                .map_err(|_| AnswerError::Store)?;
+                .map_err(AnswerError::unstored)?;
         }
         ApprovalState::Open | ApprovalState::Expired | ApprovalState::Withdrawn => {}
     }

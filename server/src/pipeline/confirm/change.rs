@@ -15,7 +15,7 @@ use crate::clock::now_ms;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::evaluate::measured;
 use crate::pipeline::{Pipeline, reauthorize};
-use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow};
+use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow, DecideError};
 
 use approve::approve;
 pub(in crate::pipeline) use needs::is_within;
@@ -33,19 +33,19 @@ pub(super) async fn change(
     reason: String,
 ) -> Result<AnswerResult, AnswerError> {
     if row.state != ApprovalState::Open {
-        return Err(AnswerError::AlreadyDecided(row.state));
+        return Err(DecideError::AlreadyDecided(row.state).into());
     }
     may_change(pipeline, by, &row).await?;
     let call = pipeline.store.call(&row.call.to_string()).await?;
     let refused = |error| AnswerError::Changed(Box::new(error));
     let asker = reauthorize::person(pipeline, &call.caller, call.token).await?.map_err(refused)?;
     let context = changed(by, asker, &row, &call, arguments);
-    let evaluated = measured(pipeline, context.clone()).await.map_err(|_| AnswerError::Store)?;
+    let evaluated = measured(pipeline, context.clone()).await.map_err(AnswerError::unstored)?;
     let evaluated = evaluated.map_err(|stopped| refused(stopped.error))?;
     let author = Caller { conversation: call.caller.conversation, ..by.clone() };
     is_within(pipeline, author, &evaluated)
         .await
-        .map_err(|_| AnswerError::Store)?
+        .map_err(AnswerError::unstored)?
         .map_err(refused)?;
     if evaluated.parsed.arguments.as_bytes() == row.arguments {
         return Err(refused(
@@ -67,10 +67,10 @@ pub(super) async fn change(
     )
     .with("changed_to", new.to_string());
     // Waiters for the original call must not wait until the new one has run.
-    approved::close_asked(pipeline, &decided, error).await.map_err(|_| AnswerError::Store)?;
+    approved::close_asked(pipeline, &decided, error).await.map_err(AnswerError::unstored)?;
     // The preview that measured the call is shown to the next approver as well.
     let context = CallContext { preview: evaluated.context.preview.clone(), ..context };
-    let made = pipeline.resume(context, None).await.map_err(|_| AnswerError::Store)?;
+    let made = pipeline.resume(context, None).await.map_err(AnswerError::unstored)?;
     let made = approve(pipeline, by, &evaluated, made, reason).await?;
     Ok(AnswerResult { row: decided, changed: Some(made) })
 }
@@ -88,7 +88,7 @@ async fn may_change(
         return Ok(());
     }
     record_refused(pipeline, by, row).await?;
-    Err(AnswerError::Role { risk: row.risk, needed })
+    Err(DecideError::Role { risk: row.risk, needed }.into())
 }
 
 /// Returns the changed call, for the person who made the other one.

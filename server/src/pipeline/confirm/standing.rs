@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use orion_domain::UserName;
 
-use super::answer::AnswerError;
 use crate::clock::now_ms;
 use crate::fleet::effective_policy::refresh;
 use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::store::{
-    ApprovalRow, ApprovalScope, StandingApproval, StandingKey, StandingRule, StoreError,
+    ApprovalRow, ApprovalScope, DecideError, StandingApproval, StandingKey, StandingRule,
+    StoreError,
 };
 
 pub use rule::LONGEST_RULE_MS;
@@ -44,9 +44,9 @@ pub(in crate::pipeline) async fn find(
 }
 
 /// Returns the scope of an approval for the chat of the request.
-pub(super) fn for_chat(row: &ApprovalRow) -> Result<ApprovalScope, AnswerError> {
+pub(super) fn for_chat(row: &ApprovalRow) -> Result<ApprovalScope, DecideError> {
     if row.conversation.is_none() {
-        return Err(AnswerError::OnlyOnce("the call came from no chat"));
+        return Err(DecideError::OnlyOnce("the call came from no chat"));
     }
     Ok(ApprovalScope::ForChat(now_ms() + CHAT_MS))
 }

@@ -53,7 +53,7 @@ async fn take(
         Err(error) => {
             if let DecidePlanError::Step {
                 number,
-                error: DecideError::Role(_) | DecideError::OwnCall(_),
+                error: DecideError::Role { .. } | DecideError::OwnCall(_),
                 ..
             } = &error
                 && let Some(step) = plan.steps.iter().find(|step| step.number == *number)

@@ -1,7 +1,7 @@
 //! One person's vote on an approval request: whether it counts, and whether it decides the request.
 
 use orion_domain::visible::is_blank;
-use orion_domain::{ApprovalId, PlanId, Role, UserName};
+use orion_domain::{ApprovalId, PlanId, Risk, Role, UserName};
 use serde::Serialize;
 
 use super::end::answered;
@@ -18,39 +18,49 @@ pub enum DecideError {
     /// No such approval request exists.
     #[error("there is no such approval")]
     NotFound,
-    /// It was decided, expired or withdrawn before.
-    #[error("the approval is {} already", .0.as_str())]
+    /// It was decided or withdrawn before; an approval is used once.
+    #[error("this approval is {} already. An approval counts once, for one call", .0.as_str())]
     AlreadyDecided(ApprovalState),
     /// Its time is over.
-    #[error("the approval has expired")]
+    #[error("this approval has expired")]
     Expired,
     /// This person has approved before.
-    #[error("this person approved it already")]
+    #[error("you approved this already. Another person must approve it too")]
     AlreadyVoted,
     /// The person's role is too low.
-    #[error("the role {0} is needed")]
-    Role(Role),
+    #[error("a call of {risk} risk needs the role {needed} to approve it")]
+    Role {
+        /// The risk of the call.
+        risk: Risk,
+        /// The role that may approve it.
+        needed: Role,
+    },
     /// The vote of the call's requester or author does not count.
     #[error(
-        "the person who asked for the call or wrote it cannot approve it; another person with the role {0} must"
+        "you requested this call or wrote it yourself, so another person with the role {0} must approve it"
     )]
     OwnCall(Role),
     /// Every approver must give a reason.
-    #[error("a reason is needed")]
+    #[error("this approval needs a reason")]
     ReasonMissing,
     /// The device has reached its limit of standing rules.
-    #[error("{MOST_ON_DEVICE} rules of answers hold on this device already")]
+    #[error(
+        "no rule was made of this answer, and the approval request is still open: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may"
+    )]
     TooManyRules,
-    /// Only this one call can be approved.
-    #[error("this approval cannot stand for more than one call")]
-    OnlyOnce,
+    /// The approval may not cover more than this call.
+    #[error("this approval can be given only once, for this call: {0}")]
+    OnlyOnce(&'static str),
     /// It is decided with the other steps of its plan.
-    #[error("the approval belongs to the plan {0}")]
+    #[error("this call is a step of the plan {0}, which is decided as a whole")]
     PartOfPlan(PlanId),
-    /// The database failed.
-    #[error(transparent)]
+    /// The vote, or what follows from it, could not be stored.
+    #[error("the database could not be written")]
     Store(#[from] StoreError),
 }
+
+/// Why an approval may not cover more than its call.
+const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or untrusted content is in the chat";
 
 /// The scope of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +118,7 @@ impl Store {
                 }
                 // The role may have changed since the person was authenticated.
                 let Some(role) = role_of(tx, &vote.by).await? else {
-                    return Ok(Err(DecideError::Role(row.approvers.role)));
+                    return Ok(Err(role_missing(&row)));
                 };
                 vote.role = vote.role.min(role);
                 if let Err(error) = counts(tx, &row, &vote).await? {
@@ -124,6 +134,11 @@ impl Store {
 async fn find(tx: &mut Tx, id: ApprovalId) -> Result<Option<ApprovalRow>, StoreError> {
     let text = concat!("SELECT *, ", with_votes!(), " FROM approvals WHERE id = $1");
     tx.query_optional(sql(text).bind(id)).await
+}
+
+/// Returns why a person with a lower role than this request asks for cannot approve it.
+const fn role_missing(row: &ApprovalRow) -> DecideError {
+    DecideError::Role { risk: row.risk, needed: row.approvers.role }
 }
 
 /// Returns whether this vote counts on this approval request.
@@ -147,7 +162,7 @@ pub(in crate::store) async fn counts(
     }
     let asked = row.approvers;
     if vote.role < asked.role {
-        return Ok(Err(DecideError::Role(asked.role)));
+        return Ok(Err(role_missing(row)));
     }
     let (asked_for, wrote) = (vote.by == row.requester, row.written_by.as_ref() == Some(&vote.by));
     if (asked_for || wrote)
@@ -163,7 +178,7 @@ pub(in crate::store) async fn counts(
         return Ok(Err(DecideError::AlreadyVoted));
     }
     if vote.lasting != ApprovalScope::Once && !row.may_stand {
-        return Ok(Err(DecideError::OnlyOnce));
+        return Ok(Err(DecideError::OnlyOnce(ONLY_ONCE)));
     }
     if let ApprovalScope::AsRule(rule) = &vote.lasting
         && !standing_rules::has_room(tx, rule.device.0, vote.at).await?

@@ -1,6 +1,6 @@
 //! One person's vote on a plan: it decides the approval requests of all steps, or of none.
 
-use orion_domain::{ApprovalId, Caller, Digest, PlanId, Risk, Role, UserName};
+use orion_domain::{ApprovalId, Caller, Digest, PlanId, Role, UserName};
 use serde::Serialize;
 
 use super::{PlanRow, PlanState, plans, progress};
@@ -33,8 +33,6 @@ pub enum DecidePlanError {
     Step {
         /// The step's number.
         number: u32,
-        /// The step's risk.
-        risk: Risk,
         /// The reason.
         error: DecideError,
     },
@@ -150,7 +148,7 @@ async fn approve(tx: &mut Tx, plan: &PlanRow, vote: &NewPlanVote) -> DecideResul
         let step_vote = vote_row(question.id, vote);
         if let Err(error) = approvals::counts(tx, question, &step_vote).await? {
             let number = number(tx, question).await?;
-            return Ok(Err(DecidePlanError::Step { number, risk: question.risk, error }));
+            return Ok(Err(DecidePlanError::Step { number, error }));
         }
     }
     let mut is_enough = true;

@@ -10,9 +10,6 @@ use crate::clock::now_ms;
 use crate::pipeline::Pipeline;
 use crate::store::{ApprovalRow, ApprovalScope, DecideError, NewVote};
 
-/// Why an approval may not cover more than its call.
-const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or untrusted content is in the chat";
-
 /// Counts and stores a person's vote.
 pub(in crate::pipeline::confirm) async fn vote(
     pipeline: &Pipeline,
@@ -36,20 +33,12 @@ pub(in crate::pipeline::confirm) async fn vote(
             pipeline.bus.publish(Change::Approval(decided.id, decided.call));
             return Ok(decided);
         }
-        Err(DecideError::NotFound) => return Err(AnswerError::NotFound),
-        Err(DecideError::AlreadyDecided(state)) => return Err(AnswerError::AlreadyDecided(state)),
-        Err(DecideError::Expired) => return Err(AnswerError::Expired),
-        Err(DecideError::AlreadyVoted) => return Err(AnswerError::AlreadyVoted),
-        Err(DecideError::ReasonMissing) => return Err(AnswerError::ReasonMissing),
-        Err(DecideError::PartOfPlan(plan)) => return Err(AnswerError::PartOfPlan(plan)),
-        Err(DecideError::OnlyOnce) => return Err(AnswerError::OnlyOnce(ONLY_ONCE)),
-        Err(DecideError::TooManyRules) => return Err(AnswerError::TooManyRules),
-        Err(DecideError::Store(_)) => return Err(AnswerError::Store),
-        Err(DecideError::Role(needed)) => AnswerError::Role { risk: row.risk, needed },
-        Err(DecideError::OwnCall(role)) => AnswerError::OwnCall(role),
+        Err(refused) => refused,
     };
-    record_refused(pipeline, by, row).await?;
-    Err(refused)
+    if matches!(refused, DecideError::Role { .. } | DecideError::OwnCall(_)) {
+        record_refused(pipeline, by, row).await?;
+    }
+    Err(refused.into())
 }
 
 /// Records in the audit log that a person tried to approve without being allowed to.
@@ -60,5 +49,5 @@ pub(in crate::pipeline::confirm) async fn record_refused(
 ) -> Result<(), AnswerError> {
     let body = json!({"approval_id": row.id, "by": by.user, "role": by.role});
     let recorded = pipeline.store.audit_call_event("approval.refused", row.call, body, now_ms());
-    recorded.await.map_err(|_| AnswerError::Store)
+    recorded.await.map_err(AnswerError::unstored)
 }

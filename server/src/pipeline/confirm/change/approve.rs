@@ -10,7 +10,7 @@ use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::confirm::answer::{AnswerError, vote};
 use crate::pipeline::confirm::approved;
 use crate::pipeline::view::CallView;
-use crate::store::{ApprovalScope, ApprovalState};
+use crate::store::{ApprovalScope, ApprovalState, DecideError};
 
 /// Approves the changed call for its author, if that person may approve it alone and has seen all of it.
 pub(super) async fn approve(
@@ -38,11 +38,11 @@ pub(super) async fn approve(
     }
     match vote(pipeline, by, &asked, true, reason, ApprovalScope::Once).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
-            let store = |_| AnswerError::Store;
-            approved::run_approved(pipeline, &decided, None).await.map_err(store)?;
+            let run = approved::run_approved(pipeline, &decided, None).await;
+            run.map_err(AnswerError::unstored)?;
             Ok(pipeline.store.call(&view.call.to_string()).await.map(CallView::from)?)
         }
-        Err(AnswerError::Store) => Err(AnswerError::Store),
+        Err(AnswerError::Vote(DecideError::Store(error))) => Err(AnswerError::unstored(error)),
         // The call needs more than this person may approve, and waits for that.
         Ok(_) | Err(_) => Ok(view),
     }

@@ -8,7 +8,7 @@ use super::lint::lint;
 use crate::clock::now_ms;
 use crate::pipeline::Pipeline;
 use crate::pipeline::confirm::answer::AnswerError;
-use crate::store::{ApprovalRow, ApprovalScope, StandingRule};
+use crate::store::{ApprovalRow, ApprovalScope, DecideError, StandingRule};
 
 /// The maximum lifetime of a rule made by an approval, in milliseconds.
 pub const LONGEST_RULE_MS: i64 = 90 * 24 * 3600 * 1000;
@@ -24,12 +24,11 @@ pub(in crate::pipeline::confirm) fn as_rule(
 ) -> Result<ApprovalScope, AnswerError> {
     let now = now_ms();
     if expires_at <= now || expires_at > now + LONGEST_RULE_MS {
-        return Err(AnswerError::OnlyOnce(
-            "a rule of an answer holds until some moment in the next 90 days",
-        ));
+        let why = "a rule of an answer holds until some moment in the next 90 days";
+        return Err(DecideError::OnlyOnce(why).into());
     }
     if row.risk == Risk::Critical {
-        return Err(AnswerError::OnlyOnce("its risk is critical"));
+        return Err(DecideError::OnlyOnce("its risk is critical").into());
     }
     let (paths, places) = paths(pipeline, row, folder)?;
     let rule = Rule {
@@ -59,9 +58,9 @@ fn paths(
     pipeline: &Pipeline,
     row: &ApprovalRow,
     folder: bool,
-) -> Result<(Vec<String>, Places), AnswerError> {
-    const NO_PATHS: AnswerError =
-        AnswerError::OnlyOnce("a rule has to name paths, and this call touches none alone");
+) -> Result<(Vec<String>, Places), DecideError> {
+    const NO_PATHS: DecideError =
+        DecideError::OnlyOnce("a rule has to name paths, and this call touches none alone");
     let known = pipeline.fleet.known(row.device.0).ok_or(NO_PATHS)?;
     let (Some(places), Some((spec, _))) = (known.places(), orion_catalog::find(&row.tool)) else {
         return Err(NO_PATHS);
@@ -75,17 +74,17 @@ fn paths(
     let mut paths = Vec::new();
     for touch in touches.paths {
         let path: DevicePath = if folder {
-            touch.path.parent().ok_or(AnswerError::OnlyOnce("no folder holds this path"))?
+            touch.path.parent().ok_or(DecideError::OnlyOnce("no folder holds this path"))?
         } else {
             touch.path
         };
         if path.components().len() < 2 {
-            return Err(AnswerError::OnlyOnce("a rule for so much of a device is too wide"));
+            return Err(DecideError::OnlyOnce("a rule for so much of a device is too wide"));
         }
         let text = path.to_string();
         // A pattern could match more than this one path, so no rule is made of it.
         if text.contains(['*', '?', '[', ']', '{', '}', '~', '$', '%', '!']) {
-            return Err(AnswerError::OnlyOnce("a rule would read signs in its path as a pattern"));
+            return Err(DecideError::OnlyOnce("a rule would read signs in its path as a pattern"));
         }
         if !paths.contains(&text) {
             paths.push(text);

@@ -1,0 +1,58 @@
+//! `DecideApproval`: a person's answer to an approval request.
+
+use orion_domain::{ErrorCode, json};
+use orion_wire::v1;
+use orion_wire::v1::decide_approval_request::More;
+use tonic::Status;
+
+use super::{ApprovalApi, to_proto};
+use crate::pipeline::confirm::{self, AnswerResult, AnswerScope, ApprovalAnswer};
+use crate::rpc::signed::Signed;
+use crate::rpc::{status, tool};
+
+/// Approves or denies a call, or replaces it by one with changed arguments. An approval is for this call
+/// alone, unless `more` widens it to the chat or to a rule. When enough people have approved, the call starts
+/// in the background.
+pub(super) async fn decide_approval(
+    api: &ApprovalApi,
+    request: Signed<v1::DecideApprovalRequest>,
+) -> Result<v1::DecideApprovalResponse, Status> {
+    let Signed { identity, message } = request;
+    let v1::DecideApprovalRequest { approval_id, approve, reason, more } = message;
+    let answer = answer(approve, more)?;
+    let by = &identity.caller;
+    let decided = confirm::decide(&api.pipeline, by, &approval_id, answer, &reason).await;
+    let AnswerResult { row, changed } = decided.map_err(status::answer)?;
+    Ok(v1::DecideApprovalResponse {
+        approval: Some(to_proto::approval(row)),
+        changed: changed.map(tool::to_proto::call),
+    })
+}
+
+/// Converts a person's answer from the wire.
+fn answer(approve: bool, more: Option<More>) -> Result<ApprovalAnswer, Status> {
+    let reach = match (approve, more) {
+        (true, None) => AnswerScope::Once,
+        (false, None) => return Ok(ApprovalAnswer::No),
+        (false, Some(_)) => {
+            return Err(status::hinted(
+                ErrorCode::InvalidArgument,
+                "a denial is about this call alone",
+                "leave out the options that belong to an approval",
+            ));
+        }
+        (true, Some(More::ForThisChat(v1::ForThisChat {}))) => AnswerScope::Chat,
+        (true, Some(More::NarrowRule(v1::NarrowRule { expires_at, folder }))) => {
+            AnswerScope::Rule { expires_at, folder }
+        }
+        (true, Some(More::ChangedArguments(v1::ChangedArguments { arguments }))) => {
+            return match json::parse_object(&arguments) {
+                Ok(arguments) => Ok(ApprovalAnswer::Change(arguments)),
+                Err(error) => {
+                    Err(status::invalid(format!("the changed arguments cannot be read: {error}")))
+                }
+            };
+        }
+    };
+    Ok(ApprovalAnswer::Yes(reach))
+}

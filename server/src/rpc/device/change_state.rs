@@ -1,0 +1,23 @@
+//! The step that approving, rejecting, revoking and quarantine share.
+
+use orion_domain::Caller;
+use orion_wire::v1;
+use tonic::Status;
+
+use super::{DeviceApi, to_proto};
+use crate::fleet::enrollment::set_state;
+use crate::rpc::status;
+use crate::store::DeviceState;
+
+/// Moves a device from one of these states to another, and returns it as it is then.
+pub(super) async fn change_state(
+    api: &DeviceApi,
+    by: &Caller,
+    device: &str,
+    from: &[DeviceState],
+    to: DeviceState,
+    reason: &str,
+) -> Result<v1::Device, Status> {
+    let row = set_state(&api.devices, device, from, to, by, reason).await;
+    Ok(to_proto::device(&api.devices.fleet, row.map_err(status::device)?))
+}

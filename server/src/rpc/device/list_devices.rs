@@ -1,0 +1,19 @@
+//! `ListDevices`: the fleet.
+
+use orion_wire::v1;
+use tonic::Status;
+
+use super::{DeviceApi, to_proto};
+use crate::rpc::status;
+
+/// Lists the devices, or with `pending_only` those that wait for approval.
+pub(super) async fn list_devices(
+    api: &DeviceApi,
+    message: v1::ListDevicesRequest,
+) -> Result<v1::ListDevicesResponse, Status> {
+    let v1::ListDevicesRequest { pending_only } = message;
+    let rows = api.devices.store.devices(pending_only).await.map_err(status::store)?;
+    let fleet = &api.devices.fleet;
+    let devices = rows.into_iter().map(|row| to_proto::device(fleet, row)).collect();
+    Ok(v1::ListDevicesResponse { devices })
+}

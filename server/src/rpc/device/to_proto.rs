@@ -1,0 +1,91 @@
+//! Converts devices and reviews of their grants to their wire form.
+
+use orion_wire::v1;
+
+use crate::clock::now_ms;
+use crate::fleet::presence::facts_from_json;
+use crate::fleet::{DeviceSnapshot, Fleet};
+use crate::policy::GrantReview;
+use crate::store::{DeviceRow, DeviceState, PolicyMismatch};
+
+/// Converts a device, with what is known of it in memory.
+pub(super) fn device(fleet: &Fleet, row: DeviceRow) -> v1::Device {
+    let facts = row.facts.as_deref().and_then(facts_from_json);
+    let known = fleet.known(row.id);
+    let chain = fleet.witnesses().of(row.id);
+    v1::Device {
+        chain_seq: chain.as_ref().map_or(0, |chain| chain.head.seq),
+        chain_hash: chain
+            .as_ref()
+            .map(|chain| chain.head.hash.as_bytes().to_vec().into())
+            .unwrap_or_default(),
+        chain_problem_at: chain.as_ref().and_then(|chain| chain.problem_at).unwrap_or_default(),
+        chain_problem: chain.map(|chain| chain.problem).unwrap_or_default(),
+        device_id: row.id.to_string(),
+        name: row.name.to_string(),
+        state: state(row.state).into(),
+        online: fleet.is_online(row.id),
+        os: facts.as_ref().map_or(row.os, |facts| match facts.os_version.as_str() {
+            "" => facts.os.as_str().to_owned(),
+            version => version.to_owned(),
+        }),
+        hostname: row.hostname,
+        agent_version: row.agent_version.unwrap_or_default(),
+        fingerprint_words: row.fingerprint_words,
+        enrolled_at: row.created_at,
+        last_seen_at: row.last_seen_at.unwrap_or_default(),
+        policy_version: known
+            .as_ref()
+            .map(|known| known.policy.version.clone())
+            .unwrap_or_default(),
+        acknowledged_policy_version: row.acknowledged_version.unwrap_or_default(),
+        certificate_not_after: row.certificate_not_after.unwrap_or_default(),
+        dangerous: known.as_ref().and_then(|known| dangerous(known)),
+        policy_source: known.as_ref().map(|it| it.policy_source()).unwrap_or_default(),
+        policy_warnings: row.found.iter().map(PolicyMismatch::description).collect(),
+        grants: known
+            .and_then(|known| serde_json::to_string(&known.grants).ok())
+            .unwrap_or(row.grants),
+        ceiling: row.ceiling.unwrap_or_default(),
+        sandbox: facts.map(|facts| facts.sandbox).unwrap_or_default(),
+    }
+}
+
+/// Returns the device's dangerous mode while it is active.
+fn dangerous(known: &DeviceSnapshot) -> Option<v1::DangerousMode> {
+    let mode = known.terms.dangerous.as_ref().filter(|mode| now_ms() < mode.until)?;
+    Some(v1::DangerousMode {
+        until: mode.until,
+        set_by: mode.by.to_string(),
+        set_at: mode.at,
+        reason: mode.reason.clone(),
+    })
+}
+
+/// Converts the review of one grant.
+pub(super) fn grant_review(entry: GrantReview) -> v1::GrantReview {
+    let GrantReview { kind, entry, server, ceiling, uses, last_used_at, lint, proposal, proof } =
+        entry;
+    v1::GrantReview {
+        kind: kind.to_owned(),
+        entry,
+        server,
+        ceiling,
+        effective: server && ceiling,
+        uses,
+        last_used_at,
+        lint,
+        proposal,
+        call_ids: proof.iter().map(ToString::to_string).collect(),
+    }
+}
+
+const fn state(state: DeviceState) -> v1::DeviceState {
+    match state {
+        DeviceState::Pending => v1::DeviceState::Pending,
+        DeviceState::Approved => v1::DeviceState::Approved,
+        DeviceState::Rejected => v1::DeviceState::Rejected,
+        DeviceState::Quarantined => v1::DeviceState::Quarantined,
+        DeviceState::Revoked => v1::DeviceState::Revoked,
+    }
+}

@@ -1,0 +1,125 @@
+//! The statuses for answers to approval requests, and for plans.
+
+use orion_domain::{ErrorCode, Hint, PlanId, ToolError};
+use orion_wire::status_from;
+use tonic::Status;
+
+use super::{hinted, store, with};
+use crate::pipeline::confirm::AnswerError;
+use crate::pipeline::plan::PlanError;
+use crate::store::{DecideError, DecidePlanError};
+
+/// The status for an approval request that cannot be decided.
+pub(crate) fn answer(error: AnswerError) -> Status {
+    let (code, hint) = match &error {
+        AnswerError::Ambiguous => (ErrorCode::InvalidArgument, Some("give more of the id".into())),
+        AnswerError::Rule(_) => (ErrorCode::PreconditionFailed, None),
+        AnswerError::Changed(why) => (why.code, why.hints.first().cloned()),
+        AnswerError::Vote(error) => (code_of(error), hint_of(error)),
+    };
+    let mut refused = super::error(code, &error);
+    refused.hints.extend(hint);
+    status_from(&refused)
+}
+
+/// Returns what the person can do, if anything.
+fn hint_of(error: &DecideError) -> Option<Hint> {
+    match error {
+        DecideError::NotFound => {
+            Some(Hint::run("list the open approval requests", "orion approvals list"))
+        }
+        DecideError::Expired => Some("make the call again to request approval".into()),
+        DecideError::ReasonMissing => Some("give the reason with --reason".into()),
+        DecideError::TooManyRules => {
+            Some(Hint::run("end rules that are not needed", "orion approvals rules revoke"))
+        }
+        DecideError::PartOfPlan(plan) => {
+            Some(Hint::run("read the plan", format!("orion plan show {plan}")))
+        }
+        DecideError::Store(_) => {
+            Some(Hint::run("see whether the answer counts", "orion approvals list --all"))
+        }
+        DecideError::AlreadyDecided(_)
+        | DecideError::AlreadyVoted
+        | DecideError::Role { .. }
+        | DecideError::OwnCall(_)
+        | DecideError::OnlyOnce(_) => None,
+    }
+}
+
+const fn code_of(error: &DecideError) -> ErrorCode {
+    match error {
+        DecideError::NotFound => ErrorCode::NotFound,
+        DecideError::AlreadyDecided(_)
+        | DecideError::AlreadyVoted
+        | DecideError::ReasonMissing
+        | DecideError::OnlyOnce(_)
+        | DecideError::PartOfPlan(_) => ErrorCode::PreconditionFailed,
+        DecideError::Expired => ErrorCode::ApprovalExpired,
+        DecideError::Role { .. } | DecideError::OwnCall(_) => ErrorCode::PermissionDenied,
+        DecideError::TooManyRules => ErrorCode::ResourceExhausted,
+        DecideError::Store(_) => ErrorCode::Internal,
+    }
+}
+
+/// The status for a plan that cannot be created.
+pub(crate) fn plan(error: PlanError) -> Status {
+    match error {
+        PlanError::Store(error) => store(error),
+        PlanError::Plan(error) => status_from(&error),
+        PlanError::Step { number, tool, device, error } => {
+            let place: String = format!("{tool} on {device}").chars().take(160).collect();
+            let message = format!("Step {number} ({place}): {}", error.message);
+            let error = ToolError { message, ..*error };
+            status_from(&error.with("step", number))
+        }
+    }
+}
+
+/// The status for a plan that cannot be decided.
+pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError) -> Status {
+    match error {
+        DecidePlanError::Store(error) => store(error),
+        DecidePlanError::NotFound => hinted(
+            ErrorCode::NotFound,
+            "there is no such plan",
+            Hint::run("list the open plans", "orion plan list"),
+        ),
+        DecidePlanError::OtherHash => hinted(
+            ErrorCode::PreconditionFailed,
+            "the hash is of another plan, so nothing was decided",
+            Hint::run("read the plan again", format!("orion plan show {plan}")),
+        ),
+        DecidePlanError::NotOpen(state) => {
+            with(ErrorCode::PreconditionFailed, format!("this plan is {} already", state.as_str()))
+        }
+        DecidePlanError::Expired => hinted(
+            ErrorCode::ApprovalExpired,
+            "this plan has expired",
+            "make the plan again to request approval",
+        ),
+        DecidePlanError::NotRequester => {
+            with(ErrorCode::PermissionDenied, "only the person who asked for the plan can do this")
+        }
+        DecidePlanError::Step { number, error } => {
+            let clause = format!("step {number}: {error}. Nothing of the plan was answered");
+            let mut refused = super::error(code_of(&error), clause).with("step", number);
+            refused.hints.extend(hint_of(&error));
+            status_from(&refused.with("plan_id", plan.to_string()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_as_many_rules_hold_as_may_that_is_a_limit_and_not_a_state() {
+        let status = answer(DecideError::TooManyRules.into());
+        assert_eq!(status.code(), tonic::Code::ResourceExhausted);
+        assert!(status.message().contains("200 rules of answers hold"), "{status:?}");
+        let hints = orion_wire::tool_error_from(&status).unwrap().hints;
+        assert_eq!(hints[0].command.as_deref(), Some("orion approvals rules revoke"));
+    }
+}

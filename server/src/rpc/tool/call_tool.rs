@@ -1,0 +1,49 @@
+//! `CallTool`: runs a call, or explains what would become of it.
+
+use orion_wire::{call_request, v1};
+use tonic::Status;
+
+use super::{ToolApi, to_proto};
+use crate::people::Identity;
+use crate::pipeline::call::CallContext;
+use crate::pipeline::explain::explain;
+use crate::rpc::signed::Signed;
+use crate::rpc::status;
+
+/// Maximum size of the arguments that are parsed before the caller's permission is checked, in bytes.
+const MAX_UNREAD_BYTES: usize = 64 * 1024;
+
+/// Calls a tool. Answers when the call has ended or waits for an approval or its device; with `background`,
+/// as soon as the call is stored; with `explain`, what would be decided, and nothing runs. A denied or failed
+/// call is an answer, not an error of the RPC.
+pub(super) async fn call_tool(
+    api: &ToolApi,
+    request: Signed<v1::CallToolRequest>,
+) -> Result<v1::CallToolResponse, Status> {
+    let Signed { identity: Identity { caller, token, .. }, mut message } = request;
+    let background = message.background;
+    let in_context = |context| CallContext { background, token: Some(token), ..context };
+    if message.arguments.len() > MAX_UNREAD_BYTES && !message.explain {
+        // Large arguments are parsed only when the caller may call the tool at all.
+        let arguments = std::mem::take(&mut message.arguments);
+        let (unread, _) = call_request(message.clone()).map_err(status::wire)?;
+        let unread = in_context(CallContext::new(caller.clone(), unread));
+        if let Some(denied) = api.pipeline.deny_unread(unread).await.map_err(status::store)? {
+            return Ok(to_proto::call_tool_response(denied));
+        }
+        message.arguments = arguments;
+    }
+    let (request, asks_why) = call_request(message).map_err(status::wire)?;
+    if asks_why {
+        let why = explain(&api.pipeline, caller, request, None).await.map_err(status::store)?;
+        return Ok(to_proto::explanation(why));
+    }
+    status::not_stopping(&api.pipeline.tasks)?;
+    let context = in_context(CallContext::new(caller, request));
+    let view = if background {
+        api.pipeline.start(context).await
+    } else {
+        api.pipeline.run(context).await
+    };
+    view.map(to_proto::call_tool_response).map_err(status::store)
+}

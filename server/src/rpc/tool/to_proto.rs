@@ -1,0 +1,90 @@
+//! Converts tools, calls and explanations to their wire form.
+
+use orion_catalog::ToolSpec;
+use orion_wire::{call_state, risk, v1};
+
+use crate::fleet::{CallProgress, Fleet};
+use crate::pipeline::CallView;
+use crate::pipeline::explain::Explanation;
+
+/// Converts a tool.
+pub(super) fn tool(spec: &ToolSpec) -> v1::Tool {
+    v1::Tool {
+        name: spec.name.to_owned(),
+        aliases: spec.aliases.iter().map(|alias| alias.name.to_owned()).collect(),
+        category: spec.category.as_str().to_owned(),
+        description: spec.description.to_owned(),
+        risk: risk(spec.risk).into(),
+        permissions: spec.capabilities.iter().map(ToString::to_string).collect(),
+        arguments_schema: spec.arguments_schema().to_string(),
+        returns_schema: spec.returns_schema().to_string(),
+        has_effects: spec.has_effects,
+        undo: spec.undo,
+        untrusted: spec.untrusted || spec.untrusted_preview,
+        example: spec.example.to_owned(),
+    }
+}
+
+/// Converts a call that was made.
+pub(super) fn call_tool_response(view: CallView) -> v1::CallToolResponse {
+    v1::CallToolResponse { call: Some(call(view)), evidence: Vec::new() }
+}
+
+/// Converts the explanation of a call that was not made.
+pub(super) fn explanation(explanation: Explanation) -> v1::CallToolResponse {
+    let Explanation { decision, refusal, trace, .. } = explanation;
+    let evidence = trace
+        .into_iter()
+        .map(|(line, name, deciding)| v1::Evidence {
+            layer: line.layer.as_str().to_owned(),
+            decision: line.decision.as_str().to_owned(),
+            name,
+            deciding,
+        })
+        .collect();
+    let result = serde_json::json!({"decision": decision, "error": refusal});
+    let call = v1::Call { result: result.to_string().into(), ..v1::Call::default() };
+    v1::CallToolResponse { call: Some(call), evidence }
+}
+
+/// Converts a call, with its progress where its device reported one.
+pub(super) fn call_in_progress(fleet: &Fleet, view: CallView) -> v1::Call {
+    let advance = fleet.waiting().advance_of(view.call).map(|advance| {
+        let CallProgress { done, total, note } = advance;
+        v1::CallAdvance { done, total, note }
+    });
+    v1::Call { advance, ..call(view) }
+}
+
+/// Converts a call.
+pub(in crate::rpc) fn call(view: CallView) -> v1::Call {
+    let CallView {
+        call,
+        state,
+        tool,
+        device,
+        arguments,
+        dry_run,
+        result,
+        approval,
+        caller,
+        created_at,
+        queued_until,
+        closed_at,
+    } = view;
+    v1::Call {
+        call_id: call.to_string(),
+        state: call_state(state).into(),
+        tool,
+        device: device.map(String::from).unwrap_or_default(),
+        arguments: arguments.into(),
+        dry_run,
+        result: result.into(),
+        approval_id: approval.map(|id| id.to_string()).unwrap_or_default(),
+        created_at,
+        closed_at: closed_at.unwrap_or_default(),
+        caller: caller.user.to_string(),
+        advance: None,
+        queued_until: queued_until.unwrap_or_default(),
+    }
+}

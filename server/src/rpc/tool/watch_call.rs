@@ -1,0 +1,76 @@
+//! `WatchCall`: streams a call's state whenever it changes, until the call ends.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use orion_domain::CallId;
+use orion_wire::v1;
+use tokio_stream::Stream;
+use tonic::Status;
+
+use super::{ToolApi, to_proto};
+use crate::bus::Watcher;
+use crate::pipeline::{CallView, Pipeline, calls};
+use crate::rpc::signed::Signed;
+use crate::rpc::status;
+
+/// The stream that a watcher receives.
+pub(super) type Updates = Pin<Box<dyn Stream<Item = Result<v1::WatchCallResponse, Status>> + Send>>;
+
+struct WatchedCall {
+    pipeline: Arc<Pipeline>,
+    call: CallId,
+    changes: Watcher,
+    last_sent: Option<v1::Call>,
+    is_over: bool,
+}
+
+/// Streams the current state of one of the caller's calls, or for an admin any, and every change. The next
+/// state is read after the client took the last one, so a slow client blocks nobody and gets the newest
+/// state.
+pub(super) async fn watch_call(
+    api: &ToolApi,
+    request: Signed<v1::WatchCallRequest>,
+) -> Result<Updates, Status> {
+    let Signed { identity, message } = request;
+    let v1::WatchCallRequest { call_id } = message;
+    let row = calls::visible(&api.pipeline, &identity.caller, &call_id).await;
+    let call = row.map_err(status::store)?.id;
+    let (pipeline, changes) = (Arc::clone(&api.pipeline), api.pipeline.bus.watch_call(call));
+    let watched = WatchedCall { pipeline, call, changes, last_sent: None, is_over: false };
+    Ok(Box::pin(futures_util::stream::unfold(watched, async |mut watched| {
+        if watched.is_over {
+            return None;
+        }
+        let next = watched.next().await.transpose()?;
+        watched.is_over |= next.is_err();
+        Some((next, watched))
+    })))
+}
+
+impl WatchedCall {
+    /// Returns the next state that differs from the last one sent. `None` where the backend stops.
+    async fn next(&mut self) -> Result<Option<v1::WatchCallResponse>, Status> {
+        loop {
+            if self.last_sent.is_some() && !self.changed().await {
+                return Ok(None);
+            }
+            let row = self.pipeline.store.call(&self.call.to_string()).await;
+            let view = CallView::from(row.map_err(status::store)?);
+            self.is_over = view.state.is_closed();
+            let now = to_proto::call_in_progress(&self.pipeline.fleet, view);
+            if self.last_sent.as_ref() != Some(&now) {
+                self.last_sent = Some(now.clone());
+                return Ok(Some(v1::WatchCallResponse { call: Some(now) }));
+            }
+        }
+    }
+
+    /// Waits until the call may have changed; `false` where the backend stops.
+    async fn changed(&mut self) -> bool {
+        tokio::select! {
+            () = self.pipeline.tasks.shutdown.cancelled() => false,
+            () = self.changes.changed() => true,
+        }
+    }
+}
