@@ -61,29 +61,25 @@ pub(super) async fn record<'a>(
     Decided { mut subject, verdict }: Decided<'a>,
 ) -> Result<Recorded<'a>, StoreError> {
     let report = subject.context_mut().preview.as_mut().and_then(|it| it.report.take());
-    let request = match verdict {
-        Verdict::NeedsApproval(request) | Verdict::Preapproved(request) => request,
-        Verdict::Dispatch(to_send) => {
-            DeviceReport::record_any(report, pipeline).await?;
-            return match subject {
-                Subject::Evaluated(call) => dispatch(pipeline, *call, *to_send).await,
-                // Only an evaluated call has a permit.
-                Subject::Unread { .. } => Err(StoreError::Conflict),
-            };
-        }
-        Verdict::Queued => {
-            DeviceReport::record_any(report, pipeline).await?;
-            return queued(pipeline, subject).await.map(Recorded::Rests);
-        }
-        Verdict::Unchanged => {
-            DeviceReport::record_any(report, pipeline).await?;
-            let row = pipeline.store.call(&subject.context().id.to_string()).await?;
-            return Ok(Recorded::Rests(CallView::from(row)));
-        }
-        Verdict::Denied(error) => {
-            DeviceReport::record_any(report, pipeline).await?;
-            return denied(pipeline, &subject, error).await.map(Recorded::Rests);
-        }
+    // A preview is committed with the request that shows it, and before any other verdict.
+    let shown = if matches!(verdict, Verdict::NeedsApproval(_)) {
+        report
+    } else {
+        DeviceReport::record_any(report, pipeline).await?;
+        None
     };
-    asked(pipeline, subject, *request, report).await
+    match verdict {
+        Verdict::NeedsApproval(request) => asked(pipeline, subject, *request, shown).await,
+        Verdict::Dispatch(to_send) => match subject {
+            Subject::Evaluated(call) => dispatch(pipeline, *call, *to_send).await,
+            // Only an evaluated call has a permit.
+            Subject::Unread { .. } => Err(StoreError::Conflict),
+        },
+        Verdict::Queued => queued(pipeline, subject).await.map(Recorded::Rests),
+        Verdict::Unchanged => {
+            let row = pipeline.store.call(&subject.context().id.to_string()).await?;
+            Ok(Recorded::Rests(CallView::from(row)))
+        }
+        Verdict::Denied(error) => denied(pipeline, &subject, error).await.map(Recorded::Rests),
+    }
 }

@@ -31,7 +31,7 @@ pub struct Previewed {
 /// The earlier calls that each rule of one policy counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierCalls {
-    /// The version of the policy whose rules counted. Under another version they count anew.
+    /// The version of the policy whose rules counted. Under another version they count again.
     pub policy_version: String,
     /// How many calls each rule counts.
     pub counts: Vec<u32>,

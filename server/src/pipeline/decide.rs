@@ -42,33 +42,46 @@ pub(super) async fn decide<'a>(
             }
         }
     }
-    let mut call = match measured(pipeline, context).await? {
+    let mut call = match possible(pipeline, context).await? {
         Ok(call) => call,
-        Err(stopped) => return Ok(stopped_while_away(pipeline, *stopped)),
+        Err(decided) => return Ok(*decided),
     };
-    if let Some(Preview::WouldFail(error)) = call.preview() {
-        let error = error.clone();
-        return Ok(would_fail(pipeline, call, error));
-    }
     if asks(&call) {
         if !matches!(call.context.origin, Origin::Change { .. })
             && let Some(standing) = standing::find(pipeline, &call).await?
         {
             let request = confirm::preapproved(pipeline, &call, standing);
-            return Ok(Decided::evaluated(call, Verdict::Preapproved(Box::new(request))));
+            return Ok(Decided::evaluated(call, Verdict::NeedsApproval(Box::new(request))));
         }
         // The slot is free for another call until the approval.
         held = Held::Nothing;
         // The risks that only the device's disk shows are evaluated before anybody is asked.
         if call.target.spec.has_effects && !is_previewed(&call) {
             let context = previewed(pipeline, call).await?;
-            call = match measured(pipeline, context).await? {
+            call = match possible(pipeline, context).await? {
                 Ok(call) => call,
-                Err(stopped) => return Ok(stopped_while_away(pipeline, *stopped)),
+                Err(decided) => return Ok(*decided),
             };
         }
     }
     conclude(pipeline, call, held).await
+}
+
+/// Evaluates a call. The inner error is the verdict on a call that was stopped, or that would fail by its
+/// preview.
+async fn possible<'a>(
+    pipeline: &Arc<Pipeline>,
+    context: CallContext,
+) -> Result<Result<EvaluatedCall, Box<Decided<'a>>>, StoreError> {
+    let call = match measured(pipeline, context).await? {
+        Ok(call) => call,
+        Err(stopped) => return Ok(Err(Box::new(stopped_while_away(pipeline, *stopped)))),
+    };
+    if let Some(Preview::WouldFail(error)) = call.preview() {
+        let error = error.clone();
+        return Ok(Err(Box::new(would_fail(pipeline, call, error))));
+    }
+    Ok(Ok(call))
 }
 
 /// Returns whether a call can run only after somebody is asked, and somebody is to be asked.
@@ -93,10 +106,6 @@ async fn conclude<'a>(
     call: EvaluatedCall,
     held: Held<'a>,
 ) -> Result<Decided<'a>, StoreError> {
-    if let Some(Preview::WouldFail(error)) = call.preview() {
-        let error = error.clone();
-        return Ok(would_fail(pipeline, call, error));
-    }
     if let Origin::Change { author } = &call.context.origin {
         // The rights of the author may have changed since the answer.
         if let Err(error) = change::is_within(pipeline, author.clone(), &call).await? {

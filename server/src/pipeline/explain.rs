@@ -9,7 +9,7 @@ use std::sync::Arc;
 use orion_domain::evaluate::{Evidence, Mode};
 use orion_domain::{CallRequest, CallState, Caller, Decision, ToolError};
 
-use super::authorize::{Counts, EvaluatedCall};
+use super::authorize::Counts;
 use super::call::CallContext;
 use super::evaluate::{Stopped, evaluate};
 use super::preview::Preview;
@@ -87,23 +87,19 @@ pub async fn explain(
     request: CallRequest,
     preview: Option<&CallView>,
 ) -> Result<Explanation, StoreError> {
-    let counts = |call: &EvaluatedCall| match preview.filter(|it| it.state == CallState::Succeeded)
-    {
-        Some(view) => {
-            let preview = Preview::Shown(view.result.clone());
-            let (quantity, raises) = (preview.quantity(), preview.raises());
-            Some(Counts { quantity, raises, ..call.counts.clone() })
-        }
-        None => None,
-    };
     let call = match evaluate(pipeline, CallContext::new(caller, request)).await? {
         Ok(call) => call,
         Err(stopped) => return Ok(refused(*stopped)),
     };
-    let measured = if rate_limit::is_measured(&call) { counts(&call) } else { None };
-    let is_unmeasured = rate_limit::is_measured(&call) && measured.is_none();
-    let call = match measured {
-        Some(counts) => call.with(counts),
+    let is_measured = rate_limit::is_measured(&call);
+    let preview = preview.filter(|view| is_measured && view.state == CallState::Succeeded);
+    let is_unmeasured = is_measured && preview.is_none();
+    let call = match preview.map(|view| Preview::Shown(view.result.clone())) {
+        Some(preview) => {
+            let (quantity, raises) = (preview.quantity(), preview.raises());
+            let counts = Counts { quantity, raises, ..call.counts.clone() };
+            call.with(counts)
+        }
         None => call,
     };
     let refusal = (call.decision() != Decision::Allow).then(|| call.refusal());

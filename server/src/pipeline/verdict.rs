@@ -15,10 +15,8 @@ use crate::store::NewApproval;
 pub(super) enum Verdict<'a> {
     /// It is sent to its device.
     Dispatch(Box<ToSend<'a>>),
-    /// A person is asked.
+    /// A person is asked. A request that a standing approval of its chat covers is approved at once.
     NeedsApproval(Box<NewApproval>),
-    /// A standing approval of its chat covers it: it gets an approval of its own and runs.
-    Preapproved(Box<NewApproval>),
     /// It waits for its device.
     Queued,
     /// It waits as before.

@@ -17,7 +17,9 @@ pub async fn close(backend: Arc<Backend>) {
     backend.tasks.shutdown.cancelled().await;
     backend.tasks.calls.close();
     if tokio::time::timeout(DRAIN_TIMEOUT, backend.tasks.calls.wait()).await.is_err() {
-        tracing::warn!("some calls did not end in time; their outcome is told at the next start");
+        tracing::warn!(
+            "some calls did not end in time; their outcome is reported at the next start"
+        );
     }
     backend.fleet.drain(RECONNECT_DELAY);
     backend.tasks.closing.cancel();

@@ -57,7 +57,7 @@ impl Webhook {
                 // The address may contain a secret of its own.
                 Err(error) => error.without_url().to_string(),
             };
-            tracing::warn!(approval = %id, attempt, problem, "the webhook was not told");
+            tracing::warn!(approval = %id, attempt, problem, "the webhook was not notified");
             if attempt < MAX_ATTEMPTS {
                 tokio::time::sleep(wait).await;
                 wait *= 4;

@@ -102,7 +102,7 @@ impl ConnectError {
 /// Returns text of the peer without control characters, and at most 300 characters of it.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    text.chars().filter(|c| !orion_domain::is_hidden(*c)).take(300).collect()
+    orion_domain::strip_hidden(text, 300)
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(super) async fn asked<'a>(
             if let Some(report) = report
                 && let Err(error) = report.recorded(pipeline, is_end).await
             {
-                tracing::error!(call = %view.call, %error, "what a device told late of a preview could not be recorded");
+                tracing::error!(call = %view.call, %error, "a late result of a preview could not be recorded");
             }
             pipeline.bus.publish(Change::Approval(id, view.call));
             if is_standing {

@@ -35,7 +35,7 @@ pub(super) async fn dispatch<'a>(
     } else {
         None
     };
-    // Another policy, or another state of the device, decides anew.
+    // Another policy, or another state of the device, decides again.
     let known = pipeline.fleet.known(call.target.device.id);
     if !known.is_some_and(|known| Arc::ptr_eq(&known, &call.target.device)) {
         return Ok(decide_again(call, slot));
@@ -47,9 +47,7 @@ pub(super) async fn dispatch<'a>(
             call = call.with(counts);
             match call.permit(None) {
                 Ok(fresh) if call.decision() == before && proof.is_none() => permit = fresh,
-                Ok(_) | Err(_) => {
-                    return Ok(decide_again(call, slot));
-                }
+                Ok(_) | Err(_) => return Ok(decide_again(call, slot)),
             }
         }
     }
@@ -59,42 +57,37 @@ pub(super) async fn dispatch<'a>(
         Ok(Recorded::Rests(CallView::from(row)))
     };
     let in_flight = InFlight::expect(pipeline, &call, slot);
-    let view = match call.context.stored_call() {
-        None => {
-            let in_flight = in_flight.ok_or(StoreError::Conflict)?;
+    let (in_flight, view) = match (call.context.stored_call(), in_flight) {
+        (None, None) => return Err(StoreError::Conflict),
+        // Another task has sent the call.
+        (Some(_), None) => return now_stored().await,
+        (None, Some(in_flight)) => {
             let row = row::evaluated(pipeline, &call, CallState::Dispatched);
             let view = CallView::of_new(&row);
             pipeline.store.open_dispatched_call(row).await?;
-            drop(counting);
-            let in_flight = Box::new(in_flight);
-            return Ok(Recorded::Dispatched(Box::new(Dispatched {
-                call,
-                view,
-                permit,
-                proof,
-                in_flight,
-            })));
+            (in_flight, view)
         }
-        Some(stored) => CallView::from(stored.row.clone()),
-    };
-    // Another task has sent the call.
-    let Some(in_flight) = in_flight else { return now_stored().await };
-    let advanced = match &proof {
-        // From here on the approval is consumed, whatever happens to the call.
-        Some(proof) => pipeline.store.dispatch_approved(proof.id, now_ms()).await?,
-        None => pipeline.store.advance_call(id, CallState::Dispatched, now_ms()).await?,
+        (Some(stored), Some(in_flight)) => {
+            let view = CallView::from(stored.row.clone());
+            let advanced = match &proof {
+                // From here on the approval is consumed, whatever happens to the call.
+                Some(proof) => pipeline.store.dispatch_approved(proof.id, now_ms()).await?,
+                None => pipeline.store.advance_call(id, CallState::Dispatched, now_ms()).await?,
+            };
+            if !advanced {
+                return match proof {
+                    Some(proof) => {
+                        confirm::not_spent(pipeline, proof.id, view).await.map(Recorded::Rests)
+                    }
+                    None => now_stored().await,
+                };
+            }
+            (in_flight, view)
+        }
     };
     drop(counting);
-    match (advanced, &proof) {
-        (true, _) => {
-            let in_flight = Box::new(in_flight);
-            Ok(Recorded::Dispatched(Box::new(Dispatched { call, view, permit, proof, in_flight })))
-        }
-        (false, Some(proof)) => {
-            confirm::not_spent(pipeline, proof.id, view).await.map(Recorded::Rests)
-        }
-        (false, None) => now_stored().await,
-    }
+    let in_flight = Box::new(in_flight);
+    Ok(Recorded::Dispatched(Box::new(Dispatched { call, view, permit, proof, in_flight })))
 }
 
 /// Returns the call with its slot. The person is looked at again.

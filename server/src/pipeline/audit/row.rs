@@ -1,6 +1,6 @@
 //! The row of a call as it is stored first.
 
-use orion_domain::CallState;
+use orion_domain::{CallState, CanonicalArguments};
 use serde_json::Value;
 
 use super::super::Pipeline;
@@ -32,11 +32,13 @@ pub(in crate::pipeline) fn new_row(
                 }
                 Verdict::Dispatch(_)
                 | Verdict::NeedsApproval(_)
-                | Verdict::Preapproved(_)
                 | Verdict::Queued
                 | Verdict::Unchanged => String::new(),
             };
-            NewCall { rule, ..unread(pipeline, context, target.as_ref(), state) }
+            NewCall {
+                rule,
+                ..common(pipeline, context, target.as_ref(), &context.canonical(), state)
+            }
         }
     }
 }
@@ -46,8 +48,6 @@ pub(in crate::pipeline) fn new_row(
 pub fn evaluated(pipeline: &Pipeline, call: &EvaluatedCall, state: CallState) -> NewCall {
     let EvaluatedCall { context, target, parsed, .. } = call;
     NewCall {
-        arguments: parsed.arguments.as_bytes().to_vec(),
-        arguments_digest: parsed.arguments.digest(),
         touches: call.touches(),
         decision: call.decision().as_str().to_owned(),
         rule: call.rule(),
@@ -56,29 +56,16 @@ pub fn evaluated(pipeline: &Pipeline, call: &EvaluatedCall, state: CallState) ->
         has_effects: target.spec.has_effects && !context.request.dry_run,
         queued_until: queued_until(pipeline, context),
         admitted_at: (state == CallState::Dispatched).then(now_ms),
-        ..common(pipeline, context, Some(target), state)
+        ..common(pipeline, context, Some(target), &parsed.arguments, state)
     }
 }
 
-fn unread(
-    pipeline: &Pipeline,
-    context: &CallContext,
-    target: Option<&Target>,
-    state: CallState,
-) -> NewCall {
-    let canonical = context.canonical();
-    NewCall {
-        arguments: canonical.as_bytes().to_vec(),
-        arguments_digest: canonical.digest(),
-        ..common(pipeline, context, target, state)
-    }
-}
-
-/// Returns what the rows of evaluated and of other calls share.
+/// Returns the row of a call of which nothing was evaluated.
 fn common(
     pipeline: &Pipeline,
     context: &CallContext,
     target: Option<&Target>,
+    arguments: &CanonicalArguments,
     state: CallState,
 ) -> NewCall {
     let timeout = pipeline.config.call_timeout(context.request.timeout_ms);
@@ -91,8 +78,8 @@ fn common(
             || context.request.tool.chars().take(MAX_TOOL_NAME).collect(),
             |target| target.spec.name.to_owned(),
         ),
-        arguments: Vec::new(),
-        arguments_digest: orion_domain::Digest::of(b""),
+        arguments: arguments.as_bytes().to_vec(),
+        arguments_digest: arguments.digest(),
         dry_run: context.request.dry_run,
         recovered: context.request.recovered,
         tainted: context.provenance.taint(),

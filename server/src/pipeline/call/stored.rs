@@ -45,7 +45,7 @@ impl CallContext {
             ..CallRequest::default()
         };
         let (provenance, observed) = match &approval {
-            Some(approval) => (approval.card.strangers.clone(), approval.observed.clone()),
+            Some(approval) => (approval.card.provenance.clone(), approval.observed.clone()),
             None => (provenance_of(&row), Vec::new()),
         };
         let origin = row.plan.map_or(Origin::Direct, |plan| Origin::PlanStep { plan, shown: None });

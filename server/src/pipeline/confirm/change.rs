@@ -116,7 +116,7 @@ fn changed(
         recovered: false,
     };
     CallContext {
-        provenance: row.card.strangers.clone(),
+        provenance: row.card.provenance.clone(),
         token: call.token,
         created_at,
         origin: Origin::Change { author },

@@ -114,7 +114,7 @@ pub(in crate::pipeline) fn card(evaluated: &EvaluatedCall) -> Card {
         risk_because: evaluated.risk_because(),
         can_undo: evaluated.target.spec.undo
             && !evaluated.raises().contains(&RiskRaise::CannotBeUndone),
-        strangers: evaluated.context.provenance.clone(),
+        provenance: evaluated.context.provenance.clone(),
         entries: None,
         bytes: None,
         raises: evaluated.raises().to_vec(),

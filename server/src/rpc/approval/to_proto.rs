@@ -7,8 +7,8 @@ use crate::store::{ApprovalRow, ApprovalState, Card, Label, Provenance, Standing
 /// Converts an approval request.
 pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
     // `raises` is left out: `risk_because` names what raises the risk.
-    let Card { risk_because, can_undo, strangers, entries, bytes, raises: _ } = row.card;
-    let Provenance { content, occurs, quoted } = strangers;
+    let Card { risk_because, can_undo, provenance, entries, bytes, raises: _ } = row.card;
+    let Provenance { content, occurs, quoted } = provenance;
     v1::Approval {
         approval_id: row.id.to_string(),
         call_id: row.call.to_string(),

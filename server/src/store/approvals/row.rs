@@ -66,8 +66,8 @@ pub struct Card {
     pub risk_because: Vec<String>,
     /// Whether the call can be undone.
     pub can_undo: bool,
-    /// Whether untrusted content may have influenced the call.
-    pub strangers: Provenance,
+    /// The untrusted content that may have influenced the call.
+    pub provenance: Provenance,
     /// The number of files and folders that the call touches, from the preview. None if the preview does
     /// not say.
     pub entries: Option<u64>,

@@ -29,7 +29,7 @@ pub(super) enum Change {
     Work(Box<dyn Work>),
 }
 
-/// A batch and whoever waits for it.
+/// A batch and the task that waits for it.
 pub(super) struct BatchJob {
     /// The batch. Empty once it was taken.
     pub(super) batch: Batch,

@@ -15,10 +15,10 @@ use crate::store::StoreError;
 
 /// What the changed call would need if its author made it.
 struct Needs {
-    pub(super) decision: Decision,
-    pub(super) approvers: Approvers,
-    pub(super) preview_first: bool,
-    pub(super) refusal: ToolError,
+    decision: Decision,
+    approvers: Approvers,
+    preview_first: bool,
+    refusal: ToolError,
 }
 
 impl Needs {
