@@ -15,6 +15,7 @@ pub mod clock;
 pub mod config;
 pub mod data_folder;
 pub mod fleet;
+pub mod http;
 pub mod jobs;
 pub mod listen;
 pub mod model;

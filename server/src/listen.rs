@@ -6,7 +6,7 @@ mod budget;
 pub mod connections;
 pub mod descriptors;
 mod frames;
-pub mod http2;
+pub mod http;
 mod metered;
 mod port;
 mod source;
@@ -30,7 +30,7 @@ use tonic::codegen::http::{Request, Response};
 use tower::Service;
 
 use self::connections::{ConnectionLimits, ConnectionTable, Owner};
-use self::http2::Http2Limits;
+use self::http::HttpLimits;
 pub use port::open_port;
 pub use source::Source;
 
@@ -67,8 +67,8 @@ pub struct Door {
     pub tls: Option<Arc<ServerConfig>>,
     /// The limits on connections and their timeouts.
     pub limits: ConnectionLimits,
-    /// The HTTP/2 limits of each connection.
-    pub http2: Http2Limits,
+    /// The HTTP limits of each connection.
+    pub http: HttpLimits,
 }
 
 impl Door {
@@ -81,7 +81,7 @@ impl Door {
             + 'static,
         S::Future: Send,
     {
-        let Self { listener, tls, limits, http2 } = self;
+        let Self { listener, tls, limits, http } = self;
         let (acceptor, handshake) = (tls.map(TlsAcceptor::from), limits.handshake);
         let (table, connections) = (ConnectionTable::new(limits), TaskTracker::new());
         let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
@@ -126,7 +126,7 @@ impl Door {
                             admission.belongs_to(&Owner::Device(device.device_id.clone()));
                         }
                         let admission = Arc::new(admission);
-                        http2::serve(connection, admission, http2, service, shutdown).await;
+                        http::serve(connection, admission, http, service, shutdown).await;
                     }
                     Ok(Err(error)) => {
                         tracing::info!(%address, %error, "a handshake was refused");

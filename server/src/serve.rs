@@ -22,12 +22,13 @@ use crate::access::AccessControl;
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::data_folder::ADDRESSES;
+use crate::http::{self, ByProtocol, Http};
 use crate::listen::Door;
 use crate::listen::connections::ConnectionLimits;
 use crate::listen::descriptors::{self, Share};
-use crate::listen::http2::Http2Limits;
+use crate::listen::http::HttpLimits;
 use crate::pipeline::confirm;
-use crate::rpc::access_layer::AccessLayer;
+use crate::rpc::access_layer::{AccessLayer, Grpc};
 use crate::webhook::{self, Webhook};
 use crate::{jobs, rpc};
 
@@ -41,13 +42,21 @@ const DEVICE_GRACE: Duration = Duration::from_secs(1);
 
 /// The limits of one connection of people and programs. A client that does not know the limit yet starts up
 /// to a hundred requests.
-const PEOPLE_HTTP2: Http2Limits =
-    Http2Limits { streams: 128, stream_window: 128 * 1024, connection_window: 256 * 1024 };
+const PEOPLE_HTTP: HttpLimits = HttpLimits {
+    http1: true,
+    streams: 128,
+    stream_window: 128 * 1024,
+    connection_window: 256 * 1024,
+};
 
 /// The limits of one connection of a device: its stream, a renewal, and streams that were cut off
 /// unnoticed.
-const DEVICE_HTTP2: Http2Limits =
-    Http2Limits { streams: 16, stream_window: LINK_WINDOW, connection_window: 2 * LINK_WINDOW };
+const DEVICE_HTTP: HttpLimits = HttpLimits {
+    http1: false,
+    streams: 16,
+    stream_window: LINK_WINDOW,
+    connection_window: 2 * LINK_WINDOW,
+};
 
 /// How long connections may stay open once work in progress has ended.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -85,13 +94,14 @@ impl Ready {
             ..
         } = self;
         let closing = backend.tasks.closing.clone();
-        let access = AccessLayer::new(AccessControl::start(
+        let access = AccessControl::start(
             &backend.config.calls,
             backend.store.clone(),
             Arc::clone(&backend.people),
             Arc::clone(&backend.first_admin),
             backend.tasks.clone(),
-        ));
+        );
+        let (grpc, http) = (AccessLayer::<Grpc>::new(&access), AccessLayer::<Http>::new(&access));
         let device_tls = device_listener_trusting(
             backend.enrollment.authority.trust(),
             backend.enrollment.authority.certificate(),
@@ -109,16 +119,19 @@ impl Ready {
                 grace: DEVICE_GRACE,
                 ..ConnectionLimits::new(share.devices, per_address)
             },
-            http2: DEVICE_HTTP2,
+            http: DEVICE_HTTP,
         };
         let people_door = Door {
             listener: people_listener,
             tls: people_tls(people)?,
             limits: ConnectionLimits::new(share.people, count(people.max_connections_per_address)),
-            http2: PEOPLE_HTTP2,
+            http: PEOPLE_HTTP,
         };
-        let device_service = access.layer(rpc::device_routes(&backend).prepare());
-        let people_service = access.layer(rpc::people_routes(&backend)?.prepare());
+        let device_service = grpc.layer(rpc::device_routes(&backend).prepare());
+        let people_service = ByProtocol {
+            grpc: grpc.layer(rpc::people_routes(&backend)?.prepare()),
+            http: http.layer(http::routes(backend.tasks.clone())),
+        };
         let device_door = device_door.serve(device_service, closing.clone());
         let people_door = people_door.serve(people_service, closing.clone());
         work(&backend);

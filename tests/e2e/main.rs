@@ -30,6 +30,7 @@ mod half_done;
 mod half_open;
 mod happy_path;
 mod hidden;
+mod http;
 mod identities;
 mod litter;
 mod lying_agent;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use orion_server::listen::Door;
 use orion_server::listen::connections::ConnectionLimits;
-use orion_server::listen::http2::Http2Limits;
+use orion_server::listen::http::HttpLimits;
 use orion_wire::LINK_WINDOW;
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
@@ -14,10 +14,11 @@ use tokio::net::TcpListener;
 pub fn door(listener: TcpListener, tls: Option<Arc<ServerConfig>>) -> Door {
     const MANY: usize = 100_000;
     let limits = ConnectionLimits { strangers: MANY, ..ConnectionLimits::new(MANY, MANY) };
-    let http2 = Http2Limits {
+    let http = HttpLimits {
+        http1: false,
         streams: 4096,
         stream_window: LINK_WINDOW,
         connection_window: 2 * LINK_WINDOW,
     };
-    Door { listener, tls, limits, http2 }
+    Door { listener, tls, limits, http }
 }

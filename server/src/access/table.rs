@@ -1,5 +1,5 @@
 //! The access table: who may call each operation, with which token, and how often. An operation is an RPC, named
-//! by its path.
+//! by its path, or an HTTP route, named by its method and path.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use orion_domain::Role;
 
 use crate::scope::{Scope, TokenKind};
 
-/// Who may call an RPC.
+/// Who may call an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Anyone who can connect.
@@ -82,7 +82,7 @@ const OPERATOR: Role = Role::Operator;
 /// An operation of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// The path of the RPC, `/PACKAGE.SERVICE/METHOD`.
+    /// The path of the RPC, `/PACKAGE.SERVICE/METHOD`, or the method and path of the route, `GET /PATH`.
     pub path: &'static str,
     /// Who may call it.
     pub access: Access,
@@ -110,6 +110,7 @@ const MAY_END: &[&str] = &[
     "/orion.v1.AuthService/Login",
     "/grpc.health.v1.Health/Check",
     "/grpc.health.v1.Health/Watch",
+    "GET /healthz",
 ];
 
 /// Returns whether an RPC's work is dropped when its client disconnects: RPCs that only read, and a few
@@ -125,7 +126,7 @@ pub(super) fn ends_with_its_client(operation: &Operation) -> bool {
     only_reads || MAY_END.contains(&operation.path)
 }
 
-/// Every RPC: who may call it, and how often from one source.
+/// Every operation: who may call it, and how often from one source.
 pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.AgentService/Link", Access::Device, Some(120)),
     rpc("/orion.v1.AgentService/RenewCertificate", Access::Device, Some(30)),
@@ -196,4 +197,5 @@ pub const TABLE: &[Operation] = &[
         Access::Person(VIEWER, READ),
         None,
     ),
+    Operation { path: "GET /healthz", access: Access::Anyone, per_minute: Some(6000) },
 ];

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Length of the client's connection preface.
-const PREFACE_BYTES: usize = 24;
+/// The client's connection preface.
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Length of a frame header.
 const HEADER_BYTES: usize = 9;
 /// How many open streams are tracked. HTTP/2's own limit is much lower.
@@ -61,6 +61,10 @@ impl Frame {
 /// Reads the frames of one direction.
 #[derive(Debug)]
 pub(super) struct FrameReader {
+    /// How many bytes of the client's preface arrived.
+    preface: usize,
+    /// Whether the bytes are not of HTTP/2, so that they have no frames.
+    is_http1: bool,
     /// How many bytes to skip until the next header.
     skip: usize,
     /// The bytes of the header that have arrived.
@@ -72,18 +76,41 @@ impl FrameReader {
     /// Creates a reader for a client's bytes, which start with the preface.
     #[must_use]
     pub(super) const fn of_client() -> Self {
-        Self { skip: PREFACE_BYTES, header: [0; HEADER_BYTES], filled: 0 }
+        Self { preface: 0, ..Self::of_server() }
+    }
+
+    /// Returns whether the connection is of HTTP/1.
+    #[must_use]
+    pub(super) const fn is_http1(&self) -> bool {
+        self.is_http1
     }
 
     /// Creates a reader for a server's bytes.
     #[must_use]
     pub(super) const fn of_server() -> Self {
-        Self { skip: 0, header: [0; HEADER_BYTES], filled: 0 }
+        Self {
+            preface: PREFACE.len(),
+            is_http1: false,
+            skip: 0,
+            header: [0; HEADER_BYTES],
+            filled: 0,
+        }
     }
 
     /// Returns the next frame whose header ends in `bytes`, and advances `bytes` past the header. `None`
     /// where more bytes are needed.
     pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<Frame> {
+        while !self.is_http1
+            && let Some(expected) = PREFACE.get(self.preface)
+        {
+            let (byte, rest) = bytes.split_first()?;
+            self.is_http1 = byte != expected;
+            self.preface += 1;
+            *bytes = rest;
+        }
+        if self.is_http1 {
+            return None;
+        }
         let passed = self.skip.min(bytes.len());
         *bytes = bytes.get(passed..).unwrap_or_default();
         self.skip -= passed;
@@ -194,6 +221,19 @@ mod tests {
         let opening = |n| frame(FrameKind::Headers, true, 7 + 2 * n);
         let told_apart = (0..=most).filter(|n| streams.received(opening(*n), later));
         assert_eq!(told_apart.count(), MAX_STREAMS);
+    }
+
+    #[test]
+    fn bytes_without_the_preface_have_no_frames() {
+        for text in ["GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r!"] {
+            let mut reader = FrameReader::of_client();
+            let bytes = [text.as_bytes(), &frame_bytes(4, 0, 0, 9)].concat();
+            for half in bytes.chunks(7) {
+                assert_eq!(read(&mut reader, half), []);
+            }
+            assert!(reader.is_http1(), "{text:?}");
+        }
+        assert!(!FrameReader::of_client().is_http1());
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! A connection that counts every frame that passes, and notices a peer that does not read.
+//! A connection that counts every HTTP/2 frame that passes, and notices a peer that does not read.
 
 use std::io;
 use std::pin::Pin;
@@ -60,6 +60,9 @@ impl Metered {
 
     /// Counts the frames that were written.
     fn sent(&mut self, mut bytes: &[u8]) {
+        if self.incoming.is_http1() {
+            return;
+        }
         let now = Instant::now();
         let Self { state, outgoing, budget, .. } = self;
         state.with_streams(|streams| {

@@ -1,61 +1,86 @@
-//! Applies the access table to gRPC requests: the tower layer around the services of both ports.
+//! Applies the access table to requests: the tower layer around the services of both ports, gRPC or not.
 
 mod bounded_body;
+mod grpc;
 mod revocation_guard;
 #[cfg(test)]
 mod tests;
 
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use http_body::Frame;
 use tonic::Status;
 use tonic::body::Body;
+use tonic::codegen::Bytes;
 use tonic::codegen::http::{HeaderValue, Request, Response};
 use tower::{Layer, Service};
 
 use self::bounded_body::BoundedBody;
+pub use self::grpc::Grpc;
 use self::revocation_guard::{GuardedBody, RevocationGuard};
-use super::status;
-use crate::access::{AccessControl, Admitted, AdmittedPerson, Credentials, Operation};
+use crate::access::{AccessControl, AccessError, Admitted, AdmittedPerson, Credentials, Operation};
 use crate::clock::now_ms;
 use crate::listen::connections::Admission;
 use crate::listen::{Peer, Source};
+use crate::people::StreamEnd;
 
 /// The RPCs that answer at once, and some of which end the session that calls.
 const ANSWERS_AT_ONCE: &str = "/orion.v1.AuthService/";
 
-/// Admits requests, and passes the identity of their callers to the handlers.
-#[derive(Clone)]
-pub struct AccessLayer {
-    access: Arc<AccessControl>,
+/// A protocol of requests: how it names operations and how it writes refusals.
+pub trait Protocol: Send + Sync + 'static {
+    /// Returns the operation of a request. None if the table has no row for it, so that it is refused.
+    fn operation(request: &Request<Body>) -> Option<&'static Operation>;
+    /// Returns the response to a request that is refused.
+    fn refused(error: AccessError) -> Response<Body>;
+    /// Returns the response of a handler that panicked, or on a connection that was closed.
+    fn broken_off() -> Response<Body>;
+    /// Returns the last frame of a response that ends before its handler ended it.
+    fn ended(end: StreamEnd) -> Result<Frame<Bytes>, Status>;
 }
 
-impl AccessLayer {
-    /// Creates the layer for both ports.
+/// Admits requests of a protocol, and passes the identity of their callers to the handlers.
+pub struct AccessLayer<P> {
+    access: Arc<AccessControl>,
+    protocol: PhantomData<fn() -> P>,
+}
+
+impl<P> AccessLayer<P> {
+    /// Creates the layer.
     #[must_use]
-    pub fn new(access: Arc<AccessControl>) -> Self {
-        Self { access }
+    pub fn new(access: &Arc<AccessControl>) -> Self {
+        Self { access: Arc::clone(access), protocol: PhantomData }
     }
 }
 
-impl<S> Layer<S> for AccessLayer {
-    type Service = Guarded<S>;
+impl<S, P> Layer<S> for AccessLayer<P> {
+    type Service = Guarded<S, P>;
 
-    fn layer(&self, inner: S) -> Guarded<S> {
-        Guarded { access: Arc::clone(&self.access), inner }
+    fn layer(&self, inner: S) -> Guarded<S, P> {
+        Guarded { access: Arc::clone(&self.access), inner, protocol: PhantomData }
     }
 }
 
 /// A service behind the access table.
-#[derive(Clone)]
-pub struct Guarded<S> {
+pub struct Guarded<S, P> {
     access: Arc<AccessControl>,
     inner: S,
+    protocol: PhantomData<fn() -> P>,
 }
 
-impl<S> Service<Request<Body>> for Guarded<S>
+impl<S: Clone, P> Clone for Guarded<S, P> {
+    fn clone(&self) -> Self {
+        let (access, inner) = (Arc::clone(&self.access), self.inner.clone());
+        Self { access, inner, protocol: PhantomData }
+    }
+}
+
+impl<S, P> Service<Request<Body>> for Guarded<S, P>
 where
+    P: Protocol,
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Send + 'static,
@@ -77,9 +102,9 @@ where
             let is_closed = connection.as_ref().is_some_and(|it| it.state().closed_for().is_some());
             if is_closed {
                 // The connection is closed, so nobody reads this response.
-                return Ok(Status::unavailable("The connection was closed.").into_http());
+                return Ok(P::broken_off());
             }
-            let operation = Operation::find(request.uri().path());
+            let operation = P::operation(&request);
             let source = request.extensions().get::<Peer>().map(Source::of);
             let header = request.headers().get("authorization").cloned();
             let credentials = Credentials {
@@ -88,14 +113,14 @@ where
                 authorization: header.as_ref().map(HeaderValue::as_bytes),
             };
             match access.admit(operation, credentials).await {
-                Err(error) => Ok(status::access(error).into_http()),
-                Ok(Admitted::Device) => run(&access, operation, inner, request).await,
+                Err(error) => Ok(P::refused(error)),
+                Ok(Admitted::Device) => run::<S, P>(&access, operation, inner, request).await,
                 Ok(Admitted::Anyone) => {
                     let request = request.map(|body| BoundedBody::body(body, None));
-                    run(&access, operation, inner, request).await
+                    run::<S, P>(&access, operation, inner, request).await
                 }
                 Ok(Admitted::Person(person)) => {
-                    run_for(*person, &access, operation, inner, request).await
+                    run_for::<S, P>(*person, &access, operation, inner, request).await
                 }
             }
         })
@@ -104,7 +129,7 @@ where
 
 /// Runs a person's request with their identity, within their limits, and ends its response when the person
 /// loses access to it.
-async fn run_for<S>(
+async fn run_for<S, P>(
     person: AdmittedPerson,
     access: &AccessControl,
     operation: Option<&'static Operation>,
@@ -112,6 +137,7 @@ async fn run_for<S>(
     request: Request<Body>,
 ) -> Result<Response<Body>, S::Error>
 where
+    P: Protocol,
     S: Service<Request<Body>, Response = Response<Body>>,
     S::Future: Send + 'static,
     S::Error: Send + 'static,
@@ -122,26 +148,27 @@ where
     let counted = Some(Arc::clone(&permit));
     let mut request = request.map(|body| BoundedBody::body(body, counted));
     request.extensions_mut().insert(identity.clone());
-    let response = run(access, operation, inner, request).await?;
+    let response = run::<S, P>(access, operation, inner, request).await?;
     permit.release_bytes();
     if answers_at_once {
         return Ok(response);
     }
     let guard = RevocationGuard::new(identity, changes, now_ms());
-    Ok(response.map(|body| GuardedBody::body(body, guard, permit)))
+    Ok(response.map(|body| GuardedBody::body(body, guard, P::ended, permit)))
 }
 
-async fn run<S>(
+async fn run<S, P>(
     access: &AccessControl,
     operation: Option<&'static Operation>,
     mut inner: S,
     request: Request<Body>,
 ) -> Result<Response<Body>, S::Error>
 where
+    P: Protocol,
     S: Service<Request<Body>, Response = Response<Body>>,
     S::Future: Send + 'static,
     S::Error: Send + 'static,
 {
     let response = access.run(operation, inner.call(request)).await;
-    response.unwrap_or_else(|| Ok(status::broken_off().into_http()))
+    response.unwrap_or_else(|| Ok(P::broken_off()))
 }

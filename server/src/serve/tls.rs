@@ -25,6 +25,6 @@ pub(super) fn people_tls(
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .context("[people] certificate and key do not belong together")?;
-    config.alpn_protocols = vec![b"h2".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Some(Arc::new(config)))
 }

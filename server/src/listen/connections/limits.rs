@@ -17,7 +17,7 @@ pub struct ConnectionLimits {
     pub grace: Duration,
     /// Timeout of a TLS handshake.
     pub handshake: Duration,
-    /// Timeout of the client's HTTP/2 preface.
+    /// Timeout of the client's HTTP/2 preface, or of its first HTTP/1.1 request.
     pub preface: Duration,
     /// How long an anonymous connection without a request is kept.
     pub idle: Duration,

@@ -15,7 +15,7 @@ pub enum CloseReason {
     /// A newer connection took its place, or no connection could be closed for it.
     #[error("there are too many of this address")]
     NoRoom,
-    /// The client did not send the HTTP/2 preface.
+    /// The client did not send the HTTP/2 preface, nor an HTTP/1.1 request.
     #[error("nothing was said at the beginning")]
     Preface,
     /// There was no request for too long.
@@ -36,8 +36,8 @@ pub enum CloseReason {
     /// Too many streams were opened.
     #[error("too many streams were opened")]
     Streams,
-    /// HTTP/2 ended the connection, for a protocol error or a limit of its own.
-    #[error("the rules of HTTP/2 were not kept")]
+    /// HTTP ended the connection, for a protocol error or a limit of its own.
+    #[error("the rules of HTTP were not kept")]
     Protocol,
 }
 
@@ -77,7 +77,7 @@ impl CloseReason {
 /// The parts of the state that change.
 #[derive(Debug)]
 struct Activity {
-    /// Whether the client sent the HTTP/2 preface.
+    /// Whether the client sent the HTTP/2 preface or a request.
     has_spoken: bool,
     /// Whether there was a request.
     has_asked: bool,
@@ -196,6 +196,8 @@ impl ConnectionState {
     /// Counts a response that the backend works on.
     pub(in crate::listen) fn works(&self) {
         let mut activity = self.activity();
+        // HTTP/1.1 has no preface: its first request is as good.
+        activity.has_spoken = true;
         activity.has_asked = true;
         activity.working += 1;
     }

@@ -9,11 +9,10 @@ use http_body::Frame;
 use tokio::sync::broadcast;
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codegen::http::HeaderMap;
+use tonic::codegen::Bytes;
 
 use crate::access::RequestPermit;
 use crate::people::{self, Change, Identity, StreamEnd};
-use crate::rpc::status;
 
 /// A future that resolves when access to a response ends.
 pub(super) struct RevocationGuard(Pin<Box<dyn Future<Output = StreamEnd> + Send>>);
@@ -25,8 +24,8 @@ impl RevocationGuard {
     }
 
     /// Is ready once the response must end.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Status> {
-        self.0.as_mut().poll(context).map(status::ended)
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<StreamEnd> {
+        self.0.as_mut().poll(context)
     }
 }
 
@@ -34,14 +33,21 @@ impl RevocationGuard {
 pub(super) struct GuardedBody {
     body: Body,
     guard: Option<RevocationGuard>,
+    /// Makes the last frame of a response that ends early.
+    last: fn(StreamEnd) -> Result<Frame<Bytes>, Status>,
     /// Keeps the request in flight as long as the response.
     _permit: Arc<RequestPermit>,
 }
 
 impl GuardedBody {
     /// Wraps a body so that it ends when the guard resolves.
-    pub(super) fn body(body: Body, guard: RevocationGuard, permit: Arc<RequestPermit>) -> Body {
-        Body::new(Self { body, guard: Some(guard), _permit: permit })
+    pub(super) fn body(
+        body: Body,
+        guard: RevocationGuard,
+        last: fn(StreamEnd) -> Result<Frame<Bytes>, Status>,
+        permit: Arc<RequestPermit>,
+    ) -> Body {
+        Body::new(Self { body, guard: Some(guard), last, _permit: permit })
     }
 }
 
@@ -54,13 +60,10 @@ impl http_body::Body for GuardedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Status>>> {
         let Some(guard) = &mut self.guard else { return Poll::Ready(None) };
-        if let Poll::Ready(status) = guard.poll(context) {
+        if let Poll::Ready(end) = guard.poll(context) {
             self.guard = None;
             self.body = Body::empty();
-            let mut trailers = HeaderMap::new();
-            return Poll::Ready(Some(
-                status.add_header(&mut trailers).map(|()| Frame::trailers(trailers)),
-            ));
+            return Poll::Ready(Some((self.last)(end)));
         }
         Pin::new(&mut self.body).poll_frame(context)
     }

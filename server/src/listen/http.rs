@@ -1,5 +1,5 @@
-//! Serves HTTP/2 on one connection, with limits on everything that a peer can make it hold. Each request gets
-//! its connection's peer and admission.
+//! Serves HTTP on one connection, with limits on everything that a peer can make it hold. Each request gets its
+//! connection's peer and admission.
 
 use std::convert::Infallible;
 use std::error::Error as _;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use http_body::Frame;
 use hyper::body::Incoming;
-use hyper::server::conn::http2::Builder;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
@@ -29,6 +29,12 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(8);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(8);
 /// Maximum size of a request's headers, in bytes, as HTTP/2 counts them.
 const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
+/// Maximum size of the buffer of an HTTP/1.1 connection, in bytes. A request's first line and headers must fit.
+const MAX_HTTP1_BUFFER_BYTES: usize = 16 * 1024;
+/// Maximum number of headers of an HTTP/1.1 request.
+const MAX_HTTP1_HEADERS: usize = 100;
+/// How long an HTTP/1.1 connection waits for the headers of its next request.
+const HTTP1_HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many streams a client may open and reset before they are accepted.
 const MAX_PENDING_RESETS: usize = 20;
 /// How many streams may be reset for an error of the client before the connection ends. A rejected call whose
@@ -37,9 +43,11 @@ const MAX_ERROR_RESETS: usize = 1024;
 /// How many bytes of a response are buffered.
 const MAX_SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-/// The HTTP/2 limits of a connection.
+/// The HTTP limits of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Http2Limits {
+pub struct HttpLimits {
+    /// Whether HTTP/1.1 is served beside HTTP/2.
+    pub http1: bool,
     /// Maximum number of concurrent requests.
     pub streams: u32,
     /// Maximum number of unread bytes on one stream.
@@ -52,7 +60,7 @@ pub struct Http2Limits {
 pub(super) async fn serve<S>(
     connection: Connection,
     admission: Arc<Admission>,
-    limits: Http2Limits,
+    limits: HttpLimits,
     service: S,
     shutdown: CancellationToken,
 ) where
@@ -72,18 +80,7 @@ pub(super) async fn serve<S>(
         request
     });
     let service = Counted { inner: service, state: of_request };
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .timer(TokioTimer::new())
-        .keep_alive_interval(KEEPALIVE_INTERVAL)
-        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
-        .max_concurrent_streams(limits.streams)
-        .initial_stream_window_size(limits.stream_window)
-        .initial_connection_window_size(limits.connection_window)
-        .max_header_list_size(MAX_HEADER_LIST_BYTES)
-        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
-        .max_local_error_reset_streams(MAX_ERROR_RESETS)
-        .max_send_buf_size(MAX_SEND_BUFFER_BYTES);
+    let builder = builder(limits);
     let io = TokioIo::new(Metered::new(stream, Arc::clone(&state)));
     let mut serving =
         std::pin::pin!(builder.serve_connection(io, TowerToHyperService::new(service)));
@@ -93,8 +90,7 @@ pub(super) async fn serve<S>(
             served = serving.as_mut() => {
                 if let Err(error) = served {
                     tracing::debug!(%error, "a connection ended");
-                    // A client that disconnects in the middle violates no rule.
-                    if !error.source().is_some_and(|source| source.is::<io::Error>()) {
+                    if error.downcast_ref().is_some_and(violates_protocol) {
                         state.close(CloseReason::Protocol);
                     }
                 }
@@ -108,6 +104,36 @@ pub(super) async fn serve<S>(
         is_draining = true;
         serving.as_mut().graceful_shutdown();
     }
+}
+
+fn builder(limits: HttpLimits) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HTTP1_HEADER_TIMEOUT)
+        .max_headers(MAX_HTTP1_HEADERS)
+        .max_buf_size(MAX_HTTP1_BUFFER_BYTES);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(KEEPALIVE_INTERVAL)
+        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .max_concurrent_streams(limits.streams)
+        .initial_stream_window_size(limits.stream_window)
+        .initial_connection_window_size(limits.connection_window)
+        .max_header_list_size(MAX_HEADER_LIST_BYTES)
+        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
+        .max_local_error_reset_streams(MAX_ERROR_RESETS)
+        .max_send_buf_size(MAX_SEND_BUFFER_BYTES);
+    if limits.http1 { builder } else { builder.http2_only() }
+}
+
+/// Returns whether the client ended the connection by an error of its own. One that disconnects in the middle or
+/// sends nothing more violates no rule.
+fn violates_protocol(error: &hyper::Error) -> bool {
+    let is_of_socket = error.source().is_some_and(|source| source.is::<io::Error>());
+    !(is_of_socket || error.is_incomplete_message() || error.is_timeout() || error.is_user())
 }
 
 /// A service that counts the responses in progress of its connection.

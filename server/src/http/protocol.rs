@@ -1,0 +1,74 @@
+//! HTTP as a protocol of requests: an operation is a method and a path, a refusal is a status code with the error as
+//! JSON.
+
+use axum::Json;
+use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
+use axum::response::IntoResponse as _;
+use http_body::Frame;
+use orion_domain::{ErrorCode, Hint, ToolError};
+use serde_json::json;
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::Bytes;
+
+use super::with_headers;
+use crate::access::{AccessError, Operation};
+use crate::people::StreamEnd;
+use crate::rpc::access_layer::Protocol;
+
+/// HTTP.
+#[derive(Debug)]
+pub enum Http {}
+
+impl Protocol for Http {
+    fn operation(request: &Request<Body>) -> Option<&'static Operation> {
+        let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+        Operation::find(&format!("{method} {}", request.uri().path()))
+    }
+
+    fn refused(error: AccessError) -> Response<Body> {
+        let message = error.to_string();
+        let plain = |code| ToolError::new(code, message);
+        let (status, error) = match error {
+            AccessError::UnknownOperation => {
+                let error =
+                    ToolError::new(ErrorCode::NotFound, "Nothing is served at this address.");
+                let hint = Hint::run("use the command line", "orion --help");
+                (StatusCode::NOT_FOUND, error.hint(hint))
+            }
+            AccessError::NotSignedIn | AccessError::NoCertificate => {
+                (StatusCode::UNAUTHORIZED, plain(ErrorCode::PermissionDenied))
+            }
+            AccessError::Role(error) | AccessError::Scope(error) => (StatusCode::FORBIDDEN, *error),
+            AccessError::Limit(error) => (StatusCode::TOO_MANY_REQUESTS, *error),
+            AccessError::UnknownSource => {
+                (StatusCode::INTERNAL_SERVER_ERROR, plain(ErrorCode::Internal))
+            }
+            AccessError::Store(error) => {
+                tracing::error!(%error, "the database failed");
+                let error = ToolError::new(ErrorCode::Internal, "The database does not respond.");
+                (StatusCode::SERVICE_UNAVAILABLE, error.hint("try again in a few seconds"))
+            }
+        };
+        answer(status, &error)
+    }
+
+    fn broken_off() -> Response<Body> {
+        let error = ToolError::new(ErrorCode::Internal, "The backend failed at this request.");
+        answer(StatusCode::INTERNAL_SERVER_ERROR, &error)
+    }
+
+    fn ended(_: StreamEnd) -> Result<Frame<Bytes>, Status> {
+        // The status of the response was sent, so nothing but its unfinished body can tell the client.
+        Err(Status::aborted("Access to this response ended."))
+    }
+}
+
+fn answer(status: StatusCode, error: &ToolError) -> Response<Body> {
+    let mut response = (status, Json(json!({ "error": error }))).into_response();
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    with_headers(response.map(Body::new))
+}
