@@ -162,7 +162,8 @@ async fn orion(
     folder: &Path,
 ) -> anyhow::Result<(std::sync::Arc<Backend>, String, CancellationToken, Serving)> {
     let config: Config = toml::from_str(
-        "[people]\nlisten = \"127.0.0.1:0\"\n[devices]\nlisten = \"127.0.0.1:0\"\n",
+        "[people]\nlisten = \"127.0.0.1:0\"\n[devices]\nlisten = \"127.0.0.1:0\"\n\
+         [calls]\nper_person_per_second = 100000\nburst_per_person = 100000\n",
     )?;
     let shutdown = CancellationToken::new();
     let ready = prepare(config, &folder.join("server"), shutdown.clone()).await?;
