@@ -213,6 +213,7 @@ macro_rules! floods {
 
 floods! {
     streams_to_an_unknown_path_that_are_never_read: UnknownPaths,
+    requests_over_http_1_whose_answers_are_never_read: Http1,
     requests_with_huge_headers: HugeHeaders,
     connections_that_say_nothing: Silent,
     connections_that_say_one_byte_at_a_time: Dripping,

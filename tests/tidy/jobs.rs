@@ -15,9 +15,11 @@ fn every_job_is_named_after_its_file_is_started_and_is_documented() {
         assert!(file.text.lines().any(quoted), "{}: its name is not {name}", file.path);
         let call = format!("spawn(tasks, {name}::");
         let is_started = code_lines(&jobs).any(|(_, line)| line.contains(&call));
-        assert!(is_started, "{name} is not started");
+        assert!(is_started, "{name} has no line in `spawn_all` of server/src/jobs.rs");
         let seconds = file.text.split("INTERVAL: Duration = Duration::from_secs(").nth(1);
-        let seconds = seconds.and_then(|text| text.split(')').next()).unwrap();
+        let Some(seconds) = seconds.and_then(|text| text.split(')').next()) else {
+            panic!("{}: write INTERVAL as `Duration::from_secs(N)`", file.path)
+        };
         let row = format!("| `{name}` | {seconds} s | ");
         assert!(docs.contains(&row), "docs/jobs.md has no row that begins with: {row}");
         names.insert(name.to_owned());

@@ -44,7 +44,10 @@ fn every_tool_has_a_page_and_every_page_a_tool() {
         .filter(|name| name != "README.md")
         .collect();
     let tools: BTreeSet<_> = CATALOG.iter().map(|spec| format!("{}.md", spec.name)).collect();
-    assert_eq!(pages, tools);
+    let missing: Vec<_> = tools.difference(&pages).collect();
+    assert!(missing.is_empty(), "docs/tools/ lacks the pages {missing:?}");
+    let idle: Vec<_> = pages.difference(&tools).collect();
+    assert!(idle.is_empty(), "docs/tools/ has pages of no tool: {idle:?}");
     let yes_or_no = |truth: bool| if truth { "yes" } else { "no" }.to_owned();
     let of_spec = |spec: &ToolSpec| {
         let link = format!("[`{0}`]({0}.md)", spec.name);
@@ -61,7 +64,13 @@ fn every_tool_has_a_page_and_every_page_a_tool() {
         })
         .collect();
     let expected: Vec<_> = CATALOG.iter().map(of_spec).collect();
-    assert_eq!(listed, expected, "the table of docs/tools/README.md");
+    for (listed, expected) in listed.iter().zip(&expected) {
+        assert_eq!(
+            listed, expected,
+            "docs/tools/README.md: a row of its table, and what it must be"
+        );
+    }
+    assert_eq!(listed.len(), expected.len(), "docs/tools/README.md: the rows of its table");
 }
 
 #[test]
@@ -71,7 +80,8 @@ fn every_page_lists_each_argument_with_its_default() {
         let mut real = BTreeSet::new();
         fields(&schema, "", &mut real);
         let page = page(spec);
-        assert_eq!(documented(&page, "Arguments"), real, "{}", spec.name);
+        let at = format!("docs/tools/{}.md: section Arguments", spec.name);
+        assert_eq!(documented(&page, "Arguments"), real, "{at}");
 
         let required: BTreeSet<_> = schema["required"]
             .as_array()
@@ -218,7 +228,8 @@ fn every_page_lists_each_field_of_the_result() {
     for spec in CATALOG {
         let mut real = BTreeSet::new();
         fields(&spec.returns_schema(), "", &mut real);
-        assert_eq!(documented(&page(spec), "Returns"), real, "{}", spec.name);
+        let at = format!("docs/tools/{}.md: section Returns", spec.name);
+        assert_eq!(documented(&page(spec), "Returns"), real, "{at}");
     }
 }
 
@@ -226,26 +237,34 @@ fn every_page_lists_each_field_of_the_result() {
 fn every_page_tells_category_risk_permissions_other_names_and_an_example() {
     for spec in CATALOG {
         let page = page(spec);
+        let at = format!("docs/tools/{}.md", spec.name);
         let facts: Vec<_> = page.rows().into_iter().take(9).collect();
         let fact = |name: &str| {
             let row = facts.iter().find(|row| row.first().is_some_and(|first| first == name));
-            row.and_then(|row| row.get(1)).unwrap_or_else(|| panic!("{}: {name}", spec.name))
+            row.and_then(|row| row.get(1)).unwrap_or_else(|| panic!("{at}: no fact {name}"))
+        };
+        let is = |name: &str, real: &str| {
+            assert_eq!(
+                fact(name),
+                real,
+                "{at}: the fact {name}; left is the page, right the catalogue"
+            );
+        };
+        let are = |name: &str, real: Vec<&str>| {
+            assert_eq!(names(fact(name)), real, "{at}: the fact {name}; right is the catalogue");
         };
         let yes_or_no = |truth: bool| if truth { "yes" } else { "no" };
-        assert_eq!(fact("Category"), spec.category.as_str(), "{}", spec.name);
-        assert_eq!(fact("Risk"), spec.risk.as_str(), "{}", spec.name);
-        let runs = format!("{}, {}", spec.runs_on.as_str(), spec.execution.as_str());
-        assert_eq!(*fact("Runs"), runs, "{}", spec.name);
-        let capabilities: Vec<_> = spec.capabilities.iter().map(|c| c.as_str()).collect();
-        assert_eq!(names(fact("Permissions")), capabilities, "{}", spec.name);
-        let aliases: Vec<_> = spec.aliases.iter().map(|alias| alias.name).collect();
-        assert_eq!(names(fact("Other names")), aliases, "{}", spec.name);
-        assert_eq!(fact("Changes something"), yes_or_no(spec.has_effects), "{}", spec.name);
-        assert_eq!(fact("Can be undone"), yes_or_no(spec.undo), "{}", spec.name);
-        assert_eq!(fact("May run twice"), yes_or_no(spec.idempotent), "{}", spec.name);
+        is("Category", spec.category.as_str());
+        is("Risk", spec.risk.as_str());
+        is("Runs", &format!("{}, {}", spec.runs_on.as_str(), spec.execution.as_str()));
+        are("Permissions", spec.capabilities.iter().map(|c| c.as_str()).collect());
+        are("Other names", spec.aliases.iter().map(|alias| alias.name).collect());
+        is("Changes something", yes_or_no(spec.has_effects));
+        is("Can be undone", yes_or_no(spec.undo));
+        is("May run twice", yes_or_no(spec.idempotent));
         let untrusted =
             if spec.untrusted_preview { "of a preview" } else { yes_or_no(spec.untrusted) };
-        assert_eq!(fact("The result is untrusted"), untrusted, "{}", spec.name);
-        assert!(page.text.contains(spec.example), "{}: the example is not on its page", spec.name);
+        is("The result is untrusted", untrusted);
+        assert!(page.text.contains(spec.example), "{at}: the catalogue's example is missing");
     }
 }

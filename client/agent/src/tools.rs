@@ -211,7 +211,10 @@ mod tests {
     fn the_device_does_every_tool_of_the_catalogue() {
         let done: Vec<_> = EXECUTORS.iter().map(|executor| executor.name).collect();
         let known: Vec<_> = CATALOG.iter().map(|spec| spec.name).collect();
-        assert_eq!(done, known);
+        assert_eq!(
+            done, known,
+            "EXECUTORS of client/agent/src/tools.rs and CATALOG of shared/catalog/src/tools.rs, in one order"
+        );
         assert!(done.iter().all(|name| find(name).is_some()));
         assert!(find("file_list").is_none(), "aliases end at the backend");
     }

@@ -29,10 +29,9 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(8);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(8);
 /// Maximum size of a request's headers, in bytes, as HTTP/2 counts them.
 const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
-/// Maximum size of the buffer of an HTTP/1.1 connection, in bytes. A request's first line and headers must fit.
+/// Maximum size of the buffer of an HTTP/1.1 connection, in bytes. A request's first line and headers must fit. It has
+/// 100 headers at most, hyper's default.
 const MAX_HTTP1_BUFFER_BYTES: usize = 16 * 1024;
-/// Maximum number of headers of an HTTP/1.1 request.
-const MAX_HTTP1_HEADERS: usize = 100;
 /// How long an HTTP/1.1 connection waits for the headers of its next request.
 const HTTP1_HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many streams a client may open and reset before they are accepted.
@@ -112,7 +111,6 @@ fn builder(limits: HttpLimits) -> Builder<TokioExecutor> {
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(HTTP1_HEADER_TIMEOUT)
-        .max_headers(MAX_HTTP1_HEADERS)
         .max_buf_size(MAX_HTTP1_BUFFER_BYTES);
     builder
         .http2()
@@ -129,11 +127,12 @@ fn builder(limits: HttpLimits) -> Builder<TokioExecutor> {
     if limits.http1 { builder } else { builder.http2_only() }
 }
 
-/// Returns whether the client ended the connection by an error of its own. One that disconnects in the middle or
-/// sends nothing more violates no rule.
+/// Returns whether the client ended the connection by an error of its own. One that disconnects in the middle, sends
+/// nothing more, does not answer a ping or has large headers violates no rule.
 fn violates_protocol(error: &hyper::Error) -> bool {
     let is_of_socket = error.source().is_some_and(|source| source.is::<io::Error>());
-    !(is_of_socket || error.is_incomplete_message() || error.is_timeout() || error.is_user())
+    let is_silent = error.is_incomplete_message() || error.is_timeout();
+    !(is_of_socket || is_silent || error.is_user() || error.is_parse_too_large())
 }
 
 /// A service that counts the responses in progress of its connection.

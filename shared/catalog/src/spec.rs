@@ -98,7 +98,7 @@ pub trait Tool: 'static {
     const IDEMPOTENT: bool;
     /// Whether a call can be undone.
     const UNDO: bool = false;
-    /// Whether the tool's output is untrusted.
+    /// Whether the result can hold text that others wrote: contents, names, matches.
     const UNTRUSTED: bool = false;
     /// Whether the output of a preview is untrusted, because it shows existing content.
     const UNTRUSTED_PREVIEW: bool = false;

@@ -32,6 +32,7 @@ const MAX_CONNECTIONS: u64 = 100_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flood {
     UnknownPaths,
+    Http1,
     HugeHeaders,
     Silent,
     Dripping,
@@ -109,6 +110,7 @@ impl Flood {
                 IpAddr::from([127, 0, 0, 2])
             }
             Self::UnknownPaths
+            | Self::Http1
             | Self::HugeHeaders
             | Self::Handshakes
             | Self::Pings
@@ -131,6 +133,7 @@ impl Flood {
             Self::UnfinishedLogins | Self::HungUpLogins => (2_000, 0),
             Self::Logins => (20, 0),
             Self::ManyKeys => (100, 10_000),
+            Self::Http1 => (20, 0),
             Self::HugeHeaders
             | Self::UnknownPaths
             | Self::Pings
@@ -145,7 +148,7 @@ impl Flood {
     /// How many connections it has at a time.
     fn connections(self) -> usize {
         match self {
-            Self::UnknownPaths => 4,
+            Self::UnknownPaths | Self::Http1 => 4,
             Self::HugeHeaders => 2,
             Self::Silent | Self::Dripping => 2_000,
             Self::Handshakes => 995,
@@ -213,6 +216,7 @@ impl Flood {
                 all.extend(frame(kind::DATA, END_STREAM, first, &body));
                 all
             }
+            Self::Http1 => b"GET /x HTTP/1.1\r\nhost: x\r\n\r\n".repeat(STREAMS as usize),
             Self::Silent | Self::Dripping | Self::Handshakes | Self::ManyKeys => Vec::new(),
         }
     }
@@ -257,6 +261,14 @@ impl Flood {
                     flooder.send(&[*byte]).await?;
                     tally.sent(1);
                     sleep(Duration::from_secs(1)).await;
+                }
+                held(flooder).await
+            }
+            Self::Http1 => {
+                let mut flooder = Flooder::connect(target.from, target.people).await?;
+                let bytes = self.frames(1);
+                while flooder.send(&bytes).await? {
+                    tally.sent(bytes.len());
                 }
                 held(flooder).await
             }

@@ -75,6 +75,7 @@ pub(super) async fn dispatch<'a>(
                 None => pipeline.store.advance_call(id, CallState::Dispatched, now_ms()).await?,
             };
             if !advanced {
+                drop(counting);
                 return match proof {
                     Some(proof) => {
                         confirm::not_spent(pipeline, proof.id, view).await.map(Recorded::Rests)

@@ -15,7 +15,7 @@ pub(in crate::store) const HEAD: &str = "SELECT seq, hash FROM audit_head";
 const MOVE: &str = "UPDATE audit_head SET seq = $1, hash = $2 WHERE seq = $3 AND hash = $4";
 
 /// How many entries one statement inserts at most.
-const MAX_ROWS: usize = 32;
+const MAX_ROWS: usize = 16;
 
 /// For each number of entries the statement that inserts them.
 static INSERTS: LazyLock<Vec<String>> = LazyLock::new(|| (1..=MAX_ROWS).map(insert).collect());

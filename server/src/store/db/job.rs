@@ -58,11 +58,6 @@ impl Drop for Deferred {
 }
 
 impl Job {
-    /// Returns whether the change is a batch.
-    pub(super) const fn is_batch(&self) -> bool {
-        matches!(self.change, Change::Batch(_))
-    }
-
     /// Sends the result to the submitter, after the group has ended.
     pub(super) fn answer(self, group: Result<(), StoreError>) {
         // A submitter that is gone changes nothing: the change is committed regardless. Whoever it tells

@@ -1,9 +1,8 @@
-//! Commits a group of changes: at once where all of them are batches and few, in chunks otherwise.
+//! Commits a group of changes: at once where all of them are batches and few, one by one otherwise.
 //!
 //! At once means one command: the transaction, every statement with the check of its rows, the audit
 //! entries and the commit. It assumes that every change will succeed and that the chain ends where it ended
-//! last; where that is not so nothing is kept, and the changes are made in chunks. A chunk is one command as well:
-//! a few batches that follow each other. Where one of them fails, each is made alone.
+//! last; where that is not so nothing is kept, and the changes are made one by one.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +19,6 @@ use crate::store::db::{Applied, Batch, Durability, row, sql, sqlite};
 
 /// How many batches are committed at once. With more, their texts would be too many to keep prepared.
 const MAX_AT_ONCE: usize = 2;
-/// How many batches of a larger group are one command. With more, their texts would be too many as well.
-const MAX_CHUNK: usize = 4;
 
 /// The writer's connection and what is known of it.
 pub(super) struct Committer {
@@ -52,7 +49,7 @@ impl Committer {
     ) -> Result<Option<AuditHead>, StoreError> {
         let durability = group.iter().map(|job| job.durability).max().unwrap_or(Durability::Fsync);
         let committed = match self.at_once(group, durability).await {
-            Ok(None) => self.in_chunks(group, durability).await,
+            Ok(None) => self.one_by_one(group, durability).await,
             Ok(Some(head)) => Ok(head),
             Err(error) => Err(error),
         };
@@ -87,7 +84,7 @@ impl Committer {
         script.command(setting).command(BEGIN)
     }
 
-    /// Commits the group with one command. None if it has to be committed in chunks.
+    /// Commits the group with one command. None if it has to be committed one by one.
     async fn at_once(
         &mut self,
         group: &mut [Job],
@@ -137,9 +134,9 @@ impl Committer {
         }
     }
 
-    /// Commits the group with a command for each chunk of batches and one for each statement of other work. The
-    /// end of the chain is read in the transaction.
-    async fn in_chunks(
+    /// Commits the group with a command for each batch and one for each statement of other work. The end of
+    /// the chain is read in the transaction.
+    async fn one_by_one(
         &mut self,
         group: &mut [Job],
         durability: Durability,
@@ -156,17 +153,38 @@ impl Committer {
         let stored: Option<HeadRow> = row::first(rows)?;
         let stored = stored.and_then(HeadRow::head).ok_or(StoreError::Corrupt)?;
         let head = self.follow(stored).await?;
-        if let [job] = group {
-            if !self.change(job).await? {
-                self.tx.conn.command(ROLLBACK).await?;
-                return Ok(head);
-            }
-        } else {
-            for batches in group.chunk_by_mut(|one, other| one.is_batch() && other.is_batch()) {
-                for chunk in batches.chunks_mut(MAX_CHUNK) {
-                    self.chunk(chunk).await?;
+        let alone = group.len() == 1;
+        let mut is_void = false;
+        for job in group {
+            let events = self.tx.events.len();
+            let is_kept = match &mut job.change {
+                Change::Batch(job) => self.batch(job, alone).await?,
+                Change::Work(work) => {
+                    if !alone {
+                        self.tx.conn.command(SAVE).await?;
+                    }
+                    match work.run(&mut self.tx).await {
+                        Ok(()) => true,
+                        Err(error) if is_fatal(error) => return Err(error),
+                        Err(_) => false,
+                    }
                 }
+            };
+            let is_work = matches!(job.change, Change::Work(_));
+            if !is_kept {
+                self.tx.events.truncate(events);
+                is_void = alone;
             }
+            if !alone && (is_work || !is_kept) {
+                let script = Script::default();
+                let script = if is_kept { script } else { script.command(UNDO) };
+                let left = self.tx.conn.run(script.command(RELEASE)).await;
+                left.map_err(|stopped| stopped.error)?;
+            }
+        }
+        if is_void {
+            self.tx.conn.command(ROLLBACK).await?;
+            return Ok(head);
         }
         let (head, mut chain) = chain::link(head, stored, std::mem::take(&mut self.tx.events));
         // Full inserts have one text. The last insert and the move of the end have as many as an insert has rows.
@@ -178,69 +196,6 @@ impl Committer {
         let end = Script::default().statements(last).command(COMMIT);
         self.tx.conn.run(end).await.map_err(|stopped| stopped.error)?;
         Ok(head)
-    }
-
-    /// Makes changes inside the transaction: batches by one command where all succeed, else each alone.
-    async fn chunk(&mut self, jobs: &mut [Job]) -> Result<(), StoreError> {
-        if self.together(jobs).await? {
-            return Ok(());
-        }
-        for job in jobs {
-            self.tx.conn.command(SAVE).await?;
-            let events = self.tx.events.len();
-            let is_kept = self.change(job).await?;
-            let script = Script::default();
-            let script = if is_kept {
-                script
-            } else {
-                self.tx.events.truncate(events);
-                script.command(UNDO)
-            };
-            let left = self.tx.conn.run(script.command(RELEASE)).await;
-            left.map_err(|stopped| stopped.error)?;
-        }
-        Ok(())
-    }
-
-    /// Applies batches by one command. Returns whether all were applied; otherwise none was.
-    async fn together(&mut self, jobs: &mut [Job]) -> Result<bool, StoreError> {
-        let mut script = Script::default().command(SAVE);
-        let mut ranges = Vec::with_capacity(jobs.len());
-        for job in &*jobs {
-            let Change::Batch(BatchJob { batch, .. }) = &job.change else { return Ok(false) };
-            let first = script.len;
-            script = script.statements(batch.statements.iter().cloned());
-            ranges.push(first..script.len);
-        }
-        match self.tx.conn.run(script.command(RELEASE)).await {
-            Ok(mut outcomes) => {
-                for (job, range) in jobs.iter_mut().zip(ranges) {
-                    if let Change::Batch(job) = &mut job.change {
-                        job.result = Ok(done(outcomes.get_mut(range).unwrap_or_default()));
-                        self.tx.events.append(&mut job.batch.events);
-                    }
-                }
-                Ok(true)
-            }
-            Err(stopped) if is_fatal(stopped.error) => Err(stopped.error),
-            Err(_) => {
-                let undo = Script::default().command(UNDO).command(RELEASE);
-                self.tx.conn.run(undo).await.map_err(|stopped| stopped.error)?;
-                Ok(false)
-            }
-        }
-    }
-
-    /// Makes one change inside the transaction. Returns whether it is kept; what it did otherwise is to be undone.
-    async fn change(&mut self, job: &mut Job) -> Result<bool, StoreError> {
-        match &mut job.change {
-            Change::Batch(job) => self.batch(job).await,
-            Change::Work(work) => match work.run(&mut self.tx).await {
-                Ok(()) => Ok(true),
-                Err(error) if is_fatal(error) => Err(error),
-                Err(_) => Ok(false),
-            },
-        }
     }
 
     /// Returns the end of the chain that new entries are linked to: the stored one, if it follows from the last
@@ -260,18 +215,28 @@ impl Committer {
     }
 
     /// Applies one batch inside the transaction. Returns whether it is kept.
-    async fn batch(&mut self, job: &mut BatchJob) -> Result<bool, StoreError> {
-        let script = Script::default().statements(job.batch.statements.iter().cloned());
-        let run = if script.len == 0 { Ok(Vec::new()) } else { self.tx.conn.run(script).await };
-        match run {
+    async fn batch(&mut self, job: &mut BatchJob, alone: bool) -> Result<bool, StoreError> {
+        let script = if alone { Script::default() } else { Script::default().command(SAVE) };
+        let before = script.len;
+        let mut script = script.statements(job.batch.statements.iter().cloned());
+        let end = script.len;
+        if !alone {
+            script = script.command(RELEASE);
+        }
+        if script.len == 0 {
+            job.result = Ok(Applied::Done(Vec::new()));
+            self.tx.events.append(&mut job.batch.events);
+            return Ok(true);
+        }
+        match self.tx.conn.run(script).await {
             Ok(mut outcomes) => {
-                job.result = Ok(done(&mut outcomes));
+                job.result = Ok(done(outcomes.get_mut(before..end).unwrap_or_default()));
                 self.tx.events.append(&mut job.batch.events);
                 Ok(true)
             }
             Err(stopped) if is_fatal(stopped.error) => Err(stopped.error),
             Err(stopped) => {
-                job.result = failed(&job.batch, &stopped, 0);
+                job.result = failed(&job.batch, &stopped, before);
                 Ok(false)
             }
         }
