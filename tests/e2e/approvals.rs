@@ -41,10 +41,7 @@ async fn an_approved_call_runs_once_and_the_approval_is_spent() {
     kiosk.put("old/b.txt", "");
     let again = world.admin().decide(asked.question(), true, "").await.unwrap_err();
     assert_eq!(again.code(), tonic::Code::FailedPrecondition);
-    assert_eq!(
-        again.message(),
-        "This approval is approved already. An approval counts once, for one call."
-    );
+    assert_eq!(again.message(), "This request was already approved.");
     assert!(kiosk.files().join("old/b.txt").exists(), "the same approval ran twice");
     assert_eq!(
         kinds(&world, &asked).await,

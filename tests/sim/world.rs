@@ -249,7 +249,8 @@ impl World {
         let mut wants = world.wants();
         let running = wants.running.iter_mut().find(|it| calls.is(call, it.call)).expect("it runs");
         let (what, result) = if running.cancelled.load(std::sync::atomic::Ordering::Relaxed) {
-            let error = ToolError::new(ErrorCode::Cancelled, "The call was stopped by a person.");
+            let error =
+                ToolError::new(ErrorCode::Cancelled, "The call was cancelled while it ran.");
             ("stops", Err(error))
         } else if fails {
             ("fails", Err(ToolError::new(ErrorCode::ExecutionFailed, "There is no such file.")))

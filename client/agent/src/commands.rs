@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
     version,
     after_help = "\
 Examples:
-  orion-agent enroll orion1.… --allow-path ~/files   become a device that lends ~/files
+  orion-agent enroll orion1.… --allow-path ~/files   enrol this device and allow ~/files
   orion-agent run                                    connect and serve
   orion-agent status                                 who am I, am I connected?
   orion-agent ceiling show                           the most anyone can do here

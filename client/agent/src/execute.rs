@@ -117,7 +117,8 @@ pub async fn execute<E: From<CallEvent>>(
         return post(&events, finished(ended, Slot::Free)).await;
     }
     if job.cancelled.load(Ordering::Relaxed) {
-        let error = ToolError::new(ErrorCode::Cancelled, "The call was stopped before it started.");
+        let error =
+            ToolError::new(ErrorCode::Cancelled, "The call was cancelled before it started.");
         let ended = subject.failure(error, Duration::ZERO);
         return post(&events, finished(ended, Slot::Free)).await;
     }

@@ -139,7 +139,7 @@ impl Guard {
             .map_err(|error| PolicyError::Unreadable(error.to_string()))?;
         size::of_policy(&received)?;
         let timezone = Timezone::named(&received.timezone).map_err(|error| {
-            tracing::error!(%error, "the hours of the policy's rules can't be told: those that tighten hold at any hour, and no pre-approval with hours does");
+            tracing::error!(%error, "unknown time zone: rules that tighten apply at all hours, pre-approvals with hours do not apply");
         });
         self.knows_hours = timezone.is_ok();
         self.timezone = timezone.unwrap_or_default();
@@ -256,7 +256,7 @@ impl Guard {
         if call.device != self.device {
             return refuse(
                 ErrorCode::PermissionDenied,
-                "This call is for another device and was sent here by mistake or by a liar.",
+                "This call is for another device and was not run.",
             );
         }
         if call.time_left.is_zero() {
@@ -279,10 +279,13 @@ impl Guard {
             if absolute.is_ok_and(|it| it.touches == parsed.touches) {
                 return self.as_it_acts(spec, parsed);
             }
-            return refuse(
+            let error = ToolError::new(
                 ErrorCode::PathNotAllowed,
-                "The owner of this device has just changed where relative paths begin.",
+                "The workspace of this device has changed, and the backend does not know the new one yet.",
             );
+            return Err(Box::new(
+                error.hint("use an absolute path, or try again in a few seconds"),
+            ));
         }
         self.as_it_acts(spec, parsed)
     }

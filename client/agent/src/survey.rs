@@ -109,7 +109,7 @@ pub(crate) fn judge(
     if suspect && (context.roots.hides(landing.root, &real) || context.roots.denies(&asked)) {
         return Err(refused(
             &asked,
-            format!("{asked} is kept out on this device, so nothing is put there."),
+            format!("{asked} is denied on this device, so nothing is put there."),
             "device: paths",
         ));
     }

@@ -310,7 +310,7 @@ impl<'a> Walk<'a> {
             Mode::Whole => Err(refused(
                 named,
                 format!(
-                    "{named} holds something that is kept out on this device, so it stays as a whole."
+                    "{named} contains something that is denied on this device, so it is not deleted, moved or copied as a whole."
                 ),
                 "device: paths",
             )),

@@ -15,7 +15,7 @@ use crate::global::Global;
 Examples:
   orion demo                                            everything on this machine, then a chat
   orion login --secret @first-admin-secret              sign in at a new backend
-  orion chat                                            talk to the fleet
+  orion chat                                            chat with a model that calls tools
   orion call laptop-123 create_directory path=Test      one tool call
   orion undo 0199b2c4-7f3e-7c11                         take that call back
   orion why laptop-123 read_file path=/etc/passwd       what each layer says to a call

@@ -1,6 +1,6 @@
 //! The result of a call, or what it waits for: the envelope, the exit code, and the text for people.
 
-use orion_domain::{CallState, Envelope, ErrorCode, Meta, ToolError};
+use orion_domain::{Actor, CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state_from, v1};
 use serde_json::Value;
 
@@ -20,6 +20,8 @@ pub(crate) struct CallResult {
     pub(crate) envelope: Envelope,
     /// The approval request that the call waits for. `None` where it does not wait for one.
     pub(crate) waits_for: Option<String>,
+    /// Whether the call waits for its device.
+    pub(crate) is_queued: bool,
 }
 
 impl CallResult {
@@ -31,12 +33,13 @@ impl CallResult {
         let v1::Call { call_id, state, tool, device, dry_run, result, approval_id, .. } = call;
         let state = call_state_from(state).unwrap_or(CallState::Unknown);
         let waits = state == CallState::AwaitingApproval && !approval_id.is_empty();
+        let is_queued = state == CallState::Queued;
         if !result.is_empty() {
             let envelope = serde_json::from_slice(&result).map_err(|error| {
                 Failure::Failed(format!("the result of {call_id} cannot be read: {error}"))
             })?;
             let waits_for = waits.then_some(approval_id);
-            return Ok(Self { bytes: result.to_vec(), envelope, waits_for });
+            return Ok(Self { bytes: result.to_vec(), envelope, waits_for, is_queued });
         }
         let meta = Meta { call_id: call_id.clone(), device, tool, ..Meta::default() };
         if state == CallState::Succeeded {
@@ -48,13 +51,13 @@ impl CallResult {
             }
             CallState::Queued => (
                 ErrorCode::DeviceOffline,
-                "The device is away. The call waits for it and runs when it is back.",
+                "The device is not connected. The call is queued. It is evaluated again and sent when the device connects.",
             ),
             CallState::Denied => (ErrorCode::PermissionDenied, "The backend denied the call."),
             CallState::Refused => (ErrorCode::PermissionDenied, "The device refused the call."),
             CallState::Failed => (ErrorCode::ExecutionFailed, "The call failed."),
             CallState::TimedOut => (ErrorCode::Timeout, "The call took too long."),
-            CallState::Cancelled => (ErrorCode::Cancelled, "The call was stopped."),
+            CallState::Cancelled => (ErrorCode::Cancelled, "The call was cancelled."),
             CallState::Succeeded
             | CallState::Unknown
             | CallState::Received
@@ -69,6 +72,7 @@ impl CallResult {
         }
         let mut result = Self::made(Envelope::failure(error, dry_run, meta));
         result.waits_for = waits.then_some(approval_id);
+        result.is_queued = is_queued;
         Ok(result)
     }
 
@@ -81,7 +85,7 @@ impl CallResult {
     fn made(envelope: Envelope) -> Self {
         // A struct of strings always serialises.
         let bytes = serde_json::to_vec(&envelope).unwrap_or_default();
-        Self { bytes, envelope, waits_for: None }
+        Self { bytes, envelope, waits_for: None, is_queued: false }
     }
 
     /// Returns the program's exit code.
@@ -91,6 +95,12 @@ impl CallResult {
             (None, true) => 0,
             (None, false) => 1,
         }
+    }
+
+    /// Returns whether a hint of the result already says how to approve it.
+    pub(crate) fn says_how_to_approve(&self) -> bool {
+        let mut hints = self.envelope.error.iter().flat_map(|error| &error.hints);
+        hints.any(|hint| hint.who == Actor::Approver && hint.command.is_some())
     }
 
     /// Returns the call's id if it changed something that `orion undo` can undo.
@@ -111,7 +121,8 @@ impl CallResult {
             Format::Yaml => out.line(&json::yaml(&self.bytes)?),
             Format::Table | Format::Wide => {
                 if let Some(error) = &self.envelope.error {
-                    out.report(&Report::of(error));
+                    let report = Report::of(error, &out.zone);
+                    if self.is_queued { out.waits(&report) } else { out.report(&report) }
                 } else {
                     let preview = if self.envelope.dry_run { "Preview: " } else { "" };
                     out.note(&format!(
@@ -157,6 +168,7 @@ impl CallResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use orion_domain::Hint;
     use orion_wire::call_state;
     use serde_json::json;
 
@@ -180,6 +192,26 @@ mod tests {
         let envelope: Value = serde_json::from_slice(&result.bytes).unwrap();
         assert_eq!(envelope["error"]["code"], "APPROVAL_REQUIRED");
         assert_eq!(envelope["error"]["details"]["approval_id"], "a-1");
+    }
+
+    #[test]
+    fn only_a_queued_call_waits_for_its_device() {
+        let queued = |state| CallResult::of(call(state)).unwrap().is_queued;
+        let waiting: Vec<_> = CallState::ALL.into_iter().filter(|state| queued(*state)).collect();
+        assert_eq!(waiting, [CallState::Queued]);
+    }
+
+    #[test]
+    fn the_command_that_approves_a_call_is_said_where_no_hint_has_it() {
+        let waiting =
+            v1::Call { approval_id: "a-1".to_owned(), ..call(CallState::AwaitingApproval) };
+        let plain = CallResult::of(waiting.clone()).unwrap();
+        assert!(!plain.says_how_to_approve());
+        let hint = Hint::run("approve it", "orion approvals approve a-1").by(Actor::Approver);
+        let error = ToolError::new(ErrorCode::ApprovalRequired, "Waits.").hint(hint);
+        let envelope = Envelope::failure(error, false, Meta::default());
+        let result = serde_json::to_vec(&envelope).unwrap().into();
+        assert!(CallResult::of(v1::Call { result, ..waiting }).unwrap().says_how_to_approve());
     }
 
     #[test]

@@ -237,7 +237,7 @@ impl<'a> Session<'a> {
                 terminal::confirm("Approve?").await?
             }
         };
-        let reason = if approve { "" } else { "The person at the terminal said no." };
+        let reason = if approve { "" } else { "Denied at the terminal." };
         let reason = reason.to_owned();
         let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
         match self.client.ask(self.client.approvals().decide_approval(request)).await {

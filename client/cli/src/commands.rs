@@ -39,9 +39,9 @@ pub(crate) enum Command {
     Login(login::Login),
     /// Sign out, here or everywhere
     Logout(logout::Logout),
-    /// Talk to the fleet
+    /// Chat with a model that calls tools on your devices
     Chat(chat::Chat),
-    /// Say one thing to the fleet
+    /// Send a model one message, and print its answer
     Ask(ask::Ask),
     /// Call one tool on one device
     Call(call::Call),

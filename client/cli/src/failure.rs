@@ -2,6 +2,7 @@
 
 mod report;
 
+use jiff::tz::TimeZone;
 use orion_domain::{ErrorCode, Hint, ToolError};
 use serde_json::{Map, Value, json};
 use tonic::{Code, Status};
@@ -177,10 +178,10 @@ impl Failure {
         }})
     }
 
-    /// Formats the failure for people.
-    pub(crate) fn report(&self) -> Report {
+    /// Formats the failure for people, its times in `zone`.
+    pub(crate) fn report(&self, zone: &TimeZone) -> Report {
         if let Self::Tool(error) = self {
-            return Report::of(error);
+            return Report::of(error, zone);
         }
         Report::new(&self.to_string(), self.code(), &self.hints())
     }
@@ -270,7 +271,7 @@ mod tests {
             .hint(Hint::run("list your calls", "orion calls list"))
             .hint("check the id");
         assert_eq!((failure.exit_code(), failure.code()), (3, "NOT_FOUND"));
-        let report = failure.report();
+        let report = failure.report(&TimeZone::UTC);
         assert_eq!(report.message, "there is no call (NOT_FOUND)");
         assert_eq!(report.hints, ["list your calls: `orion calls list`", "check the id"]);
         assert_eq!(

@@ -154,14 +154,24 @@ impl Output {
             (Format::Json, _) => {
                 self.error_line(&text::escaped_json(&format!("{:#}", failure.to_json())))
             }
-            (Format::Table | Format::Wide | Format::Yaml, _) => self.report(&failure.report()),
+            (Format::Table | Format::Wide | Format::Yaml, _) => {
+                self.report(&failure.report(&self.zone))
+            }
         }
     }
 
     /// Writes a failure for people: the error, its facts, and each hint on a line of its own.
     pub(crate) fn report(&self, report: &Report) {
-        let Report { message, facts, hints } = report;
-        self.error_line(&format!("{BAD}error:{BAD:#} {message}"));
+        self.lines(&format!("{BAD}error:{BAD:#} {}", report.message), report);
+    }
+
+    /// Writes what a call waits for, which is not a failure: as [`Output::report`], without `error:`.
+    pub(crate) fn waits(&self, report: &Report) {
+        self.lines(&report.message, report);
+    }
+
+    fn lines(&self, first: &str, Report { message: _, facts, hints }: &Report) {
+        self.error_line(first);
         facts.iter().for_each(|fact| self.error_line(&format!("  {fact}")));
         hints.iter().for_each(|hint| self.error_line(&format!("{HINT}hint:{HINT:#} {hint}")));
     }

@@ -21,7 +21,7 @@ pub enum AccessError {
     )]
     NoCertificate,
     /// The operation is limited for each source, and the request has none.
-    #[error("Nobody knows where this comes from.")]
+    #[error("The backend cannot determine the sender's address.")]
     UnknownSource,
     /// The person's role does not permit the operation.
     #[error("{}", .0.message)]

@@ -41,7 +41,7 @@ impl RequestLimits {
         let mut person = self.people.entry(user.clone()).or_default();
         if person.requests >= self.most {
             return Err(exhausted(format!(
-                "{user} has {} requests under way, which is as many as one person may. Wait for some to end and try again.",
+                "{user} has the maximum of {} requests in flight.",
                 self.most
             )));
         }
@@ -62,6 +62,7 @@ impl RequestLimits {
 
 fn exhausted(message: String) -> ToolError {
     ToolError::new(ErrorCode::ResourceExhausted, message)
+        .hint("wait for some to end, then try again")
 }
 
 /// One request in flight; dropped when its response has ended.
@@ -84,7 +85,7 @@ impl RequestPermit {
         let all = person.bytes.saturating_add(bytes);
         if all > self.max_bytes {
             return Err(exhausted(format!(
-                "{} has {} MiB of requests under way, which is as much as one person may. Wait for some to end and try again.",
+                "{} has the maximum of {} MiB of requests in flight.",
                 self.user,
                 self.max_bytes >> 20
             )));

@@ -87,7 +87,7 @@ fn describe(set: &Authorities, known: &ImportedAuthorities, now: i64) -> String 
     let since = known.authorities.iter().find(|row| row.fingerprint == signer);
     if set.retiring().is_some() && since.is_some_and(|row| row.trusted_at + lifetime < now) {
         text.push_str(
-            "both have counted for longer than a certificate is good: end that with `orion-server ca retire`\n",
+            "both have been trusted for longer than a certificate is valid: run `orion-server ca retire`\n",
         );
     }
     text
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(describe(&set, &taken_in(now - 5_000, 6_000), now), "");
         assert_eq!(describe(&set, &taken_in(now - 5_000, 0), now), "");
         let long = describe(&set, &taken_in(now - 5_000, 4_000), now);
-        assert!(long.starts_with("both have counted for longer"), "{long}");
+        assert!(long.starts_with("both have been trusted for longer"), "{long}");
 
         let (left, old) = set.retired().unwrap();
         let signer = row(left.signer().fingerprint().to_string(), now, None, &[]);

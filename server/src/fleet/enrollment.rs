@@ -66,14 +66,14 @@ pub async fn keep_authorities(enrollment: &Enrollment, now: i64) -> usize {
     let lifetime = i64::from(enrollment.certificate_seconds) * 1000;
     if enrollment.authority.takes_long(lifetime, now) {
         tracing::warn!(
-            "two authorities have counted for longer than a certificate is good; end that with `orion-server ca retire`"
+            "two authorities have been trusted for longer than a certificate is valid; run `orion-server ca retire`"
         );
     }
     if !enrollment.authority.keep(now) {
         return 0;
     }
     let fingerprints = enrollment.authority.fingerprints();
-    tracing::warn!(authorities = fingerprints.join(" "), "other authorities count from here on");
+    tracing::warn!(authorities = fingerprints.join(" "), "the trusted authorities changed");
     if let Err(error) = enrollment.devices.store.record_authorities(fingerprints, now).await {
         // They count all the same; the next start records them.
         tracing::error!(%error, "the change of authorities could not be recorded");

@@ -38,12 +38,12 @@ impl HeavyRequests {
         };
         if under_way.contains(user) {
             return refused(format!(
-                "A check, trial or review of {user} is under way, and each person has one at a time."
+                "{user} has a check, trial or review in flight, and each person may have one at a time."
             ));
         }
         if under_way.len() >= MAX_REQUESTS {
             return refused(format!(
-                "{MAX_REQUESTS} checks, trials or reviews are under way, which is as many as the backend does at once."
+                "The backend has the maximum of {MAX_REQUESTS} checks, trials or reviews in flight."
             ));
         }
         under_way.push(user.clone());
@@ -71,10 +71,10 @@ mod tests {
         let first = heavy.begin(&ann).unwrap();
         let again = heavy.begin(&ann).unwrap_err();
         assert_eq!(again.code, ErrorCode::ResourceExhausted);
-        assert!(again.message.starts_with("A check, trial or review of ann"), "{again:?}");
+        assert!(again.message.starts_with("ann has a check, trial or review"), "{again:?}");
         let second = heavy.begin(&bob).unwrap();
         let full = heavy.begin(&admin).unwrap_err();
-        assert!(full.message.starts_with("2 checks, trials or reviews"), "{full:?}");
+        assert!(full.message.contains("maximum of 2 checks, trials or reviews"), "{full:?}");
         let shared = first.clone();
         drop(first);
         assert!(heavy.begin(&ann).is_err(), "a clone still holds it");

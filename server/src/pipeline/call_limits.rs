@@ -44,8 +44,7 @@ impl CallLimits {
     /// `RESOURCE_EXHAUSTED` if no slot is free.
     pub fn acquire_slot(&self, user: &UserName, most: u32) -> Result<CountedRequest, ToolError> {
         self.under_way.add_below(user, most).ok_or_else(|| {
-            let message =
-                format!("{user} has {most} calls under way, which is as many as one person may.");
+            let message = format!("{user} has the maximum of {most} calls in flight.");
             ToolError::new(ErrorCode::ResourceExhausted, message)
                 .hint("wait for some calls to end, then try again")
         })
@@ -80,7 +79,7 @@ mod tests {
         let places: Vec<_> = (0..3).map(|_| load.acquire_slot(&ann, 3).unwrap()).collect();
         let full = load.acquire_slot(&ann, 3).unwrap_err();
         assert_eq!(full.code, ErrorCode::ResourceExhausted);
-        assert!(full.message.starts_with("ann has 3 calls under way"), "{full:?}");
+        assert!(full.message.starts_with("ann has the maximum of 3 calls"), "{full:?}");
         assert!(load.acquire_slot(&"bob".parse().unwrap(), 3).is_ok());
         drop(places);
         assert!(load.under_way.is_empty());

@@ -7,7 +7,7 @@ pub(super) mod change;
 mod request;
 pub(super) mod standing;
 
-use orion_domain::{ApprovalId, CallState, ErrorCode, Hint, ToolError};
+use orion_domain::{Actor, ApprovalId, CallState, ErrorCode, Hint, ToolError};
 
 use super::authorize::EvaluatedCall;
 use super::view::CallView;
@@ -25,8 +25,15 @@ pub(super) fn waiting(
     mut view: CallView,
     (id, expires_at): (ApprovalId, i64),
 ) -> CallView {
-    let error =
+    let mut error =
         evaluated.refusal().with("approval_id", id.to_string()).with("expires_at", expires_at);
+    // The evaluator names who must approve, and does not know the request.
+    for hint in error.hints.iter_mut().filter(|hint| hint.who == Actor::Approver) {
+        hint.command = Some(match evaluated.context.plan() {
+            Some(plan) => format!("orion plan approve {plan}"),
+            None => format!("orion approvals approve {id}"),
+        });
+    }
     let waiting = view.closing(error);
     view.state = CallState::AwaitingApproval;
     view.result = waiting.result;

@@ -34,14 +34,11 @@ pub(super) fn no_room(pipeline: &Pipeline, view: &CallView, full: QueueError) ->
     let limits = pipeline.config.queue_limits();
     let message = if full == QueueError::PersonFull {
         format!(
-            "{device} is not connected, and {} calls of {} wait for devices already, which is as many as one person may have.",
-            limits.per_person, view.caller.user
+            "{device} is not connected, and {} has the maximum of {} waiting calls.",
+            view.caller.user, limits.per_person
         )
     } else {
-        format!(
-            "{device} is not connected, and {} calls wait for it already, which is as many as may.",
-            limits.per_device
-        )
+        format!("{device} is not connected, and its queue is full ({} calls).", limits.per_device)
     };
     ToolError::new(ErrorCode::ResourceExhausted, message)
         .hint(Hint::run("cancel some calls, or try again later", "orion calls list --open"))
@@ -64,7 +61,9 @@ pub(super) fn describe(view: CallView) -> CallView {
     let call = view.call;
     let error = ToolError::new(
         ErrorCode::DeviceOffline,
-        format!("{name} is not connected. The call waits for it and runs when it is connected."),
+        format!(
+            "{name} is not connected. The call is queued. It is evaluated again and sent when the device connects."
+        ),
     )
     .hint(Hint::run("stop the call", format!("orion calls cancel {call}")))
     .with("queued_until", view.queued_until);

@@ -1,12 +1,12 @@
 //! Looks at a person again before their call runs that has waited.
 
-use orion_domain::{Caller, Digest, ErrorCode, ToolError};
+use orion_domain::{Caller, Digest, ErrorCode, Hint, ToolError};
 
 use super::Pipeline;
 use crate::clock::now_ms;
 use crate::store::StoreError;
 
-/// Returns the caller with their current role. The link or token of the request, if there was one, must
+/// Returns the caller with their current role. The session or token of the request, if there was one, must
 /// still be valid.
 ///
 /// # Errors
@@ -16,24 +16,25 @@ pub async fn person(
     caller: &Caller,
     token: Option<Digest>,
 ) -> Result<Result<Caller, ToolError>, StoreError> {
-    let no = |message: String| Ok(Err(ToolError::new(ErrorCode::PermissionDenied, message)));
+    let denied = |message: String| ToolError::new(ErrorCode::PermissionDenied, message);
     let user = match pipeline.store.user(&caller.user).await {
         Ok(user) if user.disabled_at.is_none() => user,
         Ok(_) | Err(StoreError::NotFound) => {
-            return no(format!(
+            return Ok(Err(denied(format!(
                 "The account of {} is disabled, so its calls are not made.",
                 caller.user
-            ));
+            ))));
         }
         Err(error) => return Err(error),
     };
     if let Some(token) = token
         && pipeline.store.token(token, now_ms()).await?.is_none()
     {
-        return no(format!(
-            "The link or token with which {} made this call was taken back or has expired, so it is not run.",
+        let error = denied(format!(
+            "The call did not run: the session or token that {} used has ended.",
             caller.user
         ));
+        return Ok(Err(error.hint(Hint::run("sign in and make the call again", "orion login"))));
     }
     Ok(Ok(Caller { role: user.role, ..caller.clone() }))
 }

@@ -29,5 +29,6 @@ impl<T> TryFrom<Request<T>> for Signed<T> {
 /// Returns the source of a request.
 pub(super) fn source<T>(request: &Request<T>) -> Result<Source, Status> {
     let peer = request.extensions().get::<Peer>();
-    peer.map(Source::of).ok_or_else(|| Status::internal("Nobody knows where this comes from."))
+    peer.map(Source::of)
+        .ok_or_else(|| Status::internal("The backend cannot determine the sender's address."))
 }

@@ -83,7 +83,7 @@ codes! {
     DeviceNotFound = "DEVICE_NOT_FOUND", true, Denied, 3, NotFound;
     /// The device is not connected.
     DeviceOffline = "DEVICE_OFFLINE", false, Failed, 7, Unavailable;
-    /// A capability, role or tool is not granted, or the operating system refused.
+    /// A permission, role or tool is not granted, or the operating system refused.
     PermissionDenied = "PERMISSION_DENIED", false, Denied, 5, PermissionDenied;
     /// The path is invalid on that platform.
     InvalidPath = "INVALID_PATH", true, Denied, 2, InvalidArgument;

@@ -26,7 +26,7 @@ pub use scope::{AllowedPath, Scope};
 pub enum Profile {
     /// Reads files and device facts.
     Reader,
-    /// Reads, writes, deletes, opens and closes applications.
+    /// Reads, writes, deletes, opens applications.
     Operator,
     /// An operator who also runs commands and developer tools.
     Developer,

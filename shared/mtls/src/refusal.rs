@@ -26,7 +26,7 @@ pub enum Refusal {
     BackendNotInDate,
     /// No authority that this device trusts signed the backend's certificate.
     #[error(
-        "what answered is not vouched for by an authority that this device knows. It is another backend: then check the address. Or this backend's authority was replaced while the device was away: then an admin makes a token (`orion devices invite`), and on the device this agent is stopped and `orion-agent enroll TOKEN --force` is run"
+        "this device does not trust the backend that answered. Check the address. If the backend's authority was replaced, get a new token from an admin, stop the agent and run `orion-agent enroll TOKEN --force`"
     )]
     BackendUntrusted,
     /// The backend reports that this device's certificate is revoked.

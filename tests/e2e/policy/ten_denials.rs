@@ -24,7 +24,7 @@ rules:
     devices: \"label:env=prod\"
     paths: [\"{files}/live/**\"]
     action: deny
-    because: \"What is live goes by a release.\"
+    because: \"Live files change only by a release.\"
 ";
 
 const CEILING: &str = "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}\"]\n";

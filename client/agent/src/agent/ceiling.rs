@@ -84,7 +84,7 @@ impl Agent {
             OwnerCeiling::Settings(settings, apps) => {
                 match suffices(self.toolbox.sandbox, settings.sandbox) {
                     Ok(()) => {
-                        tracing::info!("the owner's file has changed and holds from now on");
+                        tracing::info!("agent.toml has changed and is active");
                         self.told.fault = None;
                         self.hold(*settings, apps);
                     }
@@ -92,7 +92,10 @@ impl Agent {
                 }
             }
             OwnerCeiling::Faulty(fault) => {
-                tracing::error!(fault, "the ceiling before it holds on: the file cannot be taken");
+                tracing::error!(
+                    fault,
+                    "agent.toml cannot be used: the previous ceiling stays active"
+                );
                 self.told.fault = Some(fault.chars().take(MAX_FAULT).collect());
                 self.report();
             }

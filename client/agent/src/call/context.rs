@@ -49,7 +49,10 @@ impl Context<'_> {
     /// `CANCELLED` or `TIMEOUT`.
     pub fn check(&self) -> Result<(), ToolError> {
         if self.cancelled.load(Ordering::Relaxed) {
-            return Err(ToolError::new(ErrorCode::Cancelled, "The call was stopped by a person."));
+            return Err(ToolError::new(
+                ErrorCode::Cancelled,
+                "The call was cancelled while it ran.",
+            ));
         }
         if Instant::now() >= self.deadline {
             return Err(ToolError::new(

@@ -29,7 +29,7 @@ pub enum ConfigError {
         path: PathBuf,
     },
     /// Another account may write the file, so its content may not be the owner's.
-    #[error("{path} {why}, so nobody can know whose word it is; {fix}", path = path.display())]
+    #[error("{path} {why}, so its text may not be the owner's: {fix}", path = path.display())]
     NotTheOwners {
         /// The file.
         path: PathBuf,

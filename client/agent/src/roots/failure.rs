@@ -35,7 +35,7 @@ pub(super) fn not_allowed(path: &DevicePath, access: Access, allowed: Vec<String
         format!("{path}: no path may be touched for {access} on this device.")
     } else {
         format!(
-            "{path} is kept out, or not inside a path that allows {access} on this device: {}.",
+            "{path} is denied, or not inside a path that allows {access} on this device: {}.",
             allowed.join(", ")
         )
     };

@@ -282,7 +282,7 @@ fn a_file_system_that_holds_no_files_is_not_entered() {
     for path in ["/dev/pts", "/dev/pts/ptmx", "/dev/pts/none"] {
         let error = find(path).unwrap_err();
         assert_eq!(error.code, ErrorCode::PathNotAllowed, "{path}");
-        assert!(error.message.contains("is kept out, or not inside"), "{error}");
+        assert!(error.message.contains("is denied, or not inside"), "{error}");
     }
 }
 

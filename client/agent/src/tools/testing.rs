@@ -325,7 +325,7 @@ impl Device {
             let attempted = error.details["attempted_path"].as_str().unwrap();
             let access = error.details["access"].as_str().unwrap();
             let words = format!(
-                "{attempted} is kept out, or not inside a path that allows {access} on this device: {}.",
+                "{attempted} is denied, or not inside a path that allows {access} on this device: {}.",
                 self.text("files")
             );
             assert_eq!(error.message, words, "{tool} {path}");

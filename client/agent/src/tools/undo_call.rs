@@ -21,7 +21,7 @@ impl FileTool for UndoCall {
                 Became::Removed => format!("{} moved to the trash or removed", undone.path),
             })
             .collect();
-        let what = if context.dry_run { "Would take back" } else { "Took back" };
+        let what = if context.dry_run { "Would undo" } else { "Undid" };
         let message = format!("{what} {tool}: {}.", outcomes.join("; "));
         Ok(Outcome::new(
             message,

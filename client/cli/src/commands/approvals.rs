@@ -34,7 +34,7 @@ pub(crate) struct Approvals {
 
 #[derive(Debug, Subcommand)]
 enum ApprovalsCommand {
-    /// List what waits
+    /// List open requests
     #[command(after_help = "Example:\n  orion approvals list --all -o wide")]
     List {
         /// Also what was decided
@@ -56,7 +56,7 @@ Examples:
   orion approvals approve 0199b2c4-7f3e-7c11 --as-rule 30d --folder
   orion approvals approve 0199b2c4-7f3e-7c11 --change path=old-backup")]
     Approve(ApproveArguments),
-    /// Say no
+    /// Deny a request
     #[command(
         after_help = "Example:\n  orion approvals deny 0199b2c4-7f3e-7c11 --reason \"Wrong folder\""
     )]
@@ -67,13 +67,13 @@ Examples:
         #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
     },
-    /// The narrow rules that were made of answers
+    /// Rules created from approvals
     #[command(after_help = "Example:\n  orion approvals rules list")]
     Rules {
         #[command(subcommand)]
         what: Rules,
     },
-    /// Show questions as they come and go
+    /// Follow approval requests
     #[command(after_help = "Example:\n  orion approvals watch -o json")]
     Watch,
 }
@@ -105,7 +105,7 @@ struct ApproveArguments {
 
 #[derive(Debug, Subcommand)]
 enum Rules {
-    /// List those that hold
+    /// List the active rules
     #[command(after_help = "Example:\n  orion approvals rules list -o json")]
     List,
     /// End one

@@ -1,4 +1,4 @@
-//! `orion ask`: sends one message to the fleet.
+//! `orion ask`: sends a model one message.
 
 use clap::Args;
 
@@ -7,7 +7,7 @@ use crate::chat::{Session, said};
 use crate::failure::Failure;
 use crate::input;
 
-/// Says one thing to the fleet.
+/// Sends a model one message, and prints its answer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -95,7 +95,7 @@ Examples:
 
 A call that needs approval asks at a terminal. Elsewhere it ends with 6 and goes on waiting for
 `orion approvals approve`; --wait stays until it has ended, --yes approves it at once. With --queue a
-call to a device that is away ends with 7. It is evaluated again and runs when the device is connected.")]
+call to a device that is not connected ends with 7. It is evaluated again and sent when the device connects.")]
 pub(crate) struct Call {
     #[command(flatten)]
     target: Target,
@@ -105,7 +105,7 @@ pub(crate) struct Call {
     /// The same key by the same person is the same call, made once
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
-    /// Where the device is away, let the call wait for it: this long, or the backend's default
+    /// Where the device is not connected, let the call wait for it: this long, or the backend's default
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true,
           default_missing_value = "0", value_parser = duration)]
     queue: Option<Duration>,
@@ -183,15 +183,11 @@ pub(super) async fn make(
     let (tool, device) = (request.tool.clone(), request.device.clone());
     let dry_run = request.dry_run;
 
-    let mut is_queued = false;
     let waiting = Spinner::on(app.out, &format!("{tool} on {device}"));
     let called = within(limit, client.tools().call_tool(request)).await;
     drop(waiting);
     let mut result = match called {
-        Ok(v1::CallToolResponse { call: Some(call), .. }) => {
-            is_queued = orion_wire::call_state_from(call.state) == Ok(CallState::Queued);
-            CallResult::of(call)?
-        }
+        Ok(v1::CallToolResponse { call: Some(call), .. }) => CallResult::of(call)?,
         Ok(v1::CallToolResponse { call: None, .. }) => {
             return Err(Failure::Failed("the backend answered without a call".to_owned()));
         }
@@ -211,12 +207,14 @@ pub(super) async fn make(
             result = wait_for_end(app, client, &call_id, deadline, wait).await?;
         }
     }
-    if is_queued && wait {
+    if result.is_queued && wait {
         let call_id = result.envelope.meta.call_id.clone();
         result = wait_for_end(app, client, &call_id, deadline, true).await?;
     }
     result.print(app.out)?;
-    if let Some(approval_id) = &result.waits_for {
+    // For people the command is in a hint of the result.
+    let is_said = app.out.is_for_people() && result.says_how_to_approve();
+    if let Some(approval_id) = result.waits_for.as_ref().filter(|_| !is_said) {
         app.out.error_line(&hint(approval_id));
     }
     if let Some(call_id) = result.undoable().filter(|_| app.out.is_for_people()) {
@@ -249,7 +247,7 @@ async fn decide(
     } else {
         return Ok(false);
     };
-    let reason = if approve { "" } else { "The person at the terminal said no." };
+    let reason = if approve { "" } else { "Denied at the terminal." };
     let reason = reason.to_owned();
     let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
     client.ask(client.approvals().decide_approval(request)).await?;

@@ -21,7 +21,7 @@ Examples:
   orion calls cancel 0199b2c4-7f3e-7c11
 
 `orion call --background` begins a call and goes on at once; `orion call --queue` lets it wait for a
-device that is away.")]
+device that is not connected.")]
 pub(crate) struct Calls {
     #[command(subcommand)]
     what: CallsCommand,
@@ -122,7 +122,7 @@ async fn cancel(app: &App<'_>, client: &Client, call: String) -> Result<u8, Fail
     let answer = client.ask(client.tools().cancel_call(request)).await?;
     let call = CallView::from(answer.call.unwrap_or_default());
     app.out.note(match call.state {
-        "cancelled" => "it is stopped and was not run",
+        "cancelled" => "the call is cancelled. Its result says whether it had started",
         "dispatched" | "running" => {
             "its device is asked to stop it; `orion calls watch` shows how it ends"
         }

@@ -1,4 +1,4 @@
-//! `orion chat`: chats with the fleet until the input ends.
+//! `orion chat`: chats with a model until the input ends.
 
 use clap::Args;
 use orion_wire::v1;
@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::chat::{Session, converse};
 use crate::failure::Failure;
 
-/// Talks to the fleet.
+/// Chats with a model that calls tools on devices.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

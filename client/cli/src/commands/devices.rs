@@ -84,7 +84,7 @@ enum DevicesCommand {
     /// End a device's identity for good
     #[command(after_help = "Example:\n  orion devices revoke laptop-123 --reason Sold")]
     Revoke(NamedWithReason),
-    /// Hold a device less strictly for a while, or strictly again
+    /// Set a device's mode: safe, or dangerous for a while
     Mode(mode::SetMode),
     /// What of a device's grants is used, and what could be narrower
     #[command(after_help = "\

@@ -111,7 +111,7 @@ At a terminal the plan is shown first, unless --yes or --hash is given.")]
         #[arg(long, value_name = "HEX")]
         hash: Option<String>,
     },
-    /// Say no to a plan; one that runs begins no further step
+    /// Deny a plan; one that runs begins no further step
     #[command(
         after_help = "Example:\n  orion plan deny 0199b2c4-7f3e-7c11 --reason \"Wrong folder\""
     )]
@@ -271,7 +271,7 @@ async fn make(
             Ok(answer) => answer,
             Err(failure) => {
                 // A person who stops at the approval request does not want the plan to keep waiting.
-                decide(client, &plan, false, "The person at the terminal stopped.").await?;
+                decide(client, &plan, false, "Stopped at the terminal.").await?;
                 return Err(failure);
             }
         }
@@ -279,7 +279,7 @@ async fn make(
         app.out.error_line(&hint);
         return waits(app, &plan);
     };
-    let reason = if approve { "" } else { "The person at the terminal said no." };
+    let reason = if approve { "" } else { "Denied at the terminal." };
     match decide(client, &plan, approve, reason).await {
         Ok(decided) if approve && !how.wait && decided.state == "open" => {
             app.out.note("more people must approve it; `orion plan show` says who");

@@ -51,7 +51,7 @@ Ends with 0 for a file that would load, warnings or not, and with 1 for one that
         #[arg(long)]
         offline: bool,
     },
-    /// Make a file hold on every device
+    /// Apply a file on every device
     #[command(after_help = "\
 Examples:
   orion policy apply policy.yaml --note \"Laptops may open code\"
@@ -69,7 +69,7 @@ At a terminal the changes are shown first. A file with errors changes nothing.")
     /// List the versions
     #[command(after_help = "Example:\n  orion policy history -o wide")]
     History,
-    /// Make an older version's text hold again, as a new version
+    /// Apply an older version again, as a new version
     #[command(after_help = "Example:\n  orion policy rollback 3 --note \"Too narrow\"")]
     Rollback {
         /// The version

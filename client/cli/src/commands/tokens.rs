@@ -68,7 +68,7 @@ Examples:
         #[arg(long)]
         sessions: bool,
     },
-    /// Take a token or a session back; it is good no more at once
+    /// Revoke a token or session, at once
     #[command(after_help = "Example:\n  orion tokens revoke 3f9a1c")]
     Revoke {
         /// Its name or id; an id may be shortened
@@ -87,7 +87,7 @@ enum ScopeName {
     Read,
     /// Calls tools
     Call,
-    /// Talks to the fleet, which calls tools
+    /// Sends chat messages, which can call tools
     Chat,
     /// Changes devices, permissions and accounts
     Admin,
@@ -155,7 +155,7 @@ impl Tokens {
                 let answer = client.ask(client.auth().revoke_token(request)).await?;
                 let token = TokenView::from(answer.token.unwrap_or_default());
                 app.out.note(&format!(
-                    "{GOOD}✓{GOOD:#} {} {} of {} is good no more",
+                    "{GOOD}✓{GOOD:#} {} {} of {} is revoked",
                     if token.session { "session" } else { "token" },
                     text::one_line(if token.session { &token.token_id } else { &token.name }, 80),
                     text::one_line(&token.user, 80)

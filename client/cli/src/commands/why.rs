@@ -144,7 +144,7 @@ impl Why {
             if mistake.is_some() { String::new() } else { people(&explanation) }
         })?;
         if let (Some(error), true) = (mistake, app.out.is_for_people()) {
-            app.out.report(&Report::of(error));
+            app.out.report(&Report::of(error, &app.out.zone));
         }
         Ok(mistake.map_or(0, |error| error.code.exit_code()))
     }
@@ -225,27 +225,27 @@ mod tests {
                 "/etc/passwd is not inside a path that allows read.",
             )),
             evidence: vec![
-                line("role", "allow", "role: nothing objects", false),
+                line("role", "allow", "role: allowed", false),
                 line("grants", "deny", "grants: paths (policy.yaml:12)", true),
             ],
             remedies: vec!["add /etc/passwd to the paths (an admin)".to_owned()],
             touches: vec!["read /etc/passwd".to_owned()],
             mode: String::new(),
             device_verdict: VerdictView {
-                not_asked: "the backend refuses even a preview".to_owned(),
+                not_asked: "the backend does not allow a preview of this call".to_owned(),
                 ..VerdictView::default()
             },
         };
         insta::assert_snapshot!(people(&explanation), @"
            LAYER   SAYS   BECAUSE OF
-           role    allow  role: nothing objects
+           role    allow  role: allowed
         →  grants  deny   grants: paths (policy.yaml:12)
 
         decision     deny
         answer       /etc/passwd is not inside a path that allows read. (PATH_NOT_ALLOWED)
         as           ann, operator
         touches      read /etc/passwd
-        device       not asked: the backend refuses even a preview
+        device       not asked: the backend does not allow a preview of this call
         to allow it  add /etc/passwd to the paths (an admin)
         ");
     }

@@ -1,5 +1,6 @@
 //! A failure in lines for people: what happened, the facts, and what to do.
 
+use jiff::tz::TimeZone;
 use orion_domain::{Hint, ToolError};
 use serde_json::Value;
 
@@ -34,10 +35,14 @@ impl Report {
         }
     }
 
-    /// Formats an error of the catalogue.
-    pub(crate) fn of(error: &ToolError) -> Self {
+    /// Formats an error of the catalogue, its times in `zone`.
+    pub(crate) fn of(error: &ToolError, zone: &TimeZone) -> Self {
         let facts = error.details.iter().map(|(name, value)| {
+            let is_time = name.ends_with("_at") || name.ends_with("_until");
             let shown = match value {
+                Value::Number(ms) if is_time => {
+                    ms.as_i64().map_or_else(|| value.to_string(), |ms| text::when(zone, ms))
+                }
                 Value::String(text) => text.clone(),
                 Value::Array(items) if items.iter().all(Value::is_string) => {
                     items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
@@ -65,15 +70,21 @@ mod tests {
         let error = ToolError::new(ErrorCode::PathNotAllowed, "/etc/passwd is outside.")
             .with("attempted_path", "/etc/passwd")
             .with("allowed_paths", vec!["/home/ann\u{1b}[2J", "/srv"])
+            .with("expires_at", 1_700_000_000_000_i64)
+            .with("queued_until", 1_700_000_001_000_i64)
+            .with("size_bytes", 7)
             .suggesting(vec!["/srv/pass\u{9b}wd".to_owned()])
             .hint(Hint::run("grant it", "orion policy apply").by(Actor::Admin));
         assert_eq!(
-            Report::of(&error),
+            Report::of(&error, &TimeZone::UTC),
             Report {
                 message: "/etc/passwd is outside. (PATH_NOT_ALLOWED)".to_owned(),
                 facts: vec![
                     "allowed_paths: /home/ann\u{fffd}[2J, /srv".to_owned(),
                     "attempted_path: /etc/passwd".to_owned(),
+                    "expires_at: 2023-11-14 22:13:20".to_owned(),
+                    "queued_until: 2023-11-14 22:13:21".to_owned(),
+                    "size_bytes: 7".to_owned(),
                 ],
                 hints: vec![
                     "did you mean /srv/pass\u{fffd}wd?".to_owned(),

@@ -34,11 +34,11 @@ pub enum EnrollError {
     #[error("there is no such pending device, or this is not its ticket")]
     Ticket,
     /// The device is rejected, quarantined or revoked, or not approved yet.
-    #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
+    #[error("this device is {}. Ask an admin of the backend about it", .0.as_str())]
     Held(DeviceState),
     /// A device with this key is in the database, in whatever state.
     #[error(
-        "a device with this key is on record here; one that was revoked or is in quarantine does not come back by itself, and a new one makes a new key, as `orion-agent enroll` does each time"
+        "a device with this key exists already, and a revoked or quarantined key cannot enrol again. Ask an admin of the backend"
     )]
     KeyKnown,
     /// The certificate or the renewal request is for another key than the approved one.

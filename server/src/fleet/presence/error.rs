@@ -9,7 +9,7 @@ pub enum ConnectError {
     #[error("the backend does not know this device; enrol it again")]
     Unknown,
     /// The device is not approved.
-    #[error("this device is {}; an admin of the backend decides what becomes of it", .0.as_str())]
+    #[error("this device is {}. Ask an admin of the backend about it", .0.as_str())]
     Held(DeviceState),
     /// The certificate is for another key than the approved one.
     #[error(

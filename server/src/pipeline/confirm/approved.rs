@@ -68,13 +68,15 @@ pub(in crate::pipeline) fn still_holds(
         Decision::Deny => return Err(Box::new(evaluated.refusal())),
         // Under the same policy, limits, hours and amounts need more at one time than at another.
         Decision::Ask | Decision::DryRunFirst if asks_for_more(evaluated, approval) => {
-            return over("This call needs more than the approval that it has.");
+            return over(
+                "The call did not run: it now needs more than was approved, such as another approver, a reason or a preview.",
+            );
         }
         Decision::Allow | Decision::Ask | Decision::DryRunFirst => {}
     }
     if binding.digest() != approval.binding {
         return over(
-            "What was approved is not what would run: the device's permissions or places, or the requester's role, have changed since.",
+            "The call did not run: the device's permissions or paths, or the requester's role, changed after the approval.",
         );
     }
     match binding.approved(approval.id, approval.binding, now_ms()) {

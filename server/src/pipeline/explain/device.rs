@@ -46,7 +46,7 @@ pub async fn ask_device(
 
 fn unsent(device: &DeviceName) -> String {
     format!(
-        "the backend refuses even a preview, and what it refuses is never sent; the lines of the ceiling are those that {device} reported"
+        "the backend does not allow a preview of this call (the ceiling lines are from {device}'s last report)"
     )
 }
 

@@ -16,6 +16,6 @@ pub(in crate::pipeline) fn is_as_shown(evaluated: &EvaluatedCall, step: &StepRow
 pub(in crate::pipeline) fn another() -> ToolError {
     ToolError::new(
         ErrorCode::ApprovalExpired,
-        "What was approved is not what would run: the device's permissions or places, or the requester's role, have changed since.",
+        "The step did not run: the device's permissions or paths, or the requester's role, changed after the approval.",
     ).hint("make the plan again to request approval")
 }

@@ -77,9 +77,9 @@ pub(super) fn offline(evaluated: &EvaluatedCall) -> ToolError {
 pub(super) fn busy(evaluated: &EvaluatedCall, slot_error: SlotError) -> ToolError {
     let (device, user) = (&evaluated.target.device.name, &evaluated.context.caller.user);
     let message = match slot_error {
-        SlotError::Full => format!("{device} has as many calls under way as it may."),
+        SlotError::Full => format!("{device} has the maximum number of calls in flight."),
         SlotError::FullOfPerson => format!(
-            "{user} has as many calls under way on {device} as one person may. Some places are left to others."
+            "{user} has the maximum number of calls in flight on {device}. Some slots are left to others."
         ),
     };
     ToolError::new(ErrorCode::ResourceExhausted, message)

@@ -121,7 +121,7 @@ fn device_line(verdict: &v1::DeviceVerdict) -> Option<(v1::Evidence, Option<Tool
             let reported = error.details.get("rule").and_then(Value::as_str);
             reported.map_or_else(|| format!("device: {}", error.code), str::to_owned)
         }
-        Some(_) | None => "device: nothing objects".to_owned(),
+        Some(_) | None => "device: allowed".to_owned(),
     };
     let decision = if refuses { Decision::Deny } else { Decision::Allow };
     let line = v1::Evidence {

@@ -118,7 +118,7 @@ mod tests {
     fn where_as_many_rules_hold_as_may_that_is_a_limit_and_not_a_state() {
         let status = answer(DecideError::TooManyRules.into());
         assert_eq!(status.code(), tonic::Code::ResourceExhausted);
-        assert!(status.message().contains("200 rules of answers hold"), "{status:?}");
+        assert!(status.message().contains("maximum of 200 rules"), "{status:?}");
         let hints = orion_wire::tool_error_from(&status).unwrap().hints;
         assert_eq!(hints[0].command.as_deref(), Some("orion approvals rules revoke"));
     }

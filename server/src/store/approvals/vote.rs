@@ -19,7 +19,7 @@ pub enum DecideError {
     #[error("there is no such approval")]
     NotFound,
     /// It was decided or withdrawn before; an approval is used once.
-    #[error("this approval is {} already. An approval counts once, for one call", .0.as_str())]
+    #[error("this request was already {}", .0.as_str())]
     AlreadyDecided(ApprovalState),
     /// Its time is over.
     #[error("this approval has expired")]
@@ -45,7 +45,7 @@ pub enum DecideError {
     ReasonMissing,
     /// The device has reached its limit of standing rules.
     #[error(
-        "no rule was made of this answer, and the approval request is still open: {MOST_ON_DEVICE} rules of answers hold on this device, which is as many as may"
+        "this device has the maximum of {MOST_ON_DEVICE} rules made from approvals, and the request is still open"
     )]
     TooManyRules,
     /// The approval may not cover more than this call.
@@ -60,7 +60,7 @@ pub enum DecideError {
 }
 
 /// Why an approval may not cover more than its call.
-const ONLY_ONCE: &str = "its risk is critical, a preview or several people are wanted, a reason is, or untrusted content is in the chat";
+const ONLY_ONCE: &str = "it is of critical risk, needs a preview, several people or a reason, or the chat has untrusted content";
 
 /// The scope of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]

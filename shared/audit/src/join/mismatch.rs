@@ -80,14 +80,14 @@ pub enum Mismatch {
         row: i64,
     },
     /// The backend's audit has no enrolment of the device, so the owner of the signing key is unknown.
-    #[error("device {device}: that it was ever enrolled is not in the backend's audit")]
+    #[error("device {device}: the backend's audit log has no enrolment of this device")]
     NotEnrolled {
         /// The device's id.
         device: String,
     },
     /// A row that should be compared with a device's report cannot be parsed.
     #[error(
-        "row {row}: what this {kind} says can't be read, so that nothing can be held beside it; a newer orion may"
+        "row {row}: this {kind} cannot be read, so it was not compared. A newer orion may be able to read it"
     )]
     Unreadable {
         /// Position of the backend's row.

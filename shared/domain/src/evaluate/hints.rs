@@ -35,10 +35,12 @@ impl Evaluation {
 fn approval(approvers: Approvers, preview_first: bool, question: &Question<'_>) -> Hint {
     let Approvers { role, count, not_requester, second_if_any, reason } = approvers;
     let who = match (role, count) {
-        (Role::Admin, 0 | 1) => "an admin approves it".to_owned(),
-        (Role::Viewer | Role::Operator, 0 | 1) => "an operator or admin approves it".to_owned(),
-        (Role::Admin, count) => format!("{count} admins approve it"),
-        (Role::Viewer | Role::Operator, count) => format!("{count} operators or admins approve it"),
+        (Role::Admin, 0 | 1) => "an admin must approve it".to_owned(),
+        (Role::Viewer | Role::Operator, 0 | 1) => "an operator or admin must approve it".to_owned(),
+        (Role::Admin, count) => format!("{count} admins must approve it"),
+        (Role::Viewer | Role::Operator, count) => {
+            format!("{count} operators or admins must approve it")
+        }
     };
     let user = &question.caller.user;
     let but = match (not_requester, second_if_any) {
@@ -66,17 +68,27 @@ impl Evidence {
         let touches = question.touches;
         if self.scope(policy).is_some_and(|scope| scope.denied.is_empty()) {
             // Grants that can be read have at least the built-in denies.
-            return self.grant(question, "none can be read: write the grants");
+            let it = if self.layer == Layer::Ceiling { "it" } else { "them" };
+            let (whose, device) = (self.whose(), question.device);
+            let change = format!("{whose} {device} cannot be read: write {it} again");
+            return self.change(question, change);
         }
         match self.reason {
             Reason::Role => {
-                admin(format!("give {} the role operator", question.caller.user), "orion users")
+                let user = &question.caller.user;
+                admin(
+                    format!("give {user} the role operator"),
+                    format!("orion users role {user} operator"),
+                )
             }
             Reason::ToolNotListed => self.grant(question, &format!("add {tool} to the tools")),
             Reason::CapabilityMissing(capability) => {
-                self.grant(question, &format!("add {capability} to the capabilities"))
+                self.grant(question, &format!("add {capability} to the permissions"))
             }
-            Reason::ReadOnly => self.grant(question, "switch off the read_only"),
+            Reason::ReadOnly => {
+                let change = format!("set read_only to false for {}", self.scope_name(question));
+                self.change(question, change)
+            }
             Reason::PathOutside { touch } => self.path(question, policy, touch),
             Reason::PathDenied { touch } => self.denied(question, policy, touch),
             Reason::AppNotListed { touch } => {
@@ -115,19 +127,31 @@ impl Evidence {
         }
     }
 
-    /// Describes a change of the grants or of the ceiling.
+    /// Describes a change of a key of the grants or of the ceiling.
     fn grant(&self, question: &Question<'_>, change: &str) -> Hint {
-        let device = question.device;
+        self.change(question, format!("{change} of {}", self.scope_name(question)))
+    }
+
+    /// Returns the name of the device or of its ceiling, whose keys are changed.
+    fn scope_name(&self, question: &Question<'_>) -> String {
         match self.layer {
-            Layer::Ceiling => Hint::run(
-                format!("{change} of the ceiling of {device}"),
-                "[ceiling] in agent.toml on the device",
-            )
-            .by(Actor::Owner),
-            Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => admin(
-                format!("{change} of {device}"),
-                format!("orion devices permissions set {device}, or the policy file"),
-            ),
+            Layer::Ceiling => format!("the ceiling of {}", question.device),
+            Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => {
+                question.device.to_string()
+            }
+        }
+    }
+
+    /// Adds who can change the grants or the ceiling, and how.
+    fn change(&self, question: &Question<'_>, change: String) -> Hint {
+        match self.layer {
+            Layer::Ceiling => {
+                Hint::run(change, "[ceiling] in agent.toml on the device").by(Actor::Owner)
+            }
+            Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => {
+                let device = question.device;
+                admin(change, format!("orion devices permissions set {device}, or the policy file"))
+            }
         }
     }
 
@@ -198,7 +222,9 @@ fn rule_change(rule: &Rule) -> Hint {
         wait.push("its hours are over".to_owned());
     }
     if let Some(limit) = rule.limit {
-        wait.push(format!("fewer than {} calls lie in {} seconds", limit.calls, limit.per_seconds));
+        let calls = if limit.calls == 1 { "call" } else { "calls" };
+        let period = period(limit.per_seconds);
+        wait.push(format!("there were fewer than {} {calls} in the last {period}", limit.calls));
     }
     if rule.expires_at.is_some() {
         wait.push("it expires".to_owned());
@@ -210,6 +236,17 @@ fn rule_change(rule: &Rule) -> Hint {
         change.push_str(", or touch less at once");
     }
     admin(change, "orion policy apply")
+}
+
+/// Formats a period after "the last", in its largest whole unit: `hour`, `2 days`, `90 seconds`.
+fn period(seconds: u32) -> String {
+    const UNITS: [(u32, &str); 3] = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
+    let whole = UNITS.iter().find(|(unit, _)| seconds >= *unit && seconds.is_multiple_of(*unit));
+    let (unit, name) = whole.copied().unwrap_or((1, "second"));
+    match seconds / unit {
+        1 => name.to_owned(),
+        count => format!("{count} {name}s"),
+    }
 }
 
 /// Quotes text so that both YAML and TOML read it back.

@@ -3,7 +3,7 @@
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::code::ErrorCode;
 use crate::envelope::ToolError;
-use crate::grants::{Scope, address_of};
+use crate::grants::{DeniedPath, Scope, address_of};
 use crate::touches::Access;
 
 impl Layer {
@@ -66,25 +66,19 @@ impl Evidence {
     pub fn name(&self, question: &Question<'_>, policy: &Policy) -> String {
         let layer = self.layer.as_str();
         match self.reason {
-            Reason::Fits => format!("{layer}: nothing objects"),
+            Reason::Fits => format!("{layer}: allowed"),
             Reason::Role => format!("role {}", question.caller.role),
             Reason::ToolNotListed => format!("{layer}: tools"),
-            Reason::CapabilityMissing(capability) => format!("{layer}: capability {capability}"),
+            Reason::CapabilityMissing(capability) => format!("{layer}: permission {capability}"),
             Reason::ReadOnly => format!("{layer}: read_only"),
             Reason::PathOutside { .. } => format!("{layer}: paths"),
-            Reason::PathDenied { touch } => {
-                let entry = question
-                    .touches
-                    .and_then(|touches| touches.paths.get(touch))
-                    .and_then(|path| self.scope(policy)?.denying_touch(path));
-                match entry {
-                    Some(entry) if entry.built_in.is_some() => {
-                        format!("built-in deny {}", entry.pattern.as_text())
-                    }
-                    Some(entry) => format!("{layer}: deny_paths {}", entry.pattern.as_text()),
-                    None => format!("{layer}: deny_paths with an entry that cannot be read"),
+            Reason::PathDenied { touch } => match self.denying_entry(question, policy, touch) {
+                Some(entry) if entry.built_in.is_some() => {
+                    format!("built-in deny {}", entry.pattern.as_text())
                 }
-            }
+                Some(entry) => format!("{layer}: deny_paths {}", entry.pattern.as_text()),
+                None => format!("{layer}: deny_paths with an entry that cannot be read"),
+            },
             Reason::AppNotListed { .. } => format!("{layer}: apps"),
             Reason::UrlScheme { .. } => format!("{layer}: url scheme"),
             Reason::UrlHost { .. } => format!("{layer}: hosts"),
@@ -108,12 +102,27 @@ impl Evidence {
         }
     }
 
-    fn error(&self, question: &Question<'_>, policy: &Policy) -> ToolError {
-        let (tool, device) = (question.tool.name, question.device);
-        let whose = match self.layer {
+    /// Returns the entry that denies a path. None if an entry that cannot be read denies every path.
+    fn denying_entry<'p>(
+        &self,
+        question: &Question<'_>,
+        policy: &'p Policy,
+        touch: usize,
+    ) -> Option<&'p DeniedPath> {
+        let path = question.touches?.paths.get(touch)?;
+        self.scope(policy)?.denying_touch(path)
+    }
+
+    /// Returns the grants or the ceiling, before the name of the device.
+    pub(super) const fn whose(&self) -> &'static str {
+        match self.layer {
             Layer::Ceiling => "the ceiling of",
             Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => "the grants of",
-        };
+        }
+    }
+
+    fn error(&self, question: &Question<'_>, policy: &Policy) -> ToolError {
+        let (tool, device, whose) = (question.tool.name, question.device, self.whose());
         match self.reason {
             Reason::Role => ToolError::new(
                 ErrorCode::PermissionDenied,
@@ -128,9 +137,11 @@ impl Evidence {
             ),
             Reason::CapabilityMissing(capability) => ToolError::new(
                 ErrorCode::PermissionDenied,
-                format!("{tool} needs {capability}, which {whose} {device} do not hold."),
+                format!(
+                    "{tool} needs the permission {capability}, which is missing in {whose} {device}."
+                ),
             )
-            .with("capability", capability.as_str()),
+            .with("permission", capability.as_str()),
             Reason::ReadOnly => ToolError::new(
                 ErrorCode::WriteDisabled,
                 format!("{device} is read-only, and {tool} changes something."),
@@ -172,7 +183,8 @@ impl Evidence {
             Reason::ConfirmMissing => ToolError::new(
                 ErrorCode::ConfirmationRequired,
                 format!(
-                    "{tool} is hard to undo. It needs `confirm: true` and the approval of a person."
+                    "{tool} is of {} risk. It needs `confirm: true` and then approval.",
+                    question.tool.risk
                 ),
             ),
             Reason::Matched { rule } => self.rule_error(question, policy, rule),
@@ -231,7 +243,12 @@ impl Evidence {
             self.scope(policy).map(|scope| scope.allowed_roots(access)).unwrap_or_default();
         let device = question.device;
         let message = if matches!(self.reason, Reason::PathDenied { .. }) {
-            format!("{path} is kept out on {device}.")
+            let entry = self.denying_entry(question, policy, touch);
+            if entry.is_some_and(|entry| entry.built_in.is_some()) {
+                format!("{path} is denied on every device by default.")
+            } else {
+                format!("{path} is denied by the deny_paths in {} {device}.", self.whose())
+            }
         } else if allowed.is_empty() {
             format!("{path}: no path may be touched for {access} on {device}.")
         } else if access == Access::Delete && allowed.contains(&path) {

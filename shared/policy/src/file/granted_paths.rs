@@ -52,7 +52,7 @@ impl GrantedPaths {
             let items = read::items(node, "`capabilities`", findings);
             items
                 .into_iter()
-                .filter_map(|item| read::word(item, "a capability", &CAPABILITIES, findings))
+                .filter_map(|item| read::word(item, "a permission", &CAPABILITIES, findings))
                 .collect()
         });
         let paths = fields.take(&["paths", "allowed_paths"], findings).map(|node| {

@@ -196,9 +196,9 @@ impl fmt::Display for Shown {
         };
         section(f, "paths", &self.paths.iter().map(path).collect::<Vec<_>>())?;
         section(f, "deny_paths", &self.deny_paths)?;
-        let own = self.own_files.iter().map(|it| format!("{it} (the agent's own)"));
-        section(f, "kept out", &own.collect::<Vec<_>>())?;
-        section(f, "on any device", &wrapped(&self.built_in_denies))?;
+        let own = self.own_files.iter().map(|it| format!("{it} (denied)"));
+        section(f, "own files", &own.collect::<Vec<_>>())?;
+        section(f, "always denied", &wrapped(&self.built_in_denies))?;
         let app = |it: &ShownApp| match &it.executable {
             Some(executable) => format!("{} = {}", it.name, executable.display()),
             None => format!("{}: {}", it.name, it.missing),
@@ -207,7 +207,7 @@ impl fmt::Display for Shown {
         section(f, "hosts", &self.hosts)?;
         let yes_or_no = |yes| if yes { "yes" } else { "no" };
         writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;
-        writeln!(f, "{:<14}{}", "asks first", yes_or_no(self.strict))?;
+        writeln!(f, "{:<14}{}", "strict", yes_or_no(self.strict))?;
         let Some(left) = &self.left else {
             return write!(f, "\nno backend has granted anything here yet");
         };

@@ -82,13 +82,14 @@ fn exists(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Find
         nothing.denying(path).is_some() || own.iter().any(|own| own.contains(path))
     };
     if kept_out(path) {
-        let message = format!("`{text}` is kept out on every device, so it grants nothing.");
+        let message =
+            format!("`{text}` is denied on every device by default, so it grants nothing.");
         findings.error(at, "kept-out", message, "Name another folder.");
         return;
     }
     if place.is_link && kept_out(&place.real) {
         let message = format!(
-            "`{text}` is {} behind a link, which is kept out: it grants nothing.",
+            "`{text}` is {} behind a link, which is denied by default: it grants nothing.",
             place.real
         );
         findings.error(at, "link", message, "Name the folder that is meant, without links.");

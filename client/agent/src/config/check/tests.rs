@@ -86,7 +86,7 @@ fn a_link_is_told_with_where_it_leads_and_one_to_what_is_kept_out_lends_nothing(
     assert!(words.contains(&at("real")), "{words}");
     let (place, words) = reported(&text("keys")).remove(0);
     assert_eq!(place, "2:10 !link");
-    assert!(words.contains("kept out"), "{words}");
+    assert!(words.contains("denied by default"), "{words}");
     // On a case-sensitive disk, the name in another case is missing.
     if !crate::config::configured_path::ignores_case(&folder.join("Case")) {
         let (place, words) = reported(&text("case")).remove(0);

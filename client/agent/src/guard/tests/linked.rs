@@ -133,7 +133,7 @@ fn a_folder_does_not_go_with_what_a_rule_speaks_of_in_it() {
         let around = remove(&device, "files/releases");
         let error = run(&mut device, &floats, around, true).unwrap_err();
         assert_eq!(error.code, ErrorCode::PathNotAllowed, "{error}");
-        assert!(error.message.contains("holds something that is kept out"), "{error}");
+        assert!(error.message.contains("contains something that is denied"), "{error}");
     }
     let wild = [rule(&device, RuleAction::Deny, &["delete_directory"], &["files/*/prod"])];
     let around = remove(&device, "files/releases");

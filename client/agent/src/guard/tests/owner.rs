@@ -49,7 +49,7 @@ fn while_the_backend_has_not_heard_of_a_workspace_relative_paths_mean_nothing() 
     let mut guard = guard();
     owner(&mut guard, &json!({"profile": "operator", "paths": ["/srv/other"]}), "/srv/other");
     let error = guard.admit(&make("x"), |_| false).unwrap_err();
-    assert!(error.message.contains("has just changed"), "{error}");
+    assert!(error.message.contains("workspace of this device has changed"), "{error}");
     assert!(guard.admit(&make("/srv/other/x"), |_| false).is_ok());
     guard.settle();
     let admitted = guard.admit(&make("x"), |_| false).unwrap();

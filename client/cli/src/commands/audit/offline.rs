@@ -272,7 +272,7 @@ mod tests {
         let verdict = with_devices(&lines(2), devices);
         let shown = plain(&verdict);
         assert!(shown.contains("1.jsonl: no entries, made 1970-01-01 00:00:08"), "{shown}");
-        let never = "device kiosk: that it was ever enrolled is not in the backend's audit";
+        let never = "device kiosk: the backend's audit log has no enrolment of this device";
         let problems = verdict.joined.unwrap().problems;
         assert_eq!(problems, ["2.jsonl: this device is there already", never]);
         // An unsigned export is compared with nothing.

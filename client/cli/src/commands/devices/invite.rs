@@ -60,12 +60,14 @@ pub(crate) struct Invite {
 enum ProfileName {
     /// Reads files and facts
     Reader,
-    /// Reads, writes, deletes, opens and closes applications
+    /// Reads, writes, deletes, opens applications
     Operator,
     /// An operator who also runs commands and developer tools
     Developer,
-    /// An operator who also looks after services
+    /// An operator who also manages services
     Homelab,
+    /// An operator whose every change is previewed and approved
+    Strict,
 }
 
 /// A token for programs.
@@ -121,6 +123,7 @@ impl Invite {
                 ProfileName::Operator => Profile::Operator,
                 ProfileName::Developer => Profile::Developer,
                 ProfileName::Homelab => Profile::Homelab,
+                ProfileName::Strict => Profile::Strict,
             }),
             tools: (!tools.is_empty()).then(|| tools.iter().cloned().collect()),
             paths: paths
@@ -174,5 +177,6 @@ mod tests {
             }))
         );
         assert_eq!(grants(&["--tool", "read_file"]), Some(json!({"tools": ["read_file"]})));
+        assert_eq!(grants(&["--profile", "strict"]), Some(json!({"profile": "strict"})));
     }
 }

@@ -15,20 +15,20 @@ use crate::output::{ASKS, GOOD};
 use crate::show::DeviceView;
 use crate::text;
 
-/// Holds a device less strictly for a while, or strictly again.
+/// Sets a device's mode: safe, or dangerous for a while.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   orion devices mode laptop-123 dangerous --for 15m --reason \"Trying out move_path\"
   orion devices mode laptop-123 safe
 
-In the mode dangerous the tool list and the permissions are lifted. Paths, roles, approvals and the
-owner's ceiling hold. It ends by itself, on the device too.")]
+In the mode dangerous the grants' tool list and permissions restrict nothing. Paths, roles, approvals
+and the owner's ceiling still apply. The mode ends by itself, on the device too.")]
 pub(super) struct SetMode {
     /// The device's name or id
     #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
     device: String,
-    /// How strictly it is held
+    /// How strictly the grants are enforced
     #[arg(value_enum)]
     mode: Mode,
     /// For how long, 8h at most
@@ -39,12 +39,12 @@ pub(super) struct SetMode {
     reason: String,
 }
 
-/// How strictly a device is held.
+/// How strictly a device's grants are enforced.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Mode {
-    /// Grants hold
+    /// The grants apply in full
     Safe,
-    /// The tool list and the permissions are lifted
+    /// The grants' tool list and permissions restrict nothing
     Dangerous,
 }
 

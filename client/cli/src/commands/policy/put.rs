@@ -136,7 +136,7 @@ pub(super) async fn roll_back(
     note: String,
 ) -> Result<u8, Failure> {
     if !app.yes && terminal::is_interactive() {
-        let question = format!("Make version {version} hold again on every device?");
+        let question = format!("Apply version {version} again on every device?");
         if !terminal::confirm(&question).await? {
             return Err(Failure::Conflict("nothing was changed".to_owned()));
         }

@@ -50,7 +50,7 @@ impl Needs {
         }
         Err(ToolError::new(
             self.refusal.code,
-            "This call needs more when you make it than when the requester does.",
+            "You would need more approval for this call than its requester, so you cannot change it for them.",
         )
         .hint("deny the request, and make the call yourself"))
     }

@@ -19,8 +19,8 @@ const OWNER: &str = "(the owner of the device: [ceiling] in agent.toml on the de
 
 #[rstest]
 #[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), "add create_directory to the tools of laptop-123")]
-#[case(json!({"profile": "reader", "paths": ["D:/"]}), "add file_write to the capabilities of laptop-123")]
-#[case(json!({"profile": "operator", "paths": ["D:/"], "read_only": true}), "switch off the read_only of laptop-123")]
+#[case(json!({"profile": "reader", "paths": ["D:/"]}), "add file_write to the permissions of laptop-123")]
+#[case(json!({"profile": "operator", "paths": ["D:/"], "read_only": true}), "set read_only to false for laptop-123")]
 #[case(json!({"profile": "operator", "paths": ["C:/"]}), "add { path: \"D:/x/y\", access: [write] } to the paths of laptop-123")]
 #[case(json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x", "**/y"]}), "take \"D:/x\", \"**/y\" out of the deny_paths of laptop-123")]
 fn each_gap_in_the_grants_has_its_smallest_change(
@@ -38,10 +38,11 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
     assert_eq!(
         hint_lines(&viewer, &held),
         [
-            "give ann the role operator (an admin of this backend: orion users)".to_owned(),
+            "give ann the role operator (an admin of this backend: orion users role ann operator)"
+                .to_owned(),
             format!("add create_directory to the tools of laptop-123 {ADMIN}"),
             format!("add {{ path: \"D:/x\", access: [write] }} to the paths of laptop-123 {ADMIN}"),
-            format!("add file_write to the capabilities of the ceiling of laptop-123 {OWNER}"),
+            format!("add file_write to the permissions of the ceiling of laptop-123 {OWNER}"),
             format!(
                 "add {{ path: \"D:/x\", access: [write] }} to the paths of the ceiling of laptop-123 {OWNER}"
             ),
@@ -83,7 +84,7 @@ fn what_is_kept_out_from_the_start_stays_out() {
     );
     assert_eq!(
         hint_lines(&Ask::make("D:/x"), &Policy::deny_all()),
-        [format!("none can be read: write the grants of laptop-123 {ADMIN}")]
+        [format!("the grants of laptop-123 cannot be read: write them again {ADMIN}")]
     );
 }
 
@@ -106,11 +107,14 @@ fn what_is_asked_about_says_who_may_say_yes() {
         hint_lines(&unconfirmed, &granted),
         ["set `confirm: true` in the arguments, if the call is meant"]
     );
-    assert_eq!(hint_lines(&Ask::delete("D:/x"), &granted), ["an operator or admin approves it"]);
+    assert_eq!(
+        hint_lines(&Ask::delete("D:/x"), &granted),
+        ["an operator or admin must approve it"]
+    );
     let critical = Ask { risk: Risk::Critical, ..Ask::delete("D:/x") };
     assert_eq!(
         hint_lines(&critical, &granted),
-        ["an admin approves it, another than ann if there is one"]
+        ["an admin must approve it, another than ann if there is one"]
     );
     let approvers = |approvers| {
         let rule = Rule { approvers, dry_run_first: true, ..Rule::new("r", RuleAction::Ask) };
@@ -119,11 +123,13 @@ fn what_is_asked_about_says_who_may_say_yes() {
     let two = Approvers { count: 2, not_requester: true, reason: true, ..Approvers::default() };
     assert_eq!(
         hint_lines(&Ask::make("D:/x"), &approvers(two)),
-        ["2 operators or admins approve it, ann not counted, having seen a preview, with a reason"]
+        [
+            "2 operators or admins must approve it, ann not counted, having seen a preview, with a reason"
+        ]
     );
     assert_eq!(
         hint_lines(&Ask::make("D:/x"), &approvers(Approvers { role: Role::Admin, ..two })),
-        ["2 admins approve it, ann not counted, having seen a preview, with a reason"]
+        ["2 admins must approve it, ann not counted, having seen a preview, with a reason"]
     );
     assert_eq!(hint_lines(&Ask::make("D:/x"), &granted), Vec::<String>::new());
 }
@@ -149,7 +155,7 @@ fn a_rule_is_named_with_its_place_and_with_what_can_be_waited_for() {
     assert_eq!(
         hint_lines(&ask, &of(timed)),
         [format!(
-            "change or remove the rule r (policy.yaml:12), or wait until its hours are over or fewer than 0 calls lie in 60 seconds or it expires, or touch less at once {by}"
+            "change or remove the rule r (policy.yaml:12), or wait until its hours are over or there were fewer than 0 calls in the last minute or it expires, or touch less at once {by}"
         )]
     );
     let denied = Policy { risk: RiskDefaults::new(Decision::Deny, Decision::Deny), ..granted };
@@ -157,6 +163,21 @@ fn a_rule_is_named_with_its_place_and_with_what_can_be_waited_for() {
         hint_lines(&Ask::make("D:/x"), &denied),
         [format!("let calls of low risk run in the policy {by}")]
     );
+}
+
+#[rstest]
+#[case(0, 3_600, "fewer than 0 calls in the last hour")]
+#[case(1, 7_200, "fewer than 1 call in the last 2 hours")]
+#[case(2, 90, "fewer than 2 calls in the last 90 seconds")]
+#[case(2, 86_400, "fewer than 2 calls in the last day")]
+fn a_limit_names_its_period_for_people(#[case] calls: u32, #[case] per: u32, #[case] words: &str) {
+    let limit = Some(Rate { calls, per_seconds: per });
+    let rule = Rule { limit, ..Rule::new("r", RuleAction::Deny) };
+    let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let limited = Policy { rules: vec![rule.compile(&windows()).0], ..granted };
+    let counted = Some(Counted { earlier: &[9], quantity: None });
+    let lines = hint_lines(&Ask { counted, ..Ask::make("D:/x") }, &limited);
+    assert!(lines[0].contains(&format!("wait until there were {words} (")), "{lines:?}");
 }
 
 #[rstest]

@@ -129,7 +129,7 @@ fn a_pre_approval_names_itself_where_it_saved_a_question_and_widens_nothing() {
         assert_ne!(Ask::delete("D:/x").of(&rules).0, Decision::Allow, "{action:?}");
     }
     let needless = with(vec![Rule { tools: vec!["create_directory".to_owned()], ..preapproval() }]);
-    assert_eq!(Ask::make("D:/x").of(&needless).2, Ok("role: nothing objects".to_owned()));
+    assert_eq!(Ask::make("D:/x").of(&needless).2, Ok("role: allowed".to_owned()));
 }
 
 #[test]

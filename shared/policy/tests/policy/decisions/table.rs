@@ -171,7 +171,7 @@ fn expected(cell: &str) -> (String, String) {
     let (decision, rule) = match cell.split_once(' ') {
         Some((decision, rule)) => (decision, rule),
         None => match cell {
-            "allow" => (cell, "role: nothing objects"),
+            "allow" => (cell, "role: allowed"),
             "ask" => (cell, "risk high"),
             "invalid" => (cell, ""),
             other => panic!("`{other}` says no line"),
