@@ -36,8 +36,8 @@ use orion_domain::audit::AuditHead;
 
 pub use approvals::{
     ApprovalRow, ApprovalScope, ApprovalState, AskError, Card, CommittedWith, DecideError,
-    MOST_OF_PERSON, MOST_ON_DEVICE, MOST_OPEN, NewApproval, NewVote, StandingApproval, StandingKey,
-    StandingRule, Vote,
+    MAX_OPEN, MAX_OPEN_OF_PERSON, MAX_RULES_ON_DEVICE, NewApproval, NewVote, StandingApproval,
+    StandingKey, StandingRule, Vote,
 };
 pub use audit::{AuditVerdict, TrustAnchor, verify_file};
 pub use authorities::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};

@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// Asks for a folder to be deleted, which waits for a person.
 async fn ask(world: &World, device: &Device) -> Call {
-    device.put("old/a.txt", "12345");
+    device.write_file("old/a.txt", "12345");
     let arguments = json!({"path": "old", "recursive": true, "confirm": true});
     world.admin().call(&device.name, "delete_directory", arguments).await
 }
@@ -24,7 +24,7 @@ async fn an_approved_call_runs_once_and_the_approval_is_spent() {
     assert_eq!(asked.end(), (CallState::AwaitingApproval, Some(ErrorCode::ApprovalRequired)));
     assert!(kiosk.files().join("old/a.txt").exists(), "it ran before anybody said yes");
 
-    let card = v1::GetApprovalRequest { approval_id: asked.question().to_owned() };
+    let card = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
     let card = world.admin().approvals().get_approval(card).await.unwrap().into_inner();
     let card = card.approval.unwrap();
     assert_eq!(card.touches, [format!("delete {}", kiosk.path("old"))]);
@@ -32,14 +32,14 @@ async fn an_approved_call_runs_once_and_the_approval_is_spent() {
     assert!(preview.dry_run);
     assert_eq!(preview.data.unwrap()["bytes"], 5);
 
-    let decided = world.admin().decide(asked.question(), true, "").await.unwrap();
+    let decided = world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     assert_eq!(decided.state(), v1::ApprovalState::Approved);
     let done = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
     assert!(kiosk.tree().is_empty());
 
-    kiosk.put("old/b.txt", "");
-    let again = world.admin().decide(asked.question(), true, "").await.unwrap_err();
+    kiosk.write_file("old/b.txt", "");
+    let again = world.admin().decide(asked.approval_id(), true, "").await.unwrap_err();
     assert_eq!(again.code(), tonic::Code::FailedPrecondition);
     assert_eq!(again.message(), "This request was already approved.");
     assert!(kiosk.files().join("old/b.txt").exists(), "the same approval ran twice");
@@ -53,7 +53,7 @@ async fn an_approved_call_runs_once_and_the_approval_is_spent() {
 async fn on_the_command_line_a_call_waits_until_somebody_approves_it() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "12345");
+    kiosk.write_file("old/a.txt", "12345");
     let cli = world.cli();
     let words = [
         "call",
@@ -81,7 +81,7 @@ async fn on_the_command_line_a_call_waits_until_somebody_approves_it() {
     assert_eq!(approved.code, 0, "{approved:?}");
     assert!(kiosk.tree().is_empty());
 
-    kiosk.put("old/b.txt", "");
+    kiosk.write_file("old/b.txt", "");
     let again = cli.run(&["approvals", "approve", &approval]).await;
     assert_ne!(again.code, 0, "{again:?}");
     insta::assert_snapshot!(world.seen().in_text(&again.shown()));
@@ -95,14 +95,14 @@ async fn a_denial_tells_its_reason_and_nothing_runs() {
     let asked = ask(&world, &kiosk).await;
 
     let denied =
-        world.cli().run(&["approvals", "deny", asked.question(), "--reason", "Not today"]).await;
+        world.cli().run(&["approvals", "deny", asked.approval_id(), "--reason", "Not today"]).await;
     assert_eq!(denied.code, 0, "{denied:?}");
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalRejected)));
     assert_eq!(ended.error().message, "admin did not approve this call: Not today");
     assert!(kiosk.files().join("old/a.txt").exists());
 
-    let late = world.admin().decide(asked.question(), true, "").await.unwrap_err();
+    let late = world.admin().decide(asked.approval_id(), true, "").await.unwrap_err();
     assert_eq!(late.code(), tonic::Code::FailedPrecondition);
     assert!(kiosk.files().join("old/a.txt").exists());
 }
@@ -115,7 +115,7 @@ async fn a_question_that_nobody_answers_expires() {
 
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
-    let late = world.admin().decide(asked.question(), true, "").await.unwrap_err();
+    let late = world.admin().decide(asked.approval_id(), true, "").await.unwrap_err();
     assert_eq!(late.code(), tonic::Code::FailedPrecondition, "{late:?}");
     assert!(kiosk.files().join("old/a.txt").exists());
     assert_eq!(
@@ -134,7 +134,7 @@ async fn a_call_that_is_cancelled_takes_its_question_away() {
     world.admin().tools().cancel_call(request).await.unwrap();
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Cancelled, Some(ErrorCode::Cancelled)));
-    let late = world.admin().decide(asked.question(), true, "").await.unwrap_err();
+    let late = world.admin().decide(asked.approval_id(), true, "").await.unwrap_err();
     assert_eq!(late.code(), tonic::Code::FailedPrecondition, "{late:?}");
     assert!(kiosk.files().join("old/a.txt").exists());
 }
@@ -146,14 +146,14 @@ async fn an_approval_does_not_outlive_the_permissions_it_was_given_under() {
     let asked = ask(&world, &kiosk).await;
 
     // Still allowed, but no longer what was looked at.
-    kiosk.lend(&json!({"profile": "operator", "paths": ["{files}"], "apps": ["code"]})).await;
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    kiosk.grant(&json!({"profile": "operator", "paths": ["{files}"], "apps": ["code"]})).await;
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
 
     let asked = ask(&world, &kiosk).await;
-    kiosk.lend(&json!({"profile": "reader", "paths": ["{files}"]})).await;
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    kiosk.grant(&json!({"profile": "reader", "paths": ["{files}"]})).await;
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)));
     assert!(kiosk.files().join("old/a.txt").exists());
@@ -165,7 +165,7 @@ async fn a_viewer_approves_nothing() {
     let kiosk = world.device("kiosk").start().await;
     let bob = world.person("bob", Role::Viewer).await;
     let asked = ask(&world, &kiosk).await;
-    let refused = bob.decide(asked.question(), true, "").await.unwrap_err();
+    let refused = bob.decide(asked.approval_id(), true, "").await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied);
     assert_eq!(world.admin().recorded(&asked.id).await.unwrap().state, CallState::AwaitingApproval);
 }
@@ -179,7 +179,7 @@ async fn a_question_survives_a_restart_of_the_backend() {
     world.server().kill9().await;
     world.restart_server().await;
     kiosk.ready().await;
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     let done = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
     assert!(kiosk.tree().is_empty());
@@ -192,7 +192,7 @@ async fn of_many_answers_at_once_one_counts() {
     let asked = ask(&world, &kiosk).await;
     let answers: Vec<_> = (0..16)
         .map(|turn| {
-            let (admin, question) = (world.admin().clone(), asked.question().to_owned());
+            let (admin, question) = (world.admin().clone(), asked.approval_id().to_owned());
             tokio::spawn(async move { admin.decide(&question, turn % 2 == 0, "").await.is_ok() })
         })
         .collect();
@@ -209,7 +209,7 @@ async fn of_many_answers_at_once_one_counts() {
 async fn in_a_chat_the_model_waits_for_the_answer_and_is_told_it() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "");
+    kiosk.write_file("old/a.txt", "");
     let talking = {
         let admin = world.admin().clone();
         tokio::spawn(async move { admin.say("verwijder de map old met alles erin").await })
@@ -236,7 +236,7 @@ async fn in_a_chat_the_model_waits_for_the_answer_and_is_told_it() {
 async fn nobody_is_asked_about_a_call_that_would_come_to_nothing() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "12345");
+    kiosk.write_file("old/a.txt", "12345");
     let cases = [
         (json!({"path": "old", "confirm": true}), ErrorCode::NotEmpty),
         (json!({"path": "gone", "confirm": true}), ErrorCode::DirectoryNotFound),

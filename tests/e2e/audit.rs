@@ -49,7 +49,7 @@ async fn a_whole_record_verifies_with_and_without_a_backend() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_byte_of_one_row_is_found_and_the_row_is_named() {
     let world = world().await;
-    world.will_be_tampered_with();
+    world.expect_broken_audit_log();
     world.server().stop().await;
     change_one_byte(&world.database(), 7).await;
 

@@ -186,7 +186,7 @@ async fn a_full_disk_is_called_one_and_what_was_there_stays() {
         eprintln!("skipped: this user may not mount a small disk");
         return;
     };
-    kiosk.put("kept.txt", "kept");
+    kiosk.write_file("kept.txt", "kept");
     kiosk.run().await;
     let before = kiosk.tree();
     for path in ["kept.txt", "new.txt"] {

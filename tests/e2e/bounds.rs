@@ -73,7 +73,7 @@ async fn run_the_worst_calls() -> u64 {
     let server = LyingServer::start().await;
     let device = Deceived::start_with(&server, CONFIG, prepare).await;
     let mut link = server.link().await;
-    link.lend(json!({"profile": "developer", "paths": [device.files()]})).await;
+    link.grant(json!({"profile": "developer", "paths": [device.files()]})).await;
     let honest = link.order("create_directory", &json!({"path": device.path("first")}));
     assert_eq!(link.dispatch(honest).await.0, "succeeded");
     let idle = device.agent().usage();

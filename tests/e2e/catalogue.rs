@@ -13,8 +13,8 @@ const FIRST_LINE: &str = "first=line";
 /// Returns the tool's sample call on files of its own, which this makes.
 fn sample(kiosk: &Device, spec: &ToolSpec) -> Value {
     let at = |name: &str| format!("{}/{name}", spec.name);
-    kiosk.put(&at("note.ini"), format!("{FIRST_LINE}\nsecond=line\n"));
-    kiosk.put(&at("folder/entry.txt"), "");
+    kiosk.write_file(&at("note.ini"), format!("{FIRST_LINE}\nsecond=line\n"));
+    kiosk.write_file(&at("folder/entry.txt"), "");
     let path = match spec.sample.target {
         Target::Nothing => String::new(),
         Target::File | Target::Entry => at("note.ini"),
@@ -68,7 +68,7 @@ async fn every_tool_is_previewed_without_a_change_and_then_does_it() {
 
         let mut call = world.admin().call("kiosk", spec.name, arguments).await;
         if call.state == CallState::AwaitingApproval {
-            world.admin().decide(call.question(), true, "").await.unwrap();
+            world.admin().decide(call.approval_id(), true, "").await.unwrap();
             call = world.admin().ended(&call.id).await.unwrap();
         }
         assert_success(spec, &call);

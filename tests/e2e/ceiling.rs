@@ -188,7 +188,7 @@ async fn a_device_that_tells_nonsense_of_its_ceiling_is_hung_up_on_and_the_one_b
         let address = world.device_address();
         let mut agent = LyingAgent::connect(&kiosk, &address, number).await.unwrap();
         agent.say(link_request::Message::CeilingUpdate(update)).await;
-        let heard = agent.hear().await.ok().flatten();
+        let heard = agent.receive().await.ok().flatten();
         let acknowledged =
             matches!(heard, Some(link_response::Message::CeilingAck(v1::CeilingAck { number: 7 })));
         assert_eq!((acknowledged, heard.is_some()), (is_taken, is_taken), "{heard:?}");

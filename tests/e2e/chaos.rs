@@ -121,7 +121,7 @@ async fn prepare() -> Ground {
     let mut places = Vec::new();
     for index in 0..DEVICES {
         let proxy = world.proxy().await;
-        let device = world.device(&format!("device-{index}")).through(&proxy).start().await;
+        let device = world.device(&format!("device-{index}")).via_proxy(&proxy).start().await;
         places.push(Place { device, proxy });
     }
     Ground { world, places }

@@ -20,7 +20,7 @@ async fn a_path_outside_exits_with_5_and_says_what_is_allowed() {
 async fn every_kind_of_end_has_its_exit_code() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("full/a.txt", "");
+    kiosk.write_file("full/a.txt", "");
     let bob = world.person("bob", Role::Viewer).await;
     let (cli, viewer) = (world.cli(), world.cli_of("bob", &bob));
     let stranger = world.cli_of("nobody", &world.admin().with_token("orion_wrong"));
@@ -150,7 +150,7 @@ async fn arguments_come_as_words_as_json_or_from_a_file() {
 async fn why_shows_each_layer_and_records_nothing() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "");
+    kiosk.write_file("old/a.txt", "");
     let cli = world.cli();
     // How many rows are signed changes by itself.
     let record = |whole: &orion_tests::Output| {

@@ -32,10 +32,10 @@ async fn an_asked_call_takes_five_commits_at_most() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     let fewest = fewest(&world, async || {
-        kiosk.put("old/a.txt", "12345");
+        kiosk.write_file("old/a.txt", "12345");
         let arguments = json!({"path": "old", "recursive": true, "confirm": true});
         let asked = world.admin().call(&kiosk.name, "delete_directory", arguments).await;
-        world.admin().decide(asked.question(), true, "").await.unwrap();
+        world.admin().decide(asked.approval_id(), true, "").await.unwrap();
         let done = world.admin().ended(&asked.id).await.unwrap();
         assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
     });
@@ -49,7 +49,7 @@ async fn an_asked_call_takes_five_commits_at_most() {
 async fn a_chat_round_with_one_read_takes_seven_commits_at_most() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "");
+    kiosk.write_file("a.txt", "");
     let chat = world.admin().say_in("", "list my files").await.conversation;
     let fewest = fewest(&world, async || {
         let answer = world.admin().say_in(&chat, "list my files").await;

@@ -212,7 +212,7 @@ async fn a_call_that_its_device_may_have_forgotten_is_not_sent_again_though_its_
     let_in(&world).await;
     let mut after = LyingAgent::connect(&kiosk, &address, 6).await.unwrap();
     loop {
-        match after.hear().await {
+        match after.receive().await {
             Ok(Some(link_response::Message::CallQuery(v1::CallQuery { call_ids }))) => {
                 assert_eq!(call_ids, std::slice::from_ref(&order.call_id));
                 after.say(Message::CallsNotSeen(v1::CallsNotSeen { call_ids })).await;
@@ -235,7 +235,7 @@ async fn a_call_that_its_device_may_have_forgotten_is_not_sent_again_though_its_
     let mut after = LyingAgent::connect(&kiosk, &address, 7).await.unwrap();
     let call_ids = vec![order.call_id.clone()];
     loop {
-        if let link_response::Message::CallQuery(_) = after.hear().await.unwrap().unwrap() {
+        if let link_response::Message::CallQuery(_) = after.receive().await.unwrap().unwrap() {
             after.say(Message::CallsNotSeen(v1::CallsNotSeen { call_ids })).await;
             break;
         }

@@ -202,7 +202,7 @@ async fn the_agent_dies_while_it_writes_and_says_honestly_what_it_knows() {
     let before = "0123456789abcde\n".repeat(2 * 1024 * 1024);
     for round in 0..3 {
         let name = format!("big-{round}");
-        kiosk.put(&name, &before);
+        kiosk.write_file(&name, &before);
         let arguments = json!({"path": name, "content": "once\n", "append": true});
         let (asking, call_id) = opened(&world, request("write_file", &arguments)).await;
         eventually("the call in the journal", async || {
@@ -310,7 +310,7 @@ async fn a_call_that_is_cancelled_stops_on_the_device() {
     let kiosk = world.device("kiosk").start().await;
     for folder in 0..60 {
         for file in 0..60 {
-            kiosk.put(&format!("{folder}/{file}"), "");
+            kiosk.write_file(&format!("{folder}/{file}"), "");
         }
     }
     kiosk.agent().freeze();

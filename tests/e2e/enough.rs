@@ -58,13 +58,13 @@ async fn a_yes_is_not_spent_on_a_call_that_needs_more_people_by_then() {
     apply(&world, &kiosk, rules).await;
     let ann = world.person("ann", Role::Operator).await;
     for name in ["a", "b"] {
-        kiosk.put(&format!("{name}/x.txt"), "");
+        kiosk.write_file(&format!("{name}/x.txt"), "");
     }
     // Both are asked about while nothing has been done, so one yes of an operator seems to do.
     let (a, b) = (delete(&ann, &kiosk, "a").await, delete(&ann, &kiosk, "b").await);
-    ann.decide(a.question(), true, "").await.unwrap();
+    ann.decide(a.approval_id(), true, "").await.unwrap();
     assert_eq!(ann.ended(&a.id).await.unwrap().end(), (CallState::Succeeded, None));
-    ann.decide(b.question(), true, "").await.unwrap();
+    ann.decide(b.approval_id(), true, "").await.unwrap();
     let ended = ann.ended(&b.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)), "{ended:?}");
     assert!(ended.error().message.contains("needs more"), "{ended:?}");
@@ -92,18 +92,18 @@ async fn whoever_changed_a_call_is_not_the_second_person_who_looks_at_it() {
     let bob = world.person("bob", Role::Operator).await;
     let eve = world.person("eve", Role::Viewer).await;
     for name in ["old", "other", "secret"] {
-        kiosk.put(&format!("{name}/x.txt"), "");
+        kiosk.write_file(&format!("{name}/x.txt"), "");
     }
     let asked = delete(&ann, &kiosk, "old").await;
 
     // Through ann's name bob gets nowhere that he does not get in his own.
-    let refused = change(&bob, asked.question(), "secret").await.unwrap_err();
+    let refused = change(&bob, asked.approval_id(), "secret").await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied, "{refused:?}");
     // Who may not approve may not change, and is on record for having tried.
-    let refused = change(&eve, asked.question(), "other").await.unwrap_err();
+    let refused = change(&eve, asked.approval_id(), "other").await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied, "{refused:?}");
 
-    let changed = change(&bob, asked.question(), "other").await.unwrap().changed.unwrap();
+    let changed = change(&bob, asked.approval_id(), "other").await.unwrap().changed.unwrap();
     let ended = ann.ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalRejected)));
     assert_eq!(changed.state(), v1::CallState::AwaitingApproval, "{changed:?}");
@@ -136,7 +136,7 @@ async fn a_read_that_is_asked_about_shows_nothing_before_the_yes_whatever_it_cal
     limit: { calls: 2, per: 1h }
 ";
     apply(&world, &kiosk, rules).await;
-    kiosk.put("finance.txt", "the secret sum");
+    kiosk.write_file("finance.txt", "the secret sum");
     let ann = world.person("ann", Role::Operator).await;
     let arguments = json!({"path": "finance.txt"});
     for asked in [
@@ -144,10 +144,10 @@ async fn a_read_that_is_asked_about_shows_nothing_before_the_yes_whatever_it_cal
         ann.call(&kiosk.name, "read_file", arguments.clone()).await,
     ] {
         assert_eq!(asked.state, CallState::AwaitingApproval, "{asked:?}");
-        let request = v1::GetApprovalRequest { approval_id: asked.question().to_owned() };
+        let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
         let card = ann.approvals().get_approval(request).await.unwrap().into_inner();
         assert!(!format!("{card:?}").contains("secret sum"), "{card:?}");
-        ann.decide(asked.question(), true, "").await.unwrap();
+        ann.decide(asked.approval_id(), true, "").await.unwrap();
         let read = ann.ended(&asked.id).await.unwrap();
         assert_eq!(read.end(), (CallState::Succeeded, None), "{read:?}");
         assert!(kinds(&world, &asked.id).await.contains(&"approval.used".to_owned()));
@@ -177,7 +177,7 @@ async fn a_call_that_waited_its_turn_is_judged_by_the_role_of_the_end() {
     apply(&world, &kiosk, rules).await;
     let ann = world.person("ann", Role::Operator).await;
     for name in ["a", "b"] {
-        kiosk.put(&format!("{name}/x.txt"), "");
+        kiosk.write_file(&format!("{name}/x.txt"), "");
     }
     kiosk.agent().freeze();
     let calling: Vec<_> = ["a", "b"]

@@ -1,4 +1,4 @@
-//! Ways out of a lent folder, tried with every file tool through the real agent: behind the real
+//! Ways out of a granted folder, tried with every file tool through the real agent: behind the real
 //! backend, where both check, and behind one that lies, where the agent is alone. Whatever is outside
 //! must be neither told nor touched.
 //!

@@ -86,7 +86,7 @@ fn table(device: &str) -> Vec<Asked<'_>> {
 async fn why_says_what_the_gate_decides() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("gone.txt", "x");
+    kiosk.write_file("gone.txt", "x");
     let viewer = world.person("ann", Role::Viewer).await;
     let operator = world.person("bob", Role::Operator).await;
     let grants = [
@@ -95,8 +95,8 @@ async fn why_says_what_the_gate_decides() {
         json!({"profile": "operator", "paths": ["{files}"], "read_only": true}),
         json!({}),
     ];
-    for lent in grants {
-        kiosk.lend(&lent).await;
+    for granted in grants {
+        kiosk.grant(&granted).await;
         for person in [world.admin(), &operator, &viewer] {
             for asked in table("kiosk") {
                 hold(person, &asked).await;
@@ -137,7 +137,7 @@ async fn why_says_what_the_gate_decides() {
 async fn previews_are_listed_only_where_they_are_asked_for_and_as_such() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "x");
+    kiosk.write_file("old/a.txt", "x");
     let cli = world.cli();
     let delete = json!({"path": "old", "recursive": true, "confirm": true});
     let asked = world.admin().call("kiosk", "delete_directory", delete).await;

@@ -9,7 +9,7 @@ use crate::tools::{files, preview};
 /// A call whose question is answered with yes.
 async fn approved(world: &World, tool: &str, arguments: &Value) -> Call {
     let asked = world.admin().call("kiosk", tool, arguments.clone()).await;
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     world.admin().ended(&asked.id).await.unwrap()
 }
 
@@ -32,9 +32,9 @@ async fn refused(world: &World, kiosk: &Device, tool: &str, calls: &[(Value, &st
 async fn search_directory() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("Projects/invoices/2026/a.txt", "");
-    kiosk.put("old-invoices/b.txt", "");
-    kiosk.put("Projects/other/c/d/invoices/too-deep.txt", "");
+    kiosk.write_file("Projects/invoices/2026/a.txt", "");
+    kiosk.write_file("old-invoices/b.txt", "");
+    kiosk.write_file("Projects/other/c/d/invoices/too-deep.txt", "");
     let arguments = json!({"name": "Invoices"});
     let found = json!({
         "query": "Invoices",
@@ -59,9 +59,9 @@ async fn analyze_disk() {
     const MIB: usize = 1024 * 1024;
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("films/long/a.bin", "a".repeat(2 * MIB));
-    kiosk.put("films/b.bin", "b".repeat(MIB));
-    kiosk.put("notes.txt", "hello");
+    kiosk.write_file("films/long/a.bin", "a".repeat(2 * MIB));
+    kiosk.write_file("films/b.bin", "b".repeat(MIB));
+    kiosk.write_file("notes.txt", "hello");
     let arguments = json!({"threshold_mb": 1});
     let large = |path: &str, size: usize| json!({"path": kiosk.path(path), "size_bytes": size});
     let told = json!({
@@ -87,10 +87,10 @@ async fn analyze_disk() {
 async fn search_text() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("src/a.rs", "fn main() {}\n// MILK: one\n");
-    kiosk.put("src/deep/b.rs", "// milk: two\n");
-    kiosk.put("notes.txt", "MILK: bread\n");
-    kiosk.put("picture.rs", "\0MILK");
+    kiosk.write_file("src/a.rs", "fn main() {}\n// MILK: one\n");
+    kiosk.write_file("src/deep/b.rs", "// milk: two\n");
+    kiosk.write_file("notes.txt", "MILK: bread\n");
+    kiosk.write_file("picture.rs", "\0MILK");
     let arguments = json!({"pattern": "(?i)milk: ", "glob": "*.rs"});
     let line = |path: &str, line: u64, text: &str| json!({"path": kiosk.path(path), "line": line, "text": text});
     let matches =
@@ -117,7 +117,7 @@ async fn search_text() {
 async fn get_file_info() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("sub/notes.txt", "hello");
+    kiosk.write_file("sub/notes.txt", "hello");
     std::os::unix::fs::symlink("/etc/passwd", kiosk.files().join("out")).unwrap();
     let arguments = json!({"path": "sub/notes.txt", "sha256": true});
 
@@ -151,7 +151,7 @@ async fn get_file_info() {
 async fn edit_file() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("list.txt", "milk\nbread\nmilk chocolate\n");
+    kiosk.write_file("list.txt", "milk\nbread\nmilk chocolate\n");
     let arguments = json!({"path": "list.txt", "old_text": "bread\n", "new_text": "oat bread\n"});
 
     let shown = preview(&world, &kiosk, "edit_file", &arguments).await;
@@ -179,8 +179,8 @@ async fn edit_file() {
 async fn copy_path() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a/one.txt", "12345");
-    kiosk.put("two.txt", "2");
+    kiosk.write_file("a/one.txt", "12345");
+    kiosk.write_file("two.txt", "2");
     let arguments = json!({"source": "a", "destination": "b"});
     let copied = json!({"source": kiosk.path("a"), "destination": kiosk.path("b"), "bytes": 5, "entries": 2, "replaced": false});
 
@@ -216,8 +216,8 @@ async fn copy_path() {
 async fn move_path() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("draft.md", "Dear");
-    kiosk.put("Done/other.md", "");
+    kiosk.write_file("draft.md", "Dear");
+    kiosk.write_file("Done/other.md", "");
     let arguments = json!({"source": "draft.md", "destination": "Done/letter.md"});
     let moved = json!({"source": kiosk.path("draft.md"), "destination": kiosk.path("Done/letter.md"), "bytes": 4, "entries": 1, "replaced": false});
 
@@ -242,8 +242,8 @@ async fn move_path() {
 async fn delete_file() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old.txt", "12345");
-    kiosk.put("kept/a.txt", "");
+    kiosk.write_file("old.txt", "12345");
+    kiosk.write_file("kept/a.txt", "");
     let arguments = json!({"path": "old.txt", "confirm": true});
     let gone = json!({"path": kiosk.path("old.txt"), "bytes": 5, "trash_id": null});
 
@@ -266,8 +266,8 @@ async fn delete_file() {
 async fn read_config() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("app.toml", "# ports\n[web]\nport = 80\n");
-    kiosk.put("broken.json", "{\"a\": ");
+    kiosk.write_file("app.toml", "# ports\n[web]\nport = 80\n");
+    kiosk.write_file("broken.json", "{\"a\": ");
     let arguments = json!({"path": "app.toml"});
     let told = json!({
         "path": kiosk.path("app.toml"),
@@ -296,7 +296,7 @@ async fn read_config() {
 async fn modify_config() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("app.toml", "# ports\nport = 80 # web\nhost = \"a\"\n");
+    kiosk.write_file("app.toml", "# ports\nport = 80 # web\nhost = \"a\"\n");
     let change = |line: u64, old: &str, new: Value| json!({"path": "app.toml", "changes": [{"line": line, "old": old, "new": new}], "confirm": true});
     let arguments = change(2, "port = 80 # web", json!("port = 8080 # web"));
 

@@ -55,7 +55,7 @@ async fn a_device_that_cannot_be_read_takes_no_calls_and_keeps_no_other_from_its
     for name in ["a", "b", "c"] {
         devices.push(world.device(name).start().await);
     }
-    world.will_be_tampered_with();
+    world.expect_broken_audit_log();
     tamper(&world, "UPDATE devices SET state = 'nonsense' WHERE name = 'b'").await;
     world.admin().policy().apply_policy(policy("no-folders", "deny")).await.unwrap();
     let make = async |device: &str| {
@@ -69,7 +69,7 @@ async fn a_device_that_cannot_be_read_takes_no_calls_and_keeps_no_other_from_its
     assert_eq!(look.state, CallState::Denied, "{look:?}");
 
     tamper(&world, "UPDATE devices SET state = 'approved' WHERE name = 'b'").await;
-    eventually("the device is lent again what it was", async || {
+    eventually("the device is granted again what it was", async || {
         let look = world.admin().call("b", "list_directory", json!({"path": "."})).await;
         (look.state == CallState::Succeeded).then_some(())
     })

@@ -84,7 +84,7 @@ async fn a_cancelled_call_has_neither_an_open_question_without_a_call_nor_a_call
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     for number in 0..TRIES {
-        kiosk.put(&format!("{number}/x.txt"), "");
+        kiosk.write_file(&format!("{number}/x.txt"), "");
         let arguments = json!({"path": number.to_string(), "recursive": true, "confirm": true});
         let asked = world.admin().call("kiosk", "delete_directory", arguments).await;
         let request = v1::CancelCallRequest { call_id: asked.id.clone() };
@@ -92,7 +92,7 @@ async fn a_cancelled_call_has_neither_an_open_question_without_a_call_nor_a_call
         hang_up(async { admin.tools().cancel_call(request).await }).await;
         drop(admin);
         eventually("a call that is asked about or has ended", async || {
-            let request = v1::GetApprovalRequest { approval_id: asked.question().to_owned() };
+            let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
             let question = world.admin().approvals().get_approval(request).await.unwrap();
             let is_open =
                 question.into_inner().approval.unwrap().state() == v1::ApprovalState::Open;

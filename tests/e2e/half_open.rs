@@ -17,7 +17,7 @@ const BACK_WITHIN: Duration = Duration::from_secs(25);
 
 async fn device(world: &World, name: &str) -> (Proxy, Device) {
     let proxy = world.proxy().await;
-    let device = world.device(name).through(&proxy).start().await;
+    let device = world.device(name).via_proxy(&proxy).start().await;
     (proxy, device)
 }
 
@@ -154,7 +154,7 @@ async fn much_gets_through_a_slow_link() {
     let (proxy, device) = device(&world, "kiosk").await;
     proxy.set(Faults::both(Flow::Slow(20_000)));
     let text = format!("{}\n", "0123456789".repeat(10)).repeat(3_000);
-    device.put("much", &text);
+    device.write_file("much", &text);
     for (tool, arguments) in [
         ("read_file", json!({"path": "much", "limit": 100_000})),
         ("write_file", json!({"path": "copy", "content": text})),

@@ -17,7 +17,7 @@ async fn what_is_kept_out_of_a_folder_is_told_by_no_tool() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     for name in ["notes.txt", ".netrc", ".env.acme", "keys/.ssh/config"] {
-        kiosk.put(&format!("project/{name}"), "needle");
+        kiosk.write_file(&format!("project/{name}"), "needle");
     }
     for (tool, arguments) in [
         ("list_directory", json!({"path": "project", "recursive": true})),
@@ -56,12 +56,12 @@ async fn nothing_hides_in_what_the_command_line_shows_of_a_path() {
         "\u{feff}",
     ] {
         let name = format!("a{hidden}b.txt");
-        kiosk.put(&name, "");
+        kiosk.write_file(&name, "");
         let asked = world
             .admin()
             .call("kiosk", "delete_file", json!({"path": name, "confirm": true}))
             .await;
-        let question = asked.question().to_owned();
+        let question = asked.approval_id().to_owned();
         for words in [
             &["approvals", "list"][..],
             &["approvals", "show", &question],
@@ -102,8 +102,8 @@ async fn an_address_whose_host_deceives_is_refused_and_one_in_other_letters_is_s
         assert_eq!(refused.error().code, ErrorCode::UrlForbidden, "{refused:?}");
     }
     let strict = json!({"profile": "strict", "paths": ["{files}"], "apps": ["viewer"]});
-    kiosk.lend(&strict).await;
+    kiosk.grant(&strict).await;
     let asked = open("https://\u{440}\u{430}\u{443}.com/x").await;
-    let card = world.cli().run(&["approvals", "show", asked.question()]).await.stdout;
+    let card = world.cli().run(&["approvals", "show", asked.approval_id()]).await.stdout;
     assert!(card.contains("xn--80a5ak.com"), "{card}");
 }

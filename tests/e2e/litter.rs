@@ -20,11 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const WRITES: usize = 1_000;
 const FILES: usize = 8;
 
-async fn lend(link: &mut Link, device: &Deceived) {
+async fn grant(link: &mut Link, device: &Deceived) {
     let everything = json!(["read", "write", "delete"]);
     let grants =
         json!({"profile": "operator", "paths": [{"path": device.files(), "access": everything}]});
-    assert_eq!(link.lend(grants).await.error, "");
+    assert_eq!(link.grant(grants).await.error, "");
 }
 
 /// Some number below this one.
@@ -67,7 +67,7 @@ async fn until_killed(
             asked.push(Asked { call_id, work, tool, arguments, code: None });
             link.send(link_response::Message::Dispatch(order)).await;
         }
-        match timeout_at(end, link.hear()).await {
+        match timeout_at(end, link.receive()).await {
             Ok(Some(message)) => {
                 let answered = note(&mut asked, &message);
                 left = left.saturating_sub(u64::from(answered.is_some()));
@@ -82,11 +82,11 @@ async fn until_killed(
     }
     device.kill9_and_restart().await;
     // What it said with its last breath counts as well.
-    while let Some(message) = link.hear().await {
+    while let Some(message) = link.receive().await {
         note(&mut asked, &message);
     }
     *link = server.link().await;
-    lend(link, device).await;
+    grant(link, device).await;
     for Asked { call_id, .. } in &asked {
         let call_id = call_id.clone();
         link.send(link_response::Message::ResultAck(v1::ResultAck {
@@ -141,7 +141,7 @@ async fn a_thousand_writes_are_cut_off_and_each_file_is_whole() {
     let server = LyingServer::start().await;
     let mut device = Deceived::start(&server, CONFIG).await;
     let mut link = server.link().await;
-    lend(&mut link, &device).await;
+    grant(&mut link, &device).await;
     let (mut written, mut cut_off, mut happened) = (0, 0, 0);
     // Which version each file has; none is there in the beginning.
     let mut versions: [Option<usize>; FILES] = [None; FILES];
@@ -222,7 +222,7 @@ async fn whatever_is_moved_deleted_copied_and_taken_back_is_never_lost() {
     let server = LyingServer::start().await;
     let mut device = Deceived::start(&server, CONFIG).await;
     let mut link = server.link().await;
-    lend(&mut link, &device).await;
+    grant(&mut link, &device).await;
     let mut ends: BTreeMap<String, usize> = BTreeMap::new();
     let mut step = [0, 3, 6, 9, 12];
     for round in 0..20 {
@@ -262,7 +262,7 @@ async fn a_file_that_may_not_become_so_large_stays_as_it_was() {
     let server = LyingServer::start().await;
     let device = Deceived::start(&server, CONFIG).await;
     let mut link = server.link().await;
-    lend(&mut link, &device).await;
+    grant(&mut link, &device).await;
     std::fs::write(device.files().join("a"), "old").unwrap();
     let limit = Rlimit { current: Some(100_000), maximum: None };
     prlimit(Some(device.agent().pid()), Resource::Fsize, limit).unwrap();

@@ -159,7 +159,7 @@ async fn a_device_that_tells_another_ceiling_again_and_again_is_cut_off_and_stay
         let update = v1::CeilingUpdate { ceiling, workspace, fault, number: told };
         agent.say(Message::CeilingUpdate(update)).await;
         loop {
-            match agent.hear().await {
+            match agent.receive().await {
                 Ok(Some(link_response::Message::CeilingAck(ack))) if ack.number == told => break,
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => break 'telling,

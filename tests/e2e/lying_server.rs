@@ -18,7 +18,7 @@ async fn deceive(config: &str) -> (LyingServer, Deceived, Link) {
     let mut link = server.link().await;
     let everything =
         json!({"profile": "developer", "paths": ["/", "/etc", "/root", "/proc"], "apps": ["sh"]});
-    let ack = link.lend(everything).await;
+    let ack = link.grant(everything).await;
     assert_eq!(ack.error, "", "a generous policy is a policy");
     (server, device, link)
 }
@@ -115,7 +115,7 @@ async fn a_replayed_call_is_answered_from_memory_and_not_run_again() {
         }
         device.kill9_and_restart().await;
         link = server.link().await;
-        link.lend(json!({"profile": "operator", "paths": ["/"]})).await;
+        link.grant(json!({"profile": "operator", "paths": ["/"]})).await;
         link.send(v1::link_response::Message::Dispatch(order.clone())).await;
         // Another call after it, to be sure that this one was dealt with.
         let other = link.order("list_directory", &json!({"path": device.files()}));
@@ -168,7 +168,7 @@ async fn arguments_that_are_not_in_their_one_form_are_not_run() {
     // Whatever is said of them comes before the answer to this one.
     link.send(v1::link_response::Message::Dispatch(honest.clone())).await;
     loop {
-        match link.hear().await {
+        match link.receive().await {
             Some(link_request::Message::CallResult(result)) if result.call_id == honest.call_id => {
                 assert_eq!(result.code, "");
                 break;

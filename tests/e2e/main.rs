@@ -44,6 +44,7 @@ mod people;
 mod plans;
 mod policy;
 mod private;
+mod provenance;
 mod queue;
 mod raised;
 mod refusals;
@@ -56,7 +57,7 @@ mod slow;
 mod soak;
 mod special_files;
 mod start_up;
-mod strangers;
+
 mod tools;
 mod undo;
 mod webhook;

@@ -240,7 +240,7 @@ async fn over_the_wire_none_of_a_sample_is_run_either() {
     let config = "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}\"]\n";
     let device = Deceived::start(&server, config).await;
     let mut link: Link = server.link().await;
-    let ack = link.lend(json!({"profile": "operator", "paths": ["/"]})).await;
+    let ack = link.grant(json!({"profile": "operator", "paths": ["/"]})).await;
     assert_eq!(ack.error, "");
     let folders = 40;
     for n in 0..folders {

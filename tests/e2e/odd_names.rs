@@ -25,7 +25,7 @@ fn has(tool: &str) -> bool {
 async fn done(admin: &Client, tool: &str, arguments: Value) -> Value {
     let mut call = admin.call("kiosk", tool, arguments.clone()).await;
     if call.state == CallState::AwaitingApproval {
-        admin.decide(call.question(), true, "").await.unwrap();
+        admin.decide(call.approval_id(), true, "").await.unwrap();
         call = admin.ended(&call.id).await.unwrap();
     }
     let Call { state, envelope, .. } = call;
@@ -104,7 +104,7 @@ async fn links_that_stay_inside_are_followed() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     let (admin, root) = (world.admin(), kiosk.files());
-    kiosk.put("deep/er/notes.txt", "honest\n");
+    kiosk.write_file("deep/er/notes.txt", "honest\n");
     for (name, target) in [
         ("file", "deep/er/notes.txt"),
         ("folder", "deep/er"),

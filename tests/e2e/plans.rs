@@ -35,7 +35,7 @@ async fn one_yes_runs_a_plan_over_two_devices() {
     let kiosk = world.device("kiosk").start().await;
     let laptop = world.device("laptop").start().await;
     for device in [&kiosk, &laptop] {
-        device.put("old.txt", "12345");
+        device.write_file("old.txt", "12345");
     }
     let steps = [delete(&kiosk, "old.txt"), make(&laptop, "new"), delete(&laptop, "old.txt")];
     let plan = world.admin().plan(&steps, false).await.unwrap();
@@ -78,11 +78,11 @@ async fn what_changed_since_the_preview_is_left_alone_and_the_rest_is_skipped() 
     let names_of = ["a.txt", "b.txt", "c.txt"];
     for keep_going in [false, true] {
         for name in names_of {
-            kiosk.put(name, "as shown");
+            kiosk.write_file(name, "as shown");
         }
         let steps = names_of.map(|name| delete(&kiosk, name));
         let plan = world.admin().plan(&steps, keep_going).await.unwrap();
-        kiosk.put("b.txt", "not shown");
+        kiosk.write_file("b.txt", "not shown");
         world.admin().decide_plan(&plan, true, "").await.unwrap();
         let ended = world.admin().plan_of(&plan, true).await.unwrap();
         let (third, left) =
@@ -109,7 +109,7 @@ async fn what_an_earlier_step_changes_is_compared_before_that_step() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     for keep_going in [false, true] {
-        kiosk.put("x/shown.txt", "as shown");
+        kiosk.write_file("x/shown.txt", "as shown");
         let steps = [
             make(&kiosk, "before"),
             ("kiosk", "write_file", json!({"path": "x/.t", "content": ""})),
@@ -118,7 +118,7 @@ async fn what_an_earlier_step_changes_is_compared_before_that_step() {
         let plan = world.admin().plan(&steps, keep_going).await.unwrap();
         let last = &plan.steps[2];
         assert_eq!((last.after_step, last.compared, last.compared_before), (2, 1, 2));
-        kiosk.put("x/more.txt", "nobody was shown this");
+        kiosk.write_file("x/more.txt", "nobody was shown this");
         world.admin().decide_plan(&plan, true, "").await.unwrap();
         let ended = world.admin().plan_of(&plan, true).await.unwrap();
         let second = if keep_going { Succeeded } else { Skipped };
@@ -134,7 +134,7 @@ async fn what_an_earlier_step_changes_is_compared_before_that_step() {
     }
 
     // Where nothing changed, the plan's own change is no drift.
-    kiosk.put("x/shown.txt", "as shown");
+    kiosk.write_file("x/shown.txt", "as shown");
     let steps = [
         ("kiosk", "write_file", json!({"path": "x/.t", "content": ""})),
         ("kiosk", "delete_directory", json!({"path": "x", "recursive": true, "confirm": true})),
@@ -151,17 +151,17 @@ async fn what_may_not_be_read_is_compared_and_what_cannot_be_compared_refuses_th
     let paths = json!([{"path": "{files}", "access": ["write", "delete"]}]);
     let grants = json!({"profile": "operator", "paths": paths});
     let kiosk = world.device("kiosk").grant(grants).start().await;
-    kiosk.put("x/a.txt", "");
+    kiosk.write_file("x/a.txt", "");
     let arguments = json!({"path": "x", "recursive": true, "confirm": true});
     let step = [("kiosk", "delete_directory", arguments)];
     let plan = world.admin().plan(&step, false).await.unwrap();
     assert_eq!(plan.steps[0].compared, 1);
-    kiosk.put("x/b.txt", "");
+    kiosk.write_file("x/b.txt", "");
     world.admin().decide_plan(&plan, true, "").await.unwrap();
     let ended = world.admin().plan_of(&plan, true).await.unwrap();
     assert_eq!(states(&ended), (PlanState::Failed, vec![Drifted]), "{ended:?}");
 
-    kiosk.put(&format!("x/{}/deep.txt", vec!["a"; 70].join("/")), "");
+    kiosk.write_file(&format!("x/{}/deep.txt", vec!["a"; 70].join("/")), "");
     let refused = world.admin().plan(&step, false).await.unwrap_err();
     assert!(refused.message().starts_with("Step 1 (delete_directory on kiosk): "), "{refused:?}");
 }
@@ -173,7 +173,7 @@ async fn a_step_that_wants_nobody_is_compared_as_well() {
     let write = ("kiosk", "write_file", json!({"path": "new.txt", "content": "mine"}));
     let plan = world.admin().plan(&[write], false).await.unwrap();
     assert!(plan.steps[0].approval.is_none(), "{plan:?}");
-    kiosk.put("new.txt", "somebody else's");
+    kiosk.write_file("new.txt", "somebody else's");
     world.admin().decide_plan(&plan, true, "").await.unwrap();
     let ended = world.admin().plan_of(&plan, true).await.unwrap();
     assert_eq!(states(&ended), (PlanState::Failed, vec![Drifted]));
@@ -184,7 +184,7 @@ async fn a_step_that_wants_nobody_is_compared_as_well() {
 async fn a_step_may_need_what_an_earlier_one_makes_and_says_so() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("list.txt", "one\n");
+    kiosk.write_file("list.txt", "one\n");
     let edit = |old: &str, new: &str| {
         let arguments = json!({"path": "list.txt", "old_text": old, "new_text": new});
         ("kiosk", "edit_file", arguments)
@@ -220,7 +220,7 @@ async fn a_step_may_need_what_an_earlier_one_makes_and_says_so() {
 async fn nothing_is_read_and_nobodys_digests_are_told_before_a_yes() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("diary.txt", "dear diary");
+    kiosk.write_file("diary.txt", "dear diary");
     let steps = [
         ("kiosk", "read_file", json!({"path": "diary.txt"})),
         ("kiosk", "write_file", json!({"path": "diary.txt", "content": "gone"})),
@@ -242,7 +242,7 @@ async fn nothing_is_read_and_nobodys_digests_are_told_before_a_yes() {
 async fn one_denied_step_refuses_the_whole_and_nobody_is_asked() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "");
+    kiosk.write_file("a.txt", "");
     let outside = ("kiosk", "delete_file", json!({"path": "/etc/passwd", "confirm": true}));
     let steps = [delete(&kiosk, "a.txt"), outside, make(&kiosk, "new")];
     let refused = world.admin().plan(&steps, true).await.unwrap_err();
@@ -266,7 +266,7 @@ async fn one_denied_step_refuses_the_whole_and_nobody_is_asked() {
 async fn a_plan_that_waits_survives_a_killed_backend() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old.txt", "");
+    kiosk.write_file("old.txt", "");
     let plan =
         world.admin().plan(&[delete(&kiosk, "old.txt"), make(&kiosk, "new")], false).await.unwrap();
     world.server().kill9().await;
@@ -298,7 +298,7 @@ async fn a_plan_that_ran_when_the_backend_died_is_interrupted_and_goes_no_furthe
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     for name in ["a.txt", "b.txt"] {
-        kiosk.put(name, "");
+        kiosk.write_file(name, "");
     }
     let steps = [delete(&kiosk, "a.txt"), delete(&kiosk, "b.txt"), make(&kiosk, "new")];
     let plan = world.admin().plan(&steps, true).await.unwrap();
@@ -320,7 +320,7 @@ async fn a_no_to_a_plan_that_runs_keeps_the_next_steps_from_being_begun() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     for name in ["a.txt", "b.txt"] {
-        kiosk.put(name, "");
+        kiosk.write_file(name, "");
     }
     let ann = world.person("ann", Role::Operator).await;
     let steps = [delete(&kiosk, "a.txt"), delete(&kiosk, "b.txt")];

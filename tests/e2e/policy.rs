@@ -86,7 +86,7 @@ async fn the_seed_story_is_told_by_a_policy_file() {
     let mut confirmed = old;
     confirmed["confirm"] = json!(true);
     let call = admin.call("laptop-123", "delete_directory", confirmed).await;
-    admin.decide(call.question(), true, "").await.unwrap();
+    admin.decide(call.approval_id(), true, "").await.unwrap();
     let call = admin.ended(&call.id).await.unwrap();
     assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}");
     assert!(!laptop.files().join("projects/old").exists());

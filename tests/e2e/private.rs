@@ -35,13 +35,13 @@ fn open_to_others(folder: &Path) -> Vec<String> {
 async fn nothing_that_a_backend_or_an_agent_keeps_is_open_to_others() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("list.txt", "milk");
+    kiosk.write_file("list.txt", "milk");
     let admin = world.admin();
     let write = json!({"path": "list.txt", "content": "bread"});
     assert!(admin.call("kiosk", "write_file", write).await.envelope.unwrap().success);
     let asked =
         admin.call("kiosk", "delete_file", json!({"path": "list.txt", "confirm": true})).await;
-    admin.decide(asked.question(), true, "").await.unwrap();
+    admin.decide(asked.approval_id(), true, "").await.unwrap();
     assert!(admin.ended(&asked.id).await.unwrap().envelope.unwrap().success);
     world.server().kill9().await;
     world.restart_server().await;

@@ -147,7 +147,7 @@ async fn what_waited_is_judged_by_what_holds_when_it_is_sent() {
 
     kiosk.run().await;
     let asked = asked_by_now(&world, &asked).await;
-    world.admin().decide(asked.question(), false, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), false, "").await.unwrap();
     let mut ends = Vec::new();
     for call in [of_bob, forbidden, asked, free] {
         ends.push(world.admin().ended(&call.id).await.unwrap().end());
@@ -168,11 +168,11 @@ async fn what_waited_is_judged_by_what_holds_when_it_is_sent() {
 async fn a_yes_is_not_spent_before_the_device_is_there() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "12345");
+    kiosk.write_file("old/a.txt", "12345");
     let asked = world.admin().ask(deletion("old")).await.unwrap();
     assert_eq!(asked.end(), (CallState::AwaitingApproval, Some(ErrorCode::ApprovalRequired)));
     kiosk.stop().await;
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     eventually("the approved call to wait for its device", async || {
         let call = world.admin().recorded(&asked.id).await.ok()?;
         (call.state == CallState::Queued).then_some(())
@@ -201,7 +201,7 @@ async fn no_more_than_so_many_calls_wait_for_a_device() {
     let full = world.admin().ask(unsaid("d")).await.unwrap();
     assert_eq!(full.error().code, ErrorCode::ResourceExhausted, "{full:?}");
     // Nor do more wait that a person said yes to.
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     let full = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(full.error().code, ErrorCode::ResourceExhausted, "{full:?}");
     assert!(full.error().message.contains("its queue is full (3 calls)"), "{full:?}");
@@ -254,7 +254,7 @@ async fn what_was_queued_with_a_token_is_not_run_once_that_is_taken_back_or_over
     kiosk.stop().await;
     let of_short = queue(&short, folder("of-short")).await;
     let of_lost = queue(&lost, folder("of-lost")).await;
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     let of_good = queue(&good, folder("of-good")).await;
     let of_session = queue(world.admin(), folder("of-session")).await;
     let revoke = v1::RevokeTokenRequest { token: "lost".to_owned(), user: String::new() };
@@ -282,9 +282,9 @@ async fn what_was_queued_with_a_token_is_not_run_once_that_is_taken_back_or_over
 async fn what_depends_on_how_much_it_touches_waits_and_is_judged_when_the_device_can_tell() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("small/a.txt", "");
+    kiosk.write_file("small/a.txt", "");
     for name in ["a", "b", "c", "d"] {
-        kiosk.put(&format!("big/{name}.txt"), "");
+        kiosk.write_file(&format!("big/{name}.txt"), "");
     }
     let text = "version: 1\nrules:\n  - {id: much, tools: [copy_path], action: deny, above: {entries: 3}}\n";
     let policy =

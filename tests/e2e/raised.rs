@@ -17,7 +17,7 @@ rules:
 async fn kiosk(world: &World) -> Device {
     let kiosk = world.device("kiosk").start().await;
     for (name, mode) in [("plain.txt", 0o644), ("run.sh", 0o755)] {
-        kiosk.put(name, "before");
+        kiosk.write_file(name, "before");
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(kiosk.files().join(name), mode).unwrap();
     }
@@ -61,10 +61,10 @@ async fn an_idempotency_key_goes_with_the_call_to_the_question() {
     let again = world.admin().ask(request.clone()).await.unwrap();
     assert_eq!((&again.id, again.state), (&asked.id, asked.state), "{again:?}");
 
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     let done = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
-    kiosk.put("run.sh", "changed since");
+    kiosk.write_file("run.sh", "changed since");
     let again = world.admin().ask(request).await.unwrap();
     assert_eq!((&again.id, again.end()), (&asked.id, done.end()), "{again:?}");
     assert_eq!(text(&kiosk, "run.sh"), "changed since", "the same key ran twice");
@@ -124,7 +124,7 @@ async fn changing_a_call_into_it_is_no_yes_to_it() {
         let asked = world.admin().call("kiosk", "write_file", arguments).await;
         let arguments = json!({"path": path, "content": "changed"}).to_string().into_bytes();
         let request = v1::DecideApprovalRequest {
-            approval_id: asked.question().to_owned(),
+            approval_id: asked.approval_id().to_owned(),
             approve: true,
             reason: String::new(),
             more: Some(More::ChangedArguments(v1::ChangedArguments {

@@ -197,7 +197,7 @@ async fn a_path_lent_for_reading_is_not_written() {
     let world = World::new().await;
     let grants = json!({"profile": "operator", "paths": [{"path": "{files}", "access": ["read"]}]});
     let kiosk = world.device("kiosk").grant(grants).start().await;
-    kiosk.put("a.txt", "a");
+    kiosk.write_file("a.txt", "a");
     let arguments = json!({"path": "a.txt", "content": "b"});
     let call = world.admin().call("kiosk", "write_file", arguments).await;
     assert_refused(&world, &call, CallState::Denied, ErrorCode::PathNotAllowed).await;
@@ -219,9 +219,9 @@ async fn a_read_only_device_is_not_written() {
 async fn what_is_kept_out_stays_out_of_every_tool() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put(".ssh/id_ed25519", "key");
-    kiosk.put("app/.env", "TOKEN=1");
-    kiosk.put("app/main.py", "");
+    kiosk.write_file(".ssh/id_ed25519", "key");
+    kiosk.write_file("app/.env", "TOKEN=1");
+    kiosk.write_file("app/main.py", "");
     for path in [".ssh/id_ed25519", "app/.env"] {
         let call = world.admin().call("kiosk", "read_file", json!({"path": path})).await;
         assert_refused(&world, &call, CallState::Denied, ErrorCode::PathNotAllowed).await;
@@ -246,7 +246,7 @@ async fn an_app_that_is_not_listed_is_not_opened() {
 async fn a_dangerous_call_needs_confirm_before_anybody_is_asked() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "");
+    kiosk.write_file("old/a.txt", "");
     let before = kiosk.tree();
     let arguments = json!({"path": "old", "recursive": true});
     let call = world.admin().call("kiosk", "delete_directory", arguments).await;
@@ -259,7 +259,7 @@ async fn a_dangerous_call_needs_confirm_before_anybody_is_asked() {
 async fn a_viewer_reads_and_changes_nothing() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "a");
+    kiosk.write_file("a.txt", "a");
     let bob = world.person("bob", Role::Viewer).await;
 
     let read = bob.call("kiosk", "read_file", json!({"path": "a.txt"})).await;

@@ -88,7 +88,7 @@ async fn a_device_that_cannot_connect_with_its_new_certificate_tries_again_befor
 {
     let world = World::configured("certificate_seconds = 30\n").await;
     let proxy = world.proxy().await;
-    let kiosk = world.device("kiosk").through(&proxy).start().await;
+    let kiosk = world.device("kiosk").via_proxy(&proxy).start().await;
     proxy.set(Faults::refusing());
     eventually("an attempt that fails", async || {
         kiosk.agent().log().contains("not connected with the new certificate yet").then_some(())

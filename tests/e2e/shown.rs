@@ -36,7 +36,7 @@ async fn ask(world: &World, tool: &str, arguments: &Value) -> Call {
 }
 
 async fn approve(world: &World, asked: &Call) -> Call {
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     world.admin().ended(&asked.id).await.unwrap()
 }
 
@@ -63,8 +63,8 @@ fn large(byte: u8) -> Vec<u8> {
 async fn a_folder_that_took_the_name_of_the_one_that_was_shown_stays() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("scratch/junk.txt", "junk");
-    kiosk.put("ledger/2026.txt", "the only copy");
+    kiosk.write_file("scratch/junk.txt", "junk");
+    kiosk.write_file("ledger/2026.txt", "the only copy");
     let asked = ask(
         &world,
         "delete_directory",
@@ -105,46 +105,46 @@ fn drifts() -> Vec<(&'static str, Value, Change)> {
         "changes": [{"line": 1, "old": "a = 1", "new": "a = 2"}],
     });
     vec![
-        ("delete_file", delete("a.txt"), |it| it.put("a.txt", "rewritten")),
+        ("delete_file", delete("a.txt"), |it| it.write_file("a.txt", "rewritten")),
         ("delete_file", delete("a.txt"), |it| forge(&it.files().join("a.txt"), b"54321")),
         ("delete_file", delete("large"), |it| forge(&it.files().join("large"), &large(2))),
         ("delete_file", delete("way"), |it| {
             fs::remove_file(it.files().join("way")).unwrap();
             std::os::unix::fs::symlink("folder", it.files().join("way")).unwrap();
         }),
-        ("delete_directory", delete_all("folder"), |it| it.put("folder/deep/new.txt", "")),
+        ("delete_directory", delete_all("folder"), |it| it.write_file("folder/deep/new.txt", "")),
         ("delete_directory", delete_all("folder"), |it| {
             forge(&it.files().join("folder/deep/b.txt"), b"54321");
         }),
         ("delete_directory", delete_all("folder"), |it| {
             forge(&it.files().join("folder/large"), &large(2));
         }),
-        ("modify_config", config, |it| it.put("app.ini", "a = 1\nb = 3\n")),
-        ("copy_path", over("a.txt"), |it| it.put("there.txt", "somebody else's")),
-        ("copy_path", over("a.txt"), |it| it.put("a.txt", "rewritten")),
+        ("modify_config", config, |it| it.write_file("app.ini", "a = 1\nb = 3\n")),
+        ("copy_path", over("a.txt"), |it| it.write_file("there.txt", "somebody else's")),
+        ("copy_path", over("a.txt"), |it| it.write_file("a.txt", "rewritten")),
         ("copy_path", json!({"source": "folder", "destination": "copy"}), |it| {
             forge(&it.files().join("folder/deep/b.txt"), b"54321");
         }),
         ("copy_path", json!({"source": "a.txt", "destination": "new.txt"}), |it| {
-            it.put("new.txt", "somebody else's");
+            it.write_file("new.txt", "somebody else's");
         }),
-        ("move_path", over("a.txt"), |it| it.put("there.txt", "somebody else's")),
-        ("move_path", over("a.txt"), |it| it.put("a.txt", "rewritten")),
+        ("move_path", over("a.txt"), |it| it.write_file("there.txt", "somebody else's")),
+        ("move_path", over("a.txt"), |it| it.write_file("a.txt", "rewritten")),
         ("move_path", over("a.txt"), |it| fs::remove_file(it.files().join("there.txt")).unwrap()),
         ("move_path", json!({"source": "folder", "destination": "moved"}), |it| {
-            it.put("folder/deep/new.txt", "");
+            it.write_file("folder/deep/new.txt", "");
         }),
         ("write_file", json!({"path": "a.txt", "content": "mine"}), |it| {
-            it.put("a.txt", "somebody else's");
+            it.write_file("a.txt", "somebody else's");
         }),
         ("write_file", json!({"path": "a.txt", "content": "mine", "append": true}), |it| {
             forge(&it.files().join("a.txt"), b"54321");
         }),
         ("write_file", json!({"path": "new.txt", "content": "mine"}), |it| {
-            it.put("new.txt", "somebody else's");
+            it.write_file("new.txt", "somebody else's");
         }),
         ("edit_file", json!({"path": "a.txt", "old_text": "1", "new_text": "one"}), |it| {
-            it.put("a.txt", "12345 and more")
+            it.write_file("a.txt", "12345 and more")
         }),
     ]
 }
@@ -158,12 +158,12 @@ fn fill(device: &Device) {
             fs::remove_file(path).unwrap();
         }
     }
-    device.put("a.txt", "12345");
-    device.put("there.txt", "there before");
-    device.put("app.ini", "a = 1\nb = 2\n");
-    device.put("large", large(1));
-    device.put("folder/deep/b.txt", "12345");
-    device.put("folder/large", large(1));
+    device.write_file("a.txt", "12345");
+    device.write_file("there.txt", "there before");
+    device.write_file("app.ini", "a = 1\nb = 2\n");
+    device.write_file("large", large(1));
+    device.write_file("folder/deep/b.txt", "12345");
+    device.write_file("folder/large", large(1));
     std::os::unix::fs::symlink("a.txt", device.files().join("way")).unwrap();
 }
 
@@ -217,7 +217,7 @@ async fn what_nobody_changed_is_done_also_where_the_same_content_was_written_aga
         let asked = ask(&world, tool, &arguments).await;
         // The same content, at another time.
         if arguments.to_string().contains("a.txt") {
-            kiosk.put("a.txt", "12345");
+            kiosk.write_file("a.txt", "12345");
         }
         let ended = approve(&world, &asked).await;
         assert_eq!(ended.end(), (CallState::Succeeded, None), "{tool} {arguments}: {ended:?}");
@@ -229,12 +229,12 @@ async fn what_nobody_changed_is_done_also_where_the_same_content_was_written_aga
 async fn what_was_shown_survives_a_restart_and_a_change_of_the_call() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "12345");
+    kiosk.write_file("a.txt", "12345");
     let asked = ask(&world, "delete_file", &json!({"path": "a.txt", "confirm": true})).await;
     world.server().kill9().await;
     world.restart_server().await;
     kiosk.ready().await;
-    kiosk.put("a.txt", "54321");
+    kiosk.write_file("a.txt", "54321");
     is_drift(&approve(&world, &asked).await);
 
     // Of a call that an approver changed, it is its own preview that counts.
@@ -246,11 +246,11 @@ rules:
         v1::ApplyPolicyRequest { text: text.to_owned(), expected_version: -1, note: String::new() };
     world.admin().policy().apply_policy(policy).await.unwrap();
     kiosk.ready().await;
-    kiosk.put("b.txt", "12345");
+    kiosk.write_file("b.txt", "12345");
     let asked = ask(&world, "delete_file", &json!({"path": "a.txt", "confirm": true})).await;
     let new = changed(&world, &asked, &json!({"path": "b.txt", "confirm": true})).await;
-    kiosk.put("a.txt", "changed, but not asked about any more");
-    kiosk.put("b.txt", "54321");
+    kiosk.write_file("a.txt", "changed, but not asked about any more");
+    kiosk.write_file("b.txt", "54321");
     is_drift(&approve(&world, &new).await);
     assert_eq!(kiosk.tree()["b.txt"].as_deref(), Some("54321"));
 }
@@ -259,7 +259,7 @@ rules:
 async fn changed(world: &World, asked: &Call, arguments: &Value) -> Call {
     let arguments = arguments.to_string().into_bytes().into();
     let request = v1::DecideApprovalRequest {
-        approval_id: asked.question().to_owned(),
+        approval_id: asked.approval_id().to_owned(),
         approve: true,
         reason: String::new(),
         more: Some(More::ChangedArguments(v1::ChangedArguments { arguments })),
@@ -274,7 +274,7 @@ async fn changed(world: &World, asked: &Call, arguments: &Value) -> Call {
 async fn about_a_device_that_is_away_nobody_is_asked_before_it_can_show_what_it_would_do() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "12345");
+    kiosk.write_file("a.txt", "12345");
     kiosk.stop().await;
     let arguments = json!({"path": "a.txt", "confirm": true}).to_string().into_bytes();
     let request = v1::CallToolRequest {
@@ -296,7 +296,7 @@ async fn about_a_device_that_is_away_nobody_is_asked_before_it_can_show_what_it_
         (call.state == CallState::AwaitingApproval).then_some(call)
     })
     .await;
-    let card = v1::GetApprovalRequest { approval_id: asked.question().to_owned() };
+    let card = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
     let card = world.admin().approvals().get_approval(card).await.unwrap().into_inner();
     assert!(!card.approval.unwrap().preview.is_empty());
     assert!(kiosk.files().join("a.txt").exists());
@@ -309,7 +309,7 @@ async fn about_a_device_that_is_away_nobody_is_asked_before_it_can_show_what_it_
 async fn a_changed_call_waits_for_its_device_no_longer_than_the_one_that_was_asked_for() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "12345");
+    kiosk.write_file("a.txt", "12345");
     let delete = |queue_ms| v1::CallToolRequest {
         tool: "delete_file".to_owned(),
         device: "kiosk".to_owned(),
@@ -340,7 +340,7 @@ async fn a_changed_call_waits_for_its_device_no_longer_than_the_one_that_was_ask
 async fn in_a_chat_the_model_is_told_that_what_was_shown_has_changed() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "");
+    kiosk.write_file("old/a.txt", "");
     let ann = world.person("ann", Role::Operator).await;
     let talking = {
         let ann = ann.clone();
@@ -352,7 +352,7 @@ async fn in_a_chat_the_model_is_told_that_what_was_shown_has_changed() {
         open.approvals.into_iter().next().map(|card| card.approval_id)
     })
     .await;
-    kiosk.put("old/new.txt", "nobody was shown this");
+    kiosk.write_file("old/new.txt", "nobody was shown this");
     world.admin().decide(&question, true, "").await.unwrap();
     let answer = talking.await.unwrap();
     let [call] = &answer.calls[..] else { panic!("one call: {answer:?}") };
@@ -364,14 +364,14 @@ async fn in_a_chat_the_model_is_told_that_what_was_shown_has_changed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_difference_is_cut_on_the_card_and_what_raises_the_risk_stays() {
     let (world, kiosk) = strict().await;
-    kiosk.put("run", "old\n");
+    kiosk.write_file("run", "old\n");
     let program = kiosk.files().join("run");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let lines: String =
         (0..4_000).map(|number| format!("say \"{number}\" to whoever listens\n")).collect();
     let asked = ask(&world, "write_file", &json!({"path": "run", "content": lines})).await;
 
-    let card = v1::GetApprovalRequest { approval_id: asked.question().to_owned() };
+    let card = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
     let card = world.admin().approvals().get_approval(card).await.unwrap().into_inner();
     let card = card.approval.unwrap();
     assert!(card.preview.len() <= 64 * 1024, "{} bytes", card.preview.len());

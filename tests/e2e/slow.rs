@@ -72,7 +72,7 @@ async fn who_takes_nothing_and_who_says_too_much_hold_up_nobody_else() {
     }
     let (deaf, agent) = deaf(&world).await;
     let proxy = world.proxy().await;
-    let cut_off = world.device("cut-off").through(&proxy).start().await;
+    let cut_off = world.device("cut-off").via_proxy(&proxy).start().await;
     let loud = world.device("loud").enroll().await;
     let ann = world.person("ann", Role::Operator).await;
 

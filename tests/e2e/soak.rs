@@ -129,7 +129,7 @@ async fn begin(world: &World, count: usize) -> Arc<[Device]> {
         let later = u32::try_from(index.saturating_sub(WITHOUT_PAUSE)).unwrap();
         tokio::time::sleep_until(began + PAUSE * later).await;
         let device = world.device(&format!("device-{index:03}")).start().await;
-        device.put(work::KEPT, "kept\n".repeat(200));
+        device.write_file(work::KEPT, "kept\n".repeat(200));
         device
     });
     let devices: Vec<_> = futures_util::stream::iter(starting).buffered(AT_ONCE).collect().await;

@@ -16,7 +16,7 @@ async fn developer(world: &World) -> Device {
 }
 
 fn put_script(kiosk: &Device, name: &str) {
-    kiosk.put(name, "#!/bin/sh\n");
+    kiosk.write_file(name, "#!/bin/sh\n");
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(kiosk.files().join(name), mode).unwrap();
 }
@@ -26,7 +26,7 @@ fn mode(kiosk: &Device, name: &str) -> u32 {
 }
 
 async fn card(world: &World, call: &Call) -> v1::Approval {
-    let request = v1::GetApprovalRequest { approval_id: call.question().to_owned() };
+    let request = v1::GetApprovalRequest { approval_id: call.approval_id().to_owned() };
     world.admin().approvals().get_approval(request).await.unwrap().into_inner().approval.unwrap()
 }
 
@@ -35,12 +35,12 @@ async fn what_starts_programs_is_asked_about_with_the_reason_on_the_card_and_run
     let world = World::new().await;
     let kiosk = developer(&world).await;
     put_script(&kiosk, "run.sh");
-    kiosk.put("plain.sh", "plain");
+    kiosk.write_file("plain.sh", "plain");
     // Repositories of Git by what is in them, whatever they are called.
-    kiosk.put("repo/HEAD", "ref: refs/heads/main\n");
-    kiosk.put("repo/config", "[core]\n");
-    kiosk.put("half/config", "[core]\nfsmonitor = x\n");
-    kiosk.put("half/head.txt", "ref: refs/heads/main\n");
+    kiosk.write_file("repo/HEAD", "ref: refs/heads/main\n");
+    kiosk.write_file("repo/config", "[core]\n");
+    kiosk.write_file("half/config", "[core]\nfsmonitor = x\n");
+    kiosk.write_file("half/head.txt", "ref: refs/heads/main\n");
     for (tool, arguments) in [
         ("write_file", json!({"path": ".toolrc.d/x", "content": "x"})),
         ("write_file", json!({"path": "run.sh", "content": "new"})),
@@ -68,7 +68,7 @@ async fn what_starts_programs_is_asked_about_with_the_reason_on_the_card_and_run
         let says = card.risk_because.iter().any(|line| line == "This file can start programs.");
         assert!(says, "{tool} {arguments}: {:?}", card.risk_because);
         assert!(!card.may_stand, "{tool} {arguments}");
-        world.admin().decide(asked.question(), true, "").await.unwrap();
+        world.admin().decide(asked.approval_id(), true, "").await.unwrap();
         let done = world.admin().ended(&asked.id).await.unwrap();
         assert_eq!(done.end(), (CallState::Succeeded, None), "{tool} {arguments}: {done:?}");
     }
@@ -81,9 +81,9 @@ async fn the_attack_through_git_is_refused_at_every_step_and_by_links_too() {
     let world = World::new().await;
     let kiosk = developer(&world).await;
     put_script(&kiosk, "p/.git/hooks/pre-commit.sample");
-    kiosk.put("p/.git/config", "[core]\n");
-    kiosk.put("p/evil/hooks/pre-commit", "x");
-    kiosk.put("p/.ssh/id_ed25519_sk", "key");
+    kiosk.write_file("p/.git/config", "[core]\n");
+    kiosk.write_file("p/evil/hooks/pre-commit", "x");
+    kiosk.write_file("p/.ssh/id_ed25519_sk", "key");
     symlink(".git/hooks", kiosk.files().join("p/door")).unwrap();
     symlink(".ssh/id_ed25519_sk", kiosk.files().join("p/notes.txt")).unwrap();
     let before = kiosk.tree();

@@ -49,8 +49,8 @@ async fn create_directory() {
 async fn list_directory() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("notes.txt", "hello");
-    kiosk.put("sub/deep.txt", "");
+    kiosk.write_file("notes.txt", "hello");
+    kiosk.write_file("sub/deep.txt", "");
     let names = |data: &Value| -> Vec<(String, Value, Value)> {
         let entries = data["entries"].as_array().unwrap();
         entries
@@ -82,9 +82,9 @@ async fn list_directory() {
 async fn search_files() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a/one.zip", "1");
-    kiosk.put("a/b/two.zip", "22");
-    kiosk.put("a/b/three.txt", "3");
+    kiosk.write_file("a/one.zip", "1");
+    kiosk.write_file("a/b/two.zip", "22");
+    kiosk.write_file("a/b/three.txt", "3");
     let arguments = json!({"pattern": "*.zip", "path": "."});
     let found = |data: &Value| -> Vec<(Value, Value)> {
         let results = data["results"].as_array().unwrap();
@@ -106,7 +106,7 @@ async fn search_files() {
 async fn read_file() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("four.txt", "one\ntwo\nthree\nfour\n");
+    kiosk.write_file("four.txt", "one\ntwo\nthree\nfour\n");
     let arguments = json!({"path": "four.txt", "offset": 1, "limit": 2});
     let middle = json!({
         "path": kiosk.path("four.txt"),
@@ -132,7 +132,7 @@ async fn read_file() {
 async fn write_file() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("list.txt", "milk\n");
+    kiosk.write_file("list.txt", "milk\n");
     let arguments = json!({"path": "list.txt", "content": "bread\n", "append": true});
 
     let shown = preview(&world, &kiosk, "write_file", &arguments).await;
@@ -163,8 +163,8 @@ async fn write_file() {
 async fn delete_directory() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "12345");
-    kiosk.put("kept.txt", "");
+    kiosk.write_file("old/a.txt", "12345");
+    kiosk.write_file("kept.txt", "");
     let arguments = json!({"path": "old", "recursive": true, "confirm": true});
 
     let shown = preview(&world, &kiosk, "delete_directory", &arguments).await;
@@ -173,7 +173,7 @@ async fn delete_directory() {
         json!({"path": kiosk.path("old"), "entries": 2, "bytes": 5, "trash_id": null, "first_entries": [kiosk.path("old/a.txt")]})
     );
     let asked = world.admin().call("kiosk", "delete_directory", arguments).await;
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     let done = world.admin().ended(&asked.id).await.unwrap();
     let mut data = done.data().clone();
     assert!(data["trash_id"].take().is_string(), "{done:?}");
@@ -201,7 +201,7 @@ async fn open_app() {
     );
     let grants = json!({"profile": "operator", "paths": ["{files}"], "apps": ["viewer"]});
     let kiosk = world.device("kiosk").grant(grants).ceiling(&ceiling).start().await;
-    kiosk.put("notes.txt", "hello");
+    kiosk.write_file("notes.txt", "hello");
     let arguments = json!({"app": "viewer", "args": ["https://example.com/a", "notes.txt"]});
 
     let shown = preview(&world, &kiosk, "open_app", &arguments).await;

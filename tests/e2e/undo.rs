@@ -46,10 +46,10 @@ async fn there_and_back(cli: &Cli, kiosk: &Device, words: &[&str]) {
 async fn whatever_changes_files_can_be_taken_back_once() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("list.txt", "milk\n");
-    kiosk.put("full/a.txt", "a");
-    kiosk.put("full/b/c.txt", "c");
-    kiosk.put("app.toml", "port = 80\n");
+    kiosk.write_file("list.txt", "milk\n");
+    kiosk.write_file("full/a.txt", "a");
+    kiosk.write_file("full/b/c.txt", "c");
+    kiosk.write_file("app.toml", "port = 80\n");
     let cli = world.cli();
     let change = r#"{"path":"app.toml","changes":[{"line":1,"old":"port = 80","new":"port = 8080"}],"confirm":true}"#;
     let calls: [&[&str]; 12] = [
@@ -75,13 +75,13 @@ async fn whatever_changes_files_can_be_taken_back_once() {
 async fn what_changed_since_is_never_overwritten() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("list.txt", "milk\n");
-    kiosk.put("gone.txt", "old");
+    kiosk.write_file("list.txt", "milk\n");
+    kiosk.write_file("gone.txt", "old");
     let cli = world.cli();
     let wrote = done(&cli, &["write_file", "path=list.txt", "content=bread"]).await;
     let deleted = done(&cli, &["delete_file", "path=gone.txt", "confirm=true"]).await;
-    kiosk.put("list.txt", "cheese");
-    kiosk.put("gone.txt", "new");
+    kiosk.write_file("list.txt", "cheese");
+    kiosk.write_file("gone.txt", "new");
     for call in [wrote, deleted] {
         let refused = undo(&cli, &call).await;
         assert_eq!(refused.code, 9, "{refused:?}");
@@ -143,7 +143,7 @@ async fn an_undoing_is_judged_like_every_call() {
     let refused = world.admin().call("kiosk", "undo_call", elsewhere).await;
     assert!(refused.envelope.is_some_and(|envelope| !envelope.success));
 
-    kiosk.lend(&json!({"profile": "reader", "paths": ["{files}"]})).await;
+    kiosk.grant(&json!({"profile": "reader", "paths": ["{files}"]})).await;
     let refused = undo(&cli, &wrote).await;
     assert_eq!(refused.code, 5, "{refused:?}");
     assert_eq!(kiosk.tree(), files([("a", Some("1"))]));
@@ -153,7 +153,7 @@ async fn an_undoing_is_judged_like_every_call() {
 async fn in_a_chat_the_last_change_is_taken_back() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("list.txt", "milk\n");
+    kiosk.write_file("list.txt", "milk\n");
     let admin = world.admin();
     let first = admin.say("hernoem list.txt naar boodschappen.txt").await;
     assert!(kiosk.tree().contains_key("boodschappen.txt"), "{first:?}");

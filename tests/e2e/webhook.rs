@@ -70,7 +70,7 @@ async fn another_system_is_told_of_a_question_and_of_its_end_signed_and_again_af
     ))
     .await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "12345");
+    kiosk.write_file("old/a.txt", "12345");
     let arguments = json!({"path": "old", "recursive": true, "confirm": true});
     let asked = world.admin().call(&kiosk.name, "delete_directory", arguments).await;
 
@@ -82,15 +82,15 @@ async fn another_system_is_told_of_a_question_and_of_its_end_signed_and_again_af
         last = serde_json::from_str(&body).unwrap();
         assert_eq!(last["event"], "approval.opened");
     }
-    assert_eq!(last["approval_id"], asked.question());
+    assert_eq!(last["approval_id"], asked.approval_id());
     assert_eq!(last["touches"], json!([format!("delete {}", kiosk.path("old"))]));
     assert_eq!(
         (&last["tool"], &last["device"], &last["risk"], &last["requester"]),
         (&json!("delete_directory"), &json!("kiosk"), &json!("high"), &json!("admin"))
     );
-    assert_eq!(last["link"], format!("https://orion.example/approvals/{}", asked.question()));
+    assert_eq!(last["link"], format!("https://orion.example/approvals/{}", asked.approval_id()));
 
-    world.admin().decide(asked.question(), true, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     let (signature, body) = heard.recv().await.unwrap();
     assert_signed(&signature, &body);
     let ended: Value = serde_json::from_str(&body).unwrap();

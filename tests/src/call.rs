@@ -52,7 +52,7 @@ impl Call {
     /// # Panics
     /// The call does not wait for one.
     #[must_use]
-    pub fn question(&self) -> &str {
+    pub fn approval_id(&self) -> &str {
         assert_eq!(self.state, CallState::AwaitingApproval, "{self:?}");
         self.approval.as_deref().unwrap()
     }

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 #[must_use]
 pub fn door(listener: TcpListener, tls: Option<Arc<ServerConfig>>) -> Door {
     const MANY: usize = 100_000;
-    let limits = ConnectionLimits { strangers: MANY, ..ConnectionLimits::new(MANY, MANY) };
+    let limits = ConnectionLimits { anonymous: MANY, ..ConnectionLimits::new(MANY, MANY) };
     let http = HttpLimits {
         http1: false,
         streams: 4096,

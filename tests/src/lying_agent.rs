@@ -48,11 +48,11 @@ impl LyingAgent {
         to_backend.send(request(link_request::Message::Hello(hello))).await.unwrap();
         let from_backend = client.link(ReceiverStream::new(outgoing)).await?.into_inner();
         let mut agent = Self { to_backend, from_backend };
-        match agent.hear().await? {
+        match agent.receive().await? {
             Some(link_response::Message::Welcome(_)) => {}
             other => panic!("instead of a welcome: {other:?}"),
         }
-        match agent.hear().await? {
+        match agent.receive().await? {
             Some(link_response::Message::PolicyUpdate(v1::PolicyUpdate { version, policy: _ })) => {
                 let ack = v1::PolicyAck { version, ..v1::PolicyAck::default() };
                 agent.say(link_request::Message::PolicyAck(ack)).await;
@@ -83,7 +83,7 @@ impl LyingAgent {
     ///
     /// # Panics
     /// The backend neither sends anything nor ends the stream.
-    pub async fn hear(&mut self) -> Result<Option<link_response::Message>, Status> {
+    pub async fn receive(&mut self) -> Result<Option<link_response::Message>, Status> {
         let received = tokio::time::timeout(PATIENCE, self.from_backend.message()).await;
         Ok(received.expect("the backend says something")?.and_then(|received| received.message))
     }
@@ -94,7 +94,7 @@ impl LyingAgent {
     /// There is none.
     pub async fn order(&mut self) -> v1::Dispatch {
         loop {
-            match self.hear().await {
+            match self.receive().await {
                 Ok(Some(link_response::Message::Dispatch(order))) => return order,
                 Ok(Some(_)) => {}
                 ended => panic!("instead of a call: {ended:?}"),
@@ -108,7 +108,7 @@ impl LyingAgent {
     /// It does not.
     pub async fn acknowledged(&mut self, call_id: &str) {
         loop {
-            match self.hear().await {
+            match self.receive().await {
                 Ok(Some(link_response::Message::ResultAck(ack))) if ack.call_id == call_id => {
                     return;
                 }

@@ -201,7 +201,7 @@ impl World {
     }
 
     /// Announces tampering, so that the database is not checked at the end.
-    pub fn will_be_tampered_with(&self) {
+    pub fn expect_broken_audit_log(&self) {
         *self.shared.expects.lock().unwrap_or_else(PoisonError::into_inner) =
             Expects::NoWholeRecord;
     }

@@ -76,7 +76,7 @@ struct Open {
     connections: BTreeMap<u64, (Owner, Arc<ConnectionState>)>,
     by_owner: HashMap<Owner, BTreeSet<u64>>,
     /// Number of anonymous connections.
-    strangers: usize,
+    anonymous: usize,
     peers: HashMap<Owner, Peer>,
     closed: HashMap<(Source, CloseReason), u64>,
 }
@@ -118,7 +118,7 @@ impl ConnectionTable {
         let of_address = open.by_owner.get(&owner).map_or(0, BTreeSet::len);
         let crowded = if of_address >= limits.per_address {
             Some(owner.clone())
-        } else if open.strangers >= limits.strangers || open.connections.len() >= limits.total {
+        } else if open.anonymous >= limits.anonymous || open.connections.len() >= limits.total {
             let addresses = open.by_owner.iter().filter(|(owner, _)| !owner.is_known());
             let most = addresses.max_by_key(|(_, ids)| ids.len()).map(|(owner, _)| owner.clone());
             Some(most.unwrap_or_else(|| owner.clone()))
@@ -178,14 +178,14 @@ impl Open {
     }
 
     fn insert(&mut self, id: u64, owner: Owner, state: Arc<ConnectionState>) {
-        self.strangers += usize::from(!owner.is_known());
+        self.anonymous += usize::from(!owner.is_known());
         self.by_owner.entry(owner.clone()).or_default().insert(id);
         self.connections.insert(id, (owner, state));
     }
 
     fn remove(&mut self, id: u64) -> Option<(Owner, Arc<ConnectionState>)> {
         let (owner, state) = self.connections.remove(&id)?;
-        self.strangers -= usize::from(!owner.is_known());
+        self.anonymous -= usize::from(!owner.is_known());
         if let Some(ids) = self.by_owner.get_mut(&owner) {
             ids.remove(&id);
             if ids.is_empty() {

@@ -17,7 +17,7 @@ pub use answer::{AnswerError, AnswerResult, AnswerScope, ApprovalAnswer, decide}
 pub use approved::{expire, resume_approved};
 pub(super) use approved::{not_spent, run_approved, still_holds};
 pub(super) use request::{card, expires_at, preapproved, question, request};
-pub use standing::{LONGEST_RULE_MS, revoke_rule};
+pub use standing::{MAX_RULE_MS, revoke_rule};
 
 /// Returns the view of a call that waits for its approval.
 pub(super) fn waiting(

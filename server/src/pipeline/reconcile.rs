@@ -20,7 +20,7 @@ pub use never_ran::never_ran;
 pub(super) use never_ran::{forgotten, may_be_forgotten};
 
 /// The most calls in one query to a device, and in one read of the database.
-pub const MOST_ASKED: usize = 256;
+pub const MAX_ASKED: usize = 256;
 
 /// How long one device may take when all are asked.
 const ASK_TIMEOUT: Duration = Duration::from_secs(30);

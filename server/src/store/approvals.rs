@@ -16,16 +16,16 @@ pub(super) use end::{expire_of_plan, withdraw_of_plan};
 pub use new::NewApproval;
 pub use row::{ApprovalRow, ApprovalState, Card, StandingApproval, Vote};
 pub use standing::StandingKey;
-pub use standing_rules::{MOST_ON_DEVICE, StandingRule};
+pub use standing_rules::{MAX_RULES_ON_DEVICE, StandingRule};
 pub use vote::{ApprovalScope, DecideError, NewVote};
 pub(super) use vote::{counts, is_enough_still, reopen, role_of, settle};
 
 /// How many approval requests are listed or expired at a time.
 const PAGE: i64 = 500;
 /// The limit of open approval requests of one person.
-pub const MOST_OF_PERSON: i64 = 20;
+pub const MAX_OPEN_OF_PERSON: i64 = 20;
 /// The limit of open approval requests.
-pub const MOST_OPEN: i64 = 500;
+pub const MAX_OPEN: i64 = 500;
 
 /// The votes on an approval request, as a column.
 macro_rules! with_votes {

@@ -34,7 +34,7 @@ fn making(world: &World, timeout_ms: u64) -> Asking {
 /// The calls that it is asked about next.
 async fn asked(agent: &mut LyingAgent) -> Vec<String> {
     loop {
-        match agent.hear().await {
+        match agent.receive().await {
             Ok(Some(link_response::Message::CallQuery(v1::CallQuery { call_ids }))) => {
                 return call_ids;
             }
@@ -144,7 +144,7 @@ async fn a_device_is_asked_about_more_calls_when_it_has_answered_of_those_before
     kiosk.offline().await;
     asking.await.unwrap().unwrap();
     // As many as an outage of a busy backend leaves.
-    world.will_be_tampered_with();
+    world.expect_broken_audit_log();
     let mut sql = format!("CREATE TEMP TABLE one AS SELECT * FROM calls WHERE id = '{call_id}';");
     for _ in 1..MANY {
         let id = uuid::Uuid::now_v7();
@@ -166,7 +166,7 @@ async fn a_device_is_asked_about_more_calls_when_it_has_answered_of_those_before
         if sizes.len() == 1 {
             // The next thing that it is told is no further question.
             let asking = making(&world, 60_000);
-            let order = agent.hear().await.unwrap();
+            let order = agent.receive().await.unwrap();
             let Some(link_response::Message::Dispatch(order)) = order else { panic!("{order:?}") };
             agent.say(done(&order.call_id)).await;
             asking.await.unwrap().unwrap();
@@ -201,7 +201,7 @@ async fn a_call_that_is_stopped_while_its_device_is_away_is_stopped_when_that_is
 
     let mut agent = back(&world, &kiosk, 2).await;
     assert_eq!(asked(&mut agent).await, std::slice::from_ref(&call_id));
-    let heard = agent.hear().await.unwrap();
+    let heard = agent.receive().await.unwrap();
     let Some(link_response::Message::CancelCall(stop)) = heard else {
         panic!("instead of a stop: {heard:?}")
     };

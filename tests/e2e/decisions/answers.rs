@@ -40,7 +40,7 @@ impl Answer {
 #[derive(Debug, Clone)]
 pub(super) struct Device {
     places: Places,
-    lent: DevicePolicy,
+    granted: DevicePolicy,
     ceiling: Option<Grants>,
     wide: Grants,
 }
@@ -53,7 +53,7 @@ impl Device {
         let compiled = policy.unwrap_or_else(|| panic!("{findings:?}")).compile(&name).unwrap();
         Self {
             places: Places::parse(style, Some(&row.workspace), Some(&row.home)).unwrap(),
-            lent: DevicePolicy {
+            granted: DevicePolicy {
                 grants: compiled.grants,
                 rules: compiled.rules,
                 risk: compiled.risk,
@@ -66,8 +66,8 @@ impl Device {
     }
 
     /// What a device is sent.
-    pub(super) fn lent(&self) -> &DevicePolicy {
-        &self.lent
+    pub(super) fn granted(&self) -> &DevicePolicy {
+        &self.granted
     }
 
     pub(super) fn evaluated(&self, row: &Row) -> Answer {
@@ -75,12 +75,12 @@ impl Device {
         let Ok(parsed) = spec.parse(row.arguments.clone(), &self.places) else {
             return Answer::invalid();
         };
-        let rules = self.lent.rules.iter().cloned();
+        let rules = self.granted.rules.iter().cloned();
         let policy = Policy {
-            grants: self.lent.grants.compile(&self.places).0,
+            grants: self.granted.grants.compile(&self.places).0,
             ceiling: self.ceiling.as_ref().map(|ceiling| ceiling.compile(&self.places).0),
             rules: rules.map(|rule| rule.compile(&self.places).0).collect(),
-            risk: self.lent.risk,
+            risk: self.granted.risk,
             mode: Mode::Safe,
             version: "table".to_owned(),
         };
@@ -108,7 +108,7 @@ impl Device {
         let (scope, bad) = ceiling.compile(&self.places);
         assert_eq!(bad, []);
         let mut guard = Guard::new(id, row.device.parse().unwrap(), self.places.clone(), scope);
-        let bytes = self.lent.to_bytes();
+        let bytes = self.granted.to_bytes();
         guard.update(&DevicePolicy::version_of(&bytes), &bytes).unwrap();
         let (spec, _) = orion_catalog::find(&row.tool).unwrap();
         let sent = match spec.parse(row.arguments.clone(), &self.places) {

@@ -50,7 +50,7 @@ async fn answered(rows: &[Row]) -> Vec<Answer> {
     let server = LyingServer::start().await;
     let agent = Deceived::start_in_home(&server, &written(&ceiling), &first.home).await;
     let mut link = server.link().await;
-    let ack = link.policy(device.lent().to_bytes()).await;
+    let ack = link.policy(device.granted().to_bytes()).await;
     assert_eq!(ack.error, "");
     let orders: Vec<_> = rows
         .iter()

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::ground::{Ground, Way};
 
-/// Two places, one of which is there. `{out}` is the folder above the lent one.
+/// Two places, one of which is there. `{out}` is the folder above the granted one.
 const PAIRS: &[(&str, &str)] = &[
     ("../secret.txt", "../secreu.txt"),
     ("{out}/secret.txt", "{out}/secreu.txt"),
@@ -96,10 +96,10 @@ async fn what_is_outside_or_kept_out_is_refused_in_the_same_words_there_or_not()
     let mut ground = Ground::new(Way::AgentAlone, std::iter::empty()).await;
     let (root, state) = (ground.outside.root().to_owned(), ground.state_dir());
     let out = root.parent().unwrap().display().to_string();
-    let lent = root.display().to_string();
+    let granted = root.display().to_string();
     let written = |text: &str| {
         let state = state.display().to_string();
-        text.replace("{out}", &out).replace("{root}", &lent).replace("{state}", &state)
+        text.replace("{out}", &out).replace("{root}", &granted).replace("{state}", &state)
     };
     // The absolute path is what an answer names.
     let named = |text: &str| orion_tests::plain_target(&root, text).display().to_string();

@@ -10,7 +10,7 @@ use super::ground::{Ground, Way};
 use super::lists::say;
 use super::tally::Tallies;
 
-/// Each leads out of the lent folder, or would if somebody decoded it. `{out}` is the folder above.
+/// Each leads out of the granted folder, or would if somebody decoded it. `{out}` is the folder above.
 const CLASSIC: &[&str] = &[
     "..",
     "../",
@@ -105,7 +105,7 @@ const CLASSIC: &[&str] = &[
     "loop/x",
 ];
 
-/// Puts the links of the list above into the lent folder.
+/// Puts the links of the list above into the granted folder.
 fn links(root: &Path, state: &Path) {
     std::fs::create_dir(root.join("in")).unwrap();
     let out = root.parent().unwrap();

@@ -1,4 +1,4 @@
-//! Where escapes are tried: a lent folder deep inside others that are full of marks, and an agent with
+//! Where escapes are tried: a granted folder deep inside others that are full of marks, and an agent with
 //! or without a backend that checks.
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::tally::Tally;
 
 /// The folder that is full of marks.
 const BASE: &str = "held";
-/// The lent folder, below that.
+/// The granted folder, below that.
 const ROOT: &str = "held/l1/l2/l3/l4/l5/l6/root";
 /// Calls at once; a device takes 16.
 const AT_ONCE: usize = 12;
@@ -51,13 +51,13 @@ enum Side {
 
 impl Ground {
     pub(super) async fn new<'a>(way: Way, texts: impl Iterator<Item = &'a str>) -> Self {
-        let lent = format!("{{files}}/{ROOT}");
-        let config = format!("[ceiling]\nprofile = \"operator\"\npaths = [\"{lent}\"]\n");
+        let granted = format!("{{files}}/{ROOT}");
+        let config = format!("[ceiling]\nprofile = \"operator\"\npaths = [\"{granted}\"]\n");
         let planted = |files: &Path| Outside::plant(&files.join(BASE), &files.join(ROOT), texts);
         let (side, outside) = match way {
             Way::BackendAndAgent => {
                 let world = World::new().await;
-                let grants = json!({"profile": "operator", "paths": [lent]});
+                let grants = json!({"profile": "operator", "paths": [granted]});
                 let device = world.device("kiosk").grant(grants).ceiling(&config).enroll().await;
                 let outside = planted(&device.files());
                 device.run().await;
@@ -72,7 +72,7 @@ impl Ground {
                 let device = device.await;
                 let mut link = Box::new(server.link().await);
                 let everything = json!({"profile": "developer", "paths": ["/", "/etc", "/root", "/proc", "/var/lib"]});
-                assert_eq!(link.lend(everything).await.error, "");
+                assert_eq!(link.grant(everything).await.error, "");
                 (Side::Alone { device, link, _server: server }, outside.unwrap())
             }
         };
@@ -226,7 +226,7 @@ async fn one(admin: &Client, tool: &str, arguments: &Value, dry_run: bool) -> (S
     };
     let mut call = admin.ask(request).await.unwrap();
     if call.state == CallState::AwaitingApproval {
-        admin.decide(call.question(), true, "").await.unwrap();
+        admin.decide(call.approval_id(), true, "").await.unwrap();
         call = admin.ended(&call.id).await.unwrap();
     }
     let code = call.end().1.map_or("", orion_domain::ErrorCode::as_str);

@@ -49,7 +49,7 @@ impl List {
         Some(Self { name, lines: lines.into_iter().collect(), leaves })
     }
 
-    /// What is tried with a tool: every line as it stands and behind the lent folder's own path, or a
+    /// What is tried with a tool: every line as it stands and behind the granted folder's own path, or a
     /// part of both.
     pub(super) fn part_for(&self, tool: &str) -> Vec<Tried<'_>> {
         let (every, every_below) = match (self.leaves, MOST.contains(&tool)) {
@@ -66,7 +66,7 @@ impl List {
     }
 }
 
-/// A line, and whether the path of the lent folder is put before it.
+/// A line, and whether the path of the granted folder is put before it.
 pub(super) struct Tried<'a> {
     pub(super) line: &'a str,
     pub(super) below: bool,

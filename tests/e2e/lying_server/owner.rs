@@ -1,4 +1,4 @@
-//! The owner's word while a backend that lies is connected: it counts at once, whatever is lent.
+//! The owner's word while a backend that lies is connected: it counts at once, whatever is granted.
 
 use orion_tests::{Deceived, Link, LyingServer};
 use orion_wire::v1;
@@ -10,7 +10,7 @@ use super::{MODEST, deceive, refused};
 /// What the device says next of its ceiling.
 async fn told(link: &mut Link) -> v1::CeilingUpdate {
     loop {
-        match link.hear().await {
+        match link.receive().await {
             Some(link_request::Message::CeilingUpdate(update)) => return update,
             Some(_) => {}
             None => panic!("the device left"),

@@ -36,8 +36,8 @@ async fn no_mode_and_no_wider_grant_lifts_the_ceiling() {
     let ceiling = "[ceiling]\ntools = [\"read_file\"]\npaths = [\"{files}\"]\n";
     let (_server, device, mut link) = deceive(ceiling).await;
     for until in [i64::MAX, 0, i64::MIN] {
-        let lent = DevicePolicy { mode: Mode::Dangerous { until }, ..everything() };
-        assert_eq!(link.policy(lent.to_bytes()).await.error, "");
+        let granted = DevicePolicy { mode: Mode::Dangerous { until }, ..everything() };
+        assert_eq!(link.policy(granted.to_bytes()).await.error, "");
         assert_eq!(outside(&mut link).await, refused("PATH_NOT_ALLOWED"));
         for (tool, arguments) in [
             ("create_directory", json!({"path": device.path("x")})),
@@ -60,8 +60,8 @@ async fn a_pre_approval_is_enough_inside_the_ceiling_and_opens_nothing_outside_i
         ignore_provenance: true,
         ..Rule::new("spare", RuleAction::Preapprove)
     };
-    let lent = DevicePolicy { rules: vec![spare], ..everything() };
-    assert_eq!(link.policy(lent.to_bytes()).await.error, "");
+    let granted = DevicePolicy { rules: vec![spare], ..everything() };
+    assert_eq!(link.policy(granted.to_bytes()).await.error, "");
     std::fs::create_dir(device.files().join("old")).unwrap();
     assert_eq!(delete(&mut link, &device.path("old")).await.0, "succeeded");
     for path in ["/srv", "/etc", "/", &device.path("")] {
@@ -72,7 +72,7 @@ async fn a_pre_approval_is_enough_inside_the_ceiling_and_opens_nothing_outside_i
     // An owner who wants to be asked is asked, whatever rule there is.
     let strict = MODEST.replace("operator", "strict");
     let (_server, device, mut link) = deceive(&strict).await;
-    assert_eq!(link.policy(lent.to_bytes()).await.error, "");
+    assert_eq!(link.policy(granted.to_bytes()).await.error, "");
     std::fs::create_dir(device.files().join("old")).unwrap();
     assert_eq!(delete(&mut link, &device.path("old")).await, refused("APPROVAL_REQUIRED"));
     assert!(device.files().join("old").is_dir());
@@ -156,13 +156,13 @@ async fn huge_policies_and_floods_of_them_wear_nothing_out() {
     let before = of_process(pid, "VmRSS:");
     for number in 0..FLOOD {
         let paths: Vec<_> = (0..20).map(|n| device.path(&format!("{number}/{n}"))).collect();
-        let lent = policy(json!({"profile": "operator", "paths": paths})).to_bytes();
-        let version = DevicePolicy::version_of(&lent);
-        let update = v1::PolicyUpdate { version, policy: lent.into() };
+        let granted = policy(json!({"profile": "operator", "paths": paths})).to_bytes();
+        let version = DevicePolicy::version_of(&granted);
+        let update = v1::PolicyUpdate { version, policy: granted.into() };
         link.send(Message::PolicyUpdate(update)).await;
         if number % 16 == 15 {
             for _ in 0..16 {
-                link.hear().await.unwrap();
+                link.receive().await.unwrap();
             }
         }
     }
@@ -173,8 +173,9 @@ async fn huge_policies_and_floods_of_them_wear_nothing_out() {
     assert!(threads < 40, "{threads} threads");
 
     // More than one message may hold ends the connection and nothing else.
-    let lent = policy(json!({"apps": ["x".repeat(5 << 20)]})).to_bytes();
-    let update = v1::PolicyUpdate { version: DevicePolicy::version_of(&lent), policy: lent.into() };
+    let granted = policy(json!({"apps": ["x".repeat(5 << 20)]})).to_bytes();
+    let update =
+        v1::PolicyUpdate { version: DevicePolicy::version_of(&granted), policy: granted.into() };
     link.send(Message::PolicyUpdate(update)).await;
     let mut link = server.link().await;
     assert_eq!(outside(&mut link).await, refused("PATH_NOT_ALLOWED"));

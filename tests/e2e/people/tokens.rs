@@ -139,13 +139,13 @@ async fn nobody_makes_a_token_of_more_than_its_person_or_from_a_token() {
 async fn an_api_token_approves_nothing_whatever_it_holds() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/a.txt", "");
+    kiosk.write_file("old/a.txt", "");
     let all = [v1::Scope::Read, v1::Scope::Call, v1::Scope::Chat, v1::Scope::Admin];
     let program = token(world.admin(), "all", &all).await;
     let arguments = json!({"path": "old", "recursive": true, "confirm": true});
     let asked = program.call("kiosk", "delete_directory", arguments).await;
     assert_eq!(asked.state, CallState::AwaitingApproval);
-    let refused = program.decide(asked.question(), true, "").await.unwrap_err();
+    let refused = program.decide(asked.approval_id(), true, "").await.unwrap_err();
     assert_eq!(refused.code(), Code::PermissionDenied);
     assert!(refused.message().contains("API token"), "{refused:?}");
     assert_eq!(world.admin().recorded(&asked.id).await.unwrap().state, CallState::AwaitingApproval);
@@ -155,5 +155,5 @@ async fn an_api_token_approves_nothing_whatever_it_holds() {
         (&row["rpc"], &row["why"], &row["user"]),
         (&json!("/orion.v1.ApprovalService/DecideApproval"), &json!("scope"), &json!("admin"))
     );
-    world.admin().decide(asked.question(), false, "").await.unwrap();
+    world.admin().decide(asked.approval_id(), false, "").await.unwrap();
 }

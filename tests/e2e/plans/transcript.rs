@@ -24,7 +24,7 @@ async fn a_plan_on_the_command_line_is_what_the_documents_show() {
     let kiosk = world.device("kiosk").start().await;
     let laptop = world.device("laptop-123").start().await;
     for device in [&kiosk, &laptop] {
-        device.put("old.txt", "12345");
+        device.write_file("old.txt", "12345");
     }
     std::fs::write(world.folder().join("tidy.yaml"), FILE).unwrap();
     let cli = world.cli();
@@ -48,7 +48,7 @@ async fn a_plan_on_the_command_line_is_what_the_documents_show() {
 
     let listed = cli.run(&["plan", "list", "-o", "json"]).await.json();
     let id = listed[0]["plan_id"].as_str().unwrap().to_owned();
-    laptop.put("old.txt", "not as it was");
+    laptop.write_file("old.txt", "not as it was");
     let approve = ["plan", "approve", &id, "--wait"];
     let drifted = cli.run(&approve).await;
     assert_eq!(drifted.code, 9, "{drifted:?}");
@@ -74,7 +74,7 @@ async fn a_plan_on_the_command_line_is_what_the_documents_show() {
 async fn programs_read_plans_and_exit_codes_say_how_they_ended() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "");
+    kiosk.write_file("a.txt", "");
     let (cli, ann) = (world.cli(), world.person("ann", Role::Operator).await);
     let of_ann = world.cli_of("ann", &ann);
 

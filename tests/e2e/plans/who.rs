@@ -20,7 +20,7 @@ async fn apply(world: &World, kiosk: &Device, rules: &str) {
 async fn another_hash_is_refused_and_no_step_is_answered_by_itself() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "");
+    kiosk.write_file("a.txt", "");
     let first = world.admin().plan(&[delete(&kiosk, "a.txt")], false).await.unwrap();
     let second = world.admin().plan(&[delete(&kiosk, "a.txt")], false).await.unwrap();
     assert_ne!(first.hash, second.hash);
@@ -64,7 +64,7 @@ async fn where_a_step_wants_another_admin_whoever_asked_answers_none_of_it() {
 ";
     apply(&world, &kiosk, rules).await;
     for name in ["a.txt", "b.txt"] {
-        kiosk.put(name, "");
+        kiosk.write_file(name, "");
     }
     let (eve, bob) =
         (world.person("eve", Role::Admin).await, world.person("bob", Role::Operator).await);
@@ -96,7 +96,7 @@ async fn two_people_approve_a_plan_one_after_the_other() {
 ";
     apply(&world, &kiosk, rules).await;
     for name in ["a.txt", "b.txt"] {
-        kiosk.put(name, "");
+        kiosk.write_file(name, "");
     }
     let ann = world.person("ann", Role::Operator).await;
     let bob = world.person("bob", Role::Operator).await;
@@ -158,7 +158,7 @@ async fn where_no_step_wants_a_person_it_still_waits_for_whoever_asked() {
 async fn a_plan_that_nobody_answers_expires() {
     let world = World::configured("[approvals]\nexpire_seconds = 4\n").await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "");
+    kiosk.write_file("a.txt", "");
     let steps = [make(&kiosk, "new"), delete(&kiosk, "a.txt")];
     let plan = world.admin().plan(&steps, true).await.unwrap();
     let ended = world.admin().plan_of(&plan, true).await.unwrap();
@@ -174,11 +174,11 @@ async fn a_plan_that_nobody_answers_expires() {
 async fn a_plan_whose_permissions_changed_does_not_run() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("a.txt", "");
+    kiosk.write_file("a.txt", "");
     let steps = [make(&kiosk, "new"), delete(&kiosk, "a.txt")];
     let plan = world.admin().plan(&steps, true).await.unwrap();
     let grants = serde_json::json!({"profile": "operator", "paths": ["{files}"], "apps": ["code"]});
-    kiosk.lend(&grants).await;
+    kiosk.grant(&grants).await;
     world.admin().decide_plan(&plan, true, "").await.unwrap();
     let ended = world.admin().plan_of(&plan, true).await.unwrap();
     let codes: Vec<_> = ended.steps.iter().map(|step| step.code.as_str()).collect();

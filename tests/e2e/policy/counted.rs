@@ -43,9 +43,9 @@ async fn why_counts_what_happened_before_and_measures_what_would_happen() {
     }
     assert_eq!(why(&make).await, ("deny".to_owned(), true));
 
-    kiosk.put("small/x.txt", "");
+    kiosk.write_file("small/x.txt", "");
     for n in 0..5 {
-        kiosk.put(&format!("large/{n}.txt"), "");
+        kiosk.write_file(&format!("large/{n}.txt"), "");
     }
     let delete = |path: &'static str| ["delete_directory", path, "recursive=true", "confirm=true"];
     assert_eq!(why(&delete("path=small")).await, ("ask".to_owned(), true));
@@ -58,10 +58,10 @@ async fn why_counts_what_happened_before_and_measures_what_would_happen() {
 async fn a_call_that_somebody_refused_is_no_use_of_what_is_lent() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("old/x.txt", "");
+    kiosk.write_file("old/x.txt", "");
     let arguments = json!({"path": "old", "recursive": true, "confirm": true});
     let asked = world.admin().call("kiosk", "delete_directory", arguments).await;
-    world.admin().decide(asked.question(), false, "No.").await.unwrap();
+    world.admin().decide(asked.approval_id(), false, "No.").await.unwrap();
     world.admin().call("kiosk", "list_directory", json!({"path": "."})).await;
     let review = ["devices", "review", "kiosk", "-o", "json"];
     let review = fine(world.cli().run(&review).await).json();

@@ -146,14 +146,14 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
 fn compiled(text: &str, device: &orion_wire::v1::Device, facts: &str) -> Policy {
     let (file, findings) = orion_policy::check(text, "policy.yaml", &LintContext::default());
     let file: PolicyFile = file.unwrap_or_else(|| panic!("{findings:#?}"));
-    let lent = file.compile(&device.name.parse().unwrap()).unwrap();
+    let granted = file.compile(&device.name.parse().unwrap()).unwrap();
     let places = facts_from_json(facts).unwrap().places;
     let ceiling: Grants = serde_json::from_str(&device.ceiling).unwrap();
     Policy {
-        grants: lent.grants.compile(&places).0,
+        grants: granted.grants.compile(&places).0,
         ceiling: Some(ceiling.compile(&places).0),
-        rules: lent.rules.into_iter().map(|rule| rule.compile(&places).0).collect(),
-        risk: lent.risk,
+        rules: granted.rules.into_iter().map(|rule| rule.compile(&places).0).collect(),
+        risk: granted.risk,
         ..Policy::deny_all()
     }
 }

@@ -14,7 +14,7 @@ use super::{folder, queue};
 async fn a_call_that_waited_and_meets_a_higher_risk_is_asked_about() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.put("run", "old");
+    kiosk.write_file("run", "old");
     let program = kiosk.files().join("run");
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     kiosk.stop().await;

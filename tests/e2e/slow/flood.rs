@@ -56,7 +56,7 @@ pub(super) async fn begin(
     let call_id = agent.order().await.call_id;
     tokio::spawn(async move {
         let voice = agent.voice();
-        let hearing = tokio::spawn(async move { while let Ok(Some(_)) = agent.hear().await {} });
+        let hearing = tokio::spawn(async move { while let Ok(Some(_)) = agent.receive().await {} });
         let (began, mut bytes, mut cut_off) = (Instant::now(), 0, false);
         let mut ticks = interval(EVERY);
         // What was not taken in time is not said later.

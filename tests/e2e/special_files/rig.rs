@@ -13,7 +13,7 @@ const MODEST: &str = "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}\"]\n
 /// How long after its deadline a call may be answered.
 const GRACE: Duration = Duration::from_secs(5);
 /// The most memory that the agent may ever have had, in KiB.
-const MOST_MEMORY_KIB: u64 = 128 * 1024;
+const MAX_MEMORY_KIB: u64 = 128 * 1024;
 
 /// See the module.
 pub(super) struct Rig {
@@ -46,11 +46,11 @@ impl Rig {
         let device = Deceived::start(&server, MODEST).await;
         let mut link = server.link().await;
         let grants = json!({"profile": "developer", "paths": ["/", "/proc", "/dev", "/etc"]});
-        assert_eq!(link.lend(grants).await.error, "");
+        assert_eq!(link.grant(grants).await.error, "");
         Self { link, device, _server: server, number: 0 }
     }
 
-    /// The folder that is lent.
+    /// The folder that is granted.
     pub(super) fn files(&self) -> PathBuf {
         self.device.files()
     }
@@ -113,10 +113,10 @@ impl Rig {
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         let peak: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
         say(&format!("the agent's memory was at most {peak} KiB"));
-        assert!(peak < MOST_MEMORY_KIB, "{peak} KiB");
+        assert!(peak < MAX_MEMORY_KIB, "{peak} KiB");
     }
 
-    /// Every name in the lent folder that no test and no person put there.
+    /// Every name in the granted folder that no test and no person put there.
     pub(super) fn litter(&self, known: &[&str]) -> Vec<String> {
         let tree = self.device.tree();
         tree.into_keys()

@@ -20,7 +20,7 @@ async fn undoing(person: &Client, call: &str, paths: &[&str]) -> Call {
 
 /// Deletes the folder `old` and takes that back: both calls.
 async fn deleted_and_back(world: &World, kiosk: &Device) -> (String, Call) {
-    kiosk.put("old/a.txt", "12345");
+    kiosk.write_file("old/a.txt", "12345");
     let delete = ["delete_directory", "path=old", "recursive=true", "confirm=true"];
     let deleted = done(&world.cli(), &delete).await;
     assert!(kiosk.tree().is_empty());
@@ -40,7 +40,7 @@ async fn what_needed_approval_needs_it_to_be_done_again_however_long_the_chain()
         let asked = undoing(admin, &back.id, &["old"]).await;
         assert_eq!(asked.end(), ASKED, "{asked:?}");
         assert!(kiosk.files().join("old/a.txt").exists(), "round {round}: nobody was asked");
-        let card = v1::GetApprovalRequest { approval_id: asked.question().to_owned() };
+        let card = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
         let card = admin.approvals().get_approval(card).await.unwrap().into_inner();
         let card = card.approval.unwrap();
         let path = kiosk.path("old");
@@ -51,7 +51,7 @@ async fn what_needed_approval_needs_it_to_be_done_again_however_long_the_chain()
         let preview: orion_domain::Envelope = serde_json::from_slice(&card.preview).unwrap();
         assert_eq!(preview.data.unwrap()["bytes"], 5);
 
-        admin.decide(asked.question(), true, "").await.unwrap();
+        admin.decide(asked.approval_id(), true, "").await.unwrap();
         let again = admin.ended(&asked.id).await.unwrap();
         assert_eq!(again.data()["call_id"], back.id);
         assert!(kiosk.tree().is_empty());
@@ -127,12 +127,12 @@ async fn what_is_lent_no_longer_is_not_moved_back_out_of_it() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     std::fs::create_dir_all(kiosk.files().join("out")).unwrap();
-    kiosk.put("in/a.txt", "a");
+    kiosk.write_file("in/a.txt", "a");
     let cli = world.cli();
     let moved = done(&cli, &["move_path", "source=in/a.txt", "destination=out/a.txt"]).await;
     let back = undoing(world.admin(), &moved, &["in/a.txt", "out/a.txt"]).await;
     assert_eq!(back.end(), (CallState::Succeeded, None), "{back:?}");
-    kiosk.lend(&json!({"profile": "operator", "paths": ["{files}/in"]})).await;
+    kiosk.grant(&json!({"profile": "operator", "paths": ["{files}/in"]})).await;
     let before = kiosk.tree();
     for call in [&moved, &back.id] {
         let refused = undoing(world.admin(), call, &["in/a.txt", "out/a.txt"]).await;
@@ -147,13 +147,13 @@ async fn a_program_that_was_written_after_an_approval_is_not_written_again_witho
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     let admin = world.admin();
-    kiosk.put("run.sh", "#!/bin/sh\n");
+    kiosk.write_file("run.sh", "#!/bin/sh\n");
     let script = kiosk.files().join("run.sh");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     let new = json!({"path": "run.sh", "content": "#!/bin/sh\nnew\n"});
     let asked = admin.call("kiosk", "write_file", new).await;
     assert_eq!(asked.end(), ASKED, "{asked:?}");
-    admin.decide(asked.question(), true, "").await.unwrap();
+    admin.decide(asked.approval_id(), true, "").await.unwrap();
     let written = admin.ended(&asked.id).await.unwrap();
     let back = undoing(admin, &written.id, &["run.sh"]).await;
     assert_eq!(back.end(), (CallState::Succeeded, None), "{back:?}");
@@ -161,11 +161,11 @@ async fn a_program_that_was_written_after_an_approval_is_not_written_again_witho
     let again = undoing(admin, &back.id, &["run.sh"]).await;
     assert_eq!(again.end(), ASKED, "{again:?}");
     assert_eq!(kiosk.tree(), before, "it was written before anybody was asked");
-    let card = v1::GetApprovalRequest { approval_id: again.question().to_owned() };
+    let card = v1::GetApprovalRequest { approval_id: again.approval_id().to_owned() };
     let card = admin.approvals().get_approval(card).await.unwrap().into_inner().approval.unwrap();
     let says = card.risk_because.iter().any(|line| line == "This file can start programs.");
     assert!(says, "{card:?}");
-    admin.decide(again.question(), true, "").await.unwrap();
+    admin.decide(again.approval_id(), true, "").await.unwrap();
     let done = admin.ended(&again.id).await.unwrap();
     assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
     assert_eq!(std::fs::read_to_string(&script).unwrap(), "#!/bin/sh\nnew\n");

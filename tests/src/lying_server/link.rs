@@ -62,7 +62,7 @@ impl Link {
     ///
     /// # Panics
     /// It neither sends anything nor disconnects.
-    pub async fn hear(&mut self) -> Option<link_request::Message> {
+    pub async fn receive(&mut self) -> Option<link_request::Message> {
         let received = tokio::time::timeout(PATIENCE, self.from_device.message()).await;
         received
             .expect("the device says something")
@@ -72,7 +72,7 @@ impl Link {
     }
 
     /// Sends these grants, and returns the device's acknowledgement.
-    pub async fn lend(&mut self, grants: Value) -> v1::PolicyAck {
+    pub async fn grant(&mut self, grants: Value) -> v1::PolicyAck {
         let grants = serde_json::from_value(grants).unwrap();
         let bytes = DevicePolicy { grants, ..DevicePolicy::default() }.to_bytes();
         self.policy(bytes).await
@@ -91,7 +91,7 @@ impl Link {
         }))
         .await;
         loop {
-            match self.hear().await {
+            match self.receive().await {
                 Some(link_request::Message::PolicyAck(ack)) => return ack,
                 // Results that were not acknowledged before the connection was lost.
                 Some(link_request::Message::CallResult(_)) => {}
@@ -183,7 +183,7 @@ impl Link {
     /// There is no answer.
     pub async fn answer_to(&mut self, call_id: &str) -> (String, String, Option<Envelope>) {
         loop {
-            match self.hear().await {
+            match self.receive().await {
                 Some(link_request::Message::CallResult(result)) if result.call_id == call_id => {
                     let state = call_state_from(result.state).unwrap().to_string();
                     let envelope = serde_json::from_slice(&result.result).ok();

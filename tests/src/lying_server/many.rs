@@ -68,7 +68,7 @@ impl Link {
             if under_way.is_empty() {
                 return;
             }
-            match self.hear().await {
+            match self.receive().await {
                 Some(link_request::Message::CallResult(result)) => {
                     let call_id = result.call_id.clone();
                     self.send(link_response::Message::ResultAck(v1::ResultAck {

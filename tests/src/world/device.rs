@@ -50,7 +50,7 @@ impl DeviceBuilder {
 
     /// Gives the device only this proxy's address.
     #[must_use]
-    pub fn through(self, proxy: &Proxy) -> Self {
+    pub fn via_proxy(self, proxy: &Proxy) -> Self {
         Self { via: Some(proxy.address()), ..self }
     }
 
@@ -254,7 +254,7 @@ impl Device {
     ///
     /// # Panics
     /// The backend rejects the grants.
-    pub async fn lend(&self, grants: &Value) {
+    pub async fn grant(&self, grants: &Value) {
         let files = self.files().display().to_string();
         let request = v1::SetDevicePermissionsRequest {
             device: self.name.clone(),
@@ -269,7 +269,7 @@ impl Device {
     ///
     /// # Panics
     /// It cannot be written.
-    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+    pub fn write_file(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.files().join(name);
         std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
         std::fs::write(path, content).unwrap();

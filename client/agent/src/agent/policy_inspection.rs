@@ -156,9 +156,9 @@ mod tests {
     fn reported(folder: &Path, grants: serde_json::Value, rules: Vec<Rule>) -> Vec<String> {
         let at = folder.to_str().unwrap();
         let ceiling = format!(
-            "[ceiling]\nprofile = \"operator\"\npaths = [\"{at}/lent\", \"{at}/also\", {{ path = \"{at}/blind\", access = [\"write\"] }}]\ndeny_paths = [\"{at}/lent/kept\"]\napps = [\"explorer\", \"editor\", \"chrome\"]\n[apps]\neditor = \"{at}/no/editor\"\n"
+            "[ceiling]\nprofile = \"operator\"\npaths = [\"{at}/granted\", \"{at}/also\", {{ path = \"{at}/blind\", access = [\"write\"] }}]\ndeny_paths = [\"{at}/granted/kept\"]\napps = [\"explorer\", \"editor\", \"chrome\"]\n[apps]\neditor = \"{at}/no/editor\"\n"
         );
-        let private = [folder.join("lent/state")];
+        let private = [folder.join("granted/state")];
         let settings = Settings::parse(&ceiling, Some(folder), &private).unwrap();
         let apps = Apps::discover(["explorer"], &settings.apps).0;
         let toolbox = Toolbox {
@@ -178,17 +178,24 @@ mod tests {
 
     fn folders() -> tempfile::TempDir {
         let temp = tempfile::tempdir().unwrap();
-        for name in ["lent/real", "lent/work", "lent/kept", "lent/state", "also", "out", "blind/b"]
-        {
+        for name in [
+            "granted/real",
+            "granted/work",
+            "granted/kept",
+            "granted/state",
+            "also",
+            "out",
+            "blind/b",
+        ] {
             fs::create_dir_all(temp.path().join(name)).unwrap();
         }
         let link = |name: &str, to: &str| {
-            symlink(temp.path().join(to), temp.path().join("lent").join(name)).unwrap();
+            symlink(temp.path().join(to), temp.path().join("granted").join(name)).unwrap();
         };
-        link("inside", "lent/real");
+        link("inside", "granted/real");
         link("beside", "also");
         link("outside", "out");
-        link("secret", "lent/kept");
+        link("secret", "granted/kept");
         temp
     }
 
@@ -201,23 +208,26 @@ mod tests {
         let temp = folders();
         let at = temp.path().to_str().unwrap();
         let grants = json!({
-            "paths": ["AT/lent", "AT/lent/real", "AT/lent/inside/x", "AT/lent/beside", "AT/lent/outside", "AT/lent/secret", "AT/lent/Work", "AT/lent/new"],
-            "deny_paths": ["AT/lent/WORK", "AT/lent/inside/*.key"],
+            "paths": ["AT/granted", "AT/granted/real", "AT/granted/inside/x", "AT/granted/beside", "AT/granted/outside", "AT/granted/secret", "AT/granted/Work", "AT/granted/new"],
+            "deny_paths": ["AT/granted/WORK", "AT/granted/inside/*.key"],
             "apps": ["explorer", "editor", "other"],
         });
         let rules = vec![
-            rule(RuleAction::Ask, &[format!("{at}/lent/beside/**"), format!("{at}/lent/Real")]),
-            rule(RuleAction::Preapprove, &[format!("{at}/lent/REAL")]),
+            rule(
+                RuleAction::Ask,
+                &[format!("{at}/granted/beside/**"), format!("{at}/granted/Real")],
+            ),
+            rule(RuleAction::Preapprove, &[format!("{at}/granted/REAL")]),
         ];
         let mut expected = vec![
-            "link /lent/inside/x → /lent/real/x",
-            "link /lent/beside → /also",
-            "link /lent/outside → ",
-            "link /lent/secret → ",
-            "case /lent/Work → /lent/work",
-            "link /lent/inside/*.key → /lent/real",
-            "link /lent/beside/** → /also",
-            "case /lent/REAL → /lent/real",
+            "link /granted/inside/x → /granted/real/x",
+            "link /granted/beside → /also",
+            "link /granted/outside → ",
+            "link /granted/secret → ",
+            "case /granted/Work → /granted/work",
+            "link /granted/inside/*.key → /granted/real",
+            "link /granted/beside/** → /also",
+            "case /granted/REAL → /granted/real",
             "app editor → ",
         ];
         let found = reported(temp.path(), grants, rules);
@@ -236,10 +246,10 @@ mod tests {
         let temp = folders();
         symlink(temp.path().join("out"), temp.path().join("away")).unwrap();
         symlink(temp.path().join("out"), temp.path().join("blind/link")).unwrap();
-        symlink(temp.path().join("out"), temp.path().join("lent/kept/link")).unwrap();
-        symlink(temp.path().join("out"), temp.path().join("lent/state/link")).unwrap();
+        symlink(temp.path().join("out"), temp.path().join("granted/kept/link")).unwrap();
+        symlink(temp.path().join("out"), temp.path().join("granted/state/link")).unwrap();
         let grants = json!({
-            "paths": ["AT/away", "AT/Out", "AT/blind/link", "AT/blind/B", "AT/lent/kept/link", "AT/lent/state/link", "AT/lent/State"],
+            "paths": ["AT/away", "AT/Out", "AT/blind/link", "AT/blind/B", "AT/granted/kept/link", "AT/granted/state/link", "AT/granted/State"],
             "apps": ["not-the-owners"],
         });
         assert_eq!(reported(temp.path(), grants, Vec::new()), [""; 0]);
@@ -248,17 +258,17 @@ mod tests {
     #[test]
     fn a_folder_that_the_owner_lends_behind_a_link_is_as_it_is_named() {
         let temp = folders();
-        fs::rename(temp.path().join("lent"), temp.path().join("elsewhere")).unwrap();
-        symlink(temp.path().join("elsewhere"), temp.path().join("lent")).unwrap();
-        let grants = json!({"paths": ["AT/lent", "AT/lent/work", "AT/lent/beside"]});
+        fs::rename(temp.path().join("granted"), temp.path().join("elsewhere")).unwrap();
+        symlink(temp.path().join("elsewhere"), temp.path().join("granted")).unwrap();
+        let grants = json!({"paths": ["AT/granted", "AT/granted/work", "AT/granted/beside"]});
         let found = reported(temp.path(), grants, Vec::new());
-        assert_eq!(found, ["link /lent/beside → /also"]);
+        assert_eq!(found, ["link /granted/beside → /also"]);
     }
 
     #[test]
     fn no_more_is_told_than_has_room() {
         let temp = folders();
-        let paths: Vec<_> = (0..100).map(|n| format!("AT/lent/inside/{n}")).collect();
+        let paths: Vec<_> = (0..100).map(|n| format!("AT/granted/inside/{n}")).collect();
         assert_eq!(reported(temp.path(), json!({"paths": paths}), Vec::new()).len(), MAX_FINDINGS);
     }
 }

@@ -115,7 +115,7 @@ pub(super) fn first(paths: &[String]) -> String {
         paths.iter().map(|path| toml::Value::String(path.clone()).to_string()).collect();
     format!(
         "# The most that anyone can ever do on this device. Only this file says so: the backend can\n\
-         # lend less, never more. A change holds within seconds.\n\
+         # allow less, never more. A change is active within seconds.\n\
          \n\
          [ceiling]\n\
          profile = \"operator\" # reader, operator, developer or homelab\n\

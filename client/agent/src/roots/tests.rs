@@ -111,23 +111,23 @@ mod links {
 
     #[test]
     fn a_granted_path_cannot_lead_out_of_what_the_owner_lends() {
-        let folder = TestFolder::new(&["lent/inner", "kept"]);
-        for (name, target) in [("lent/out", "../kept"), ("lent/in", "inner")] {
+        let folder = TestFolder::new(&["granted/inner", "kept"]);
+        for (name, target) in [("granted/out", "../kept"), ("granted/in", "inner")] {
             symlink(target, folder.path(name).to_string()).unwrap();
         }
-        symlink(folder.path("kept").to_string(), folder.path("lent/abs").to_string()).unwrap();
-        let ceiling = folder.scope(&[("lent", BOTH)], &["lent/inner/no"]);
-        let grants =
-            folder.scope(&[("lent/out", BOTH), ("lent/in", BOTH), ("lent/abs", BOTH)], &[]);
+        symlink(folder.path("kept").to_string(), folder.path("granted/abs").to_string()).unwrap();
+        let ceiling = folder.scope(&[("granted", BOTH)], &["granted/inner/no"]);
+        let grants = folder
+            .scope(&[("granted/out", BOTH), ("granted/in", BOTH), ("granted/abs", BOTH)], &[]);
         let roots = Roots::open(&ceiling, &grants, &[]);
-        for name in ["lent/out", "lent/out/x", "lent/abs"] {
+        for name in ["granted/out", "granted/out/x", "granted/abs"] {
             let error = roots.locate(&folder.path(name), Access::Read).unwrap_err();
             assert_eq!(error.code, ErrorCode::DirectoryNotFound, "{name}");
         }
-        let inside = roots.locate(&folder.path("lent/in/x"), Access::Write).unwrap();
-        assert_eq!(inside.real, folder.path("lent/inner"));
+        let inside = roots.locate(&folder.path("granted/in/x"), Access::Write).unwrap();
+        assert_eq!(inside.real, folder.path("granted/inner"));
         // The owner's deny entry applies to the place by every name.
-        let error = roots.locate(&folder.path("lent/in/no"), Access::Read).unwrap_err();
+        let error = roots.locate(&folder.path("granted/in/no"), Access::Read).unwrap_err();
         assert_eq!(error.code, ErrorCode::PathNotAllowed);
     }
 
@@ -176,13 +176,13 @@ mod links {
     #[test]
     fn what_is_kept_out_is_so_behind_a_link_above_the_root() {
         let folder = TestFolder::new(&["real/no/x", "real/state", "real/yes", "real/secret"]);
-        symlink("real", folder.path("lent").to_string()).unwrap();
+        symlink("real", folder.path("granted").to_string()).unwrap();
         symlink("real/secret", folder.path("deny").to_string()).unwrap();
-        let ceiling = folder.scope(&[("lent", BOTH), ("real/yes", BOTH)], &["real/no", "deny"]);
+        let ceiling = folder.scope(&[("granted", BOTH), ("real/yes", BOTH)], &["real/no", "deny"]);
         let private = [folder.path("real/state"), folder.path("real/agent.toml")];
         let roots = Roots::open(&ceiling, &ceiling, &private);
         for name in ["no", "no/x", "state/key.pem", "agent.toml", "secret", "secret/x"] {
-            let path = folder.path(&format!("lent/{name}"));
+            let path = folder.path(&format!("granted/{name}"));
             let error = roots.locate(&path, Access::Read).unwrap_err();
             assert_eq!(error.code, ErrorCode::PathNotAllowed, "{name}");
             assert!(!roots.grants(&path, Access::Write), "{name}");
@@ -190,11 +190,11 @@ mod links {
         for name in ["no", "state", "agent.toml", "secret"] {
             assert!(roots.may_hide(name), "{name}");
         }
-        assert!(roots.locate(&folder.path("lent/yes"), Access::Read).is_ok());
-        assert!(roots.is_inside(&folder.path("lent/yes")));
+        assert!(roots.locate(&folder.path("granted/yes"), Access::Read).is_ok());
+        assert!(roots.is_inside(&folder.path("granted/yes")));
 
         // A deny entry that goes through the link also applies to the place's own name.
-        let ceiling = folder.scope(&[("real", BOTH)], &["lent/no"]);
+        let ceiling = folder.scope(&[("real", BOTH)], &["granted/no"]);
         let roots = Roots::open(&ceiling, &ceiling, &[]);
         let error = roots.locate(&folder.path("real/no/x"), Access::Read).unwrap_err();
         assert_eq!(error.code, ErrorCode::PathNotAllowed);
@@ -234,11 +234,11 @@ mod links {
 
     #[test]
     fn a_granted_folder_that_became_a_link_is_not_followed() {
-        let folder = TestFolder::new(&["lent/granted", "lent/inner"]);
-        let ceiling = folder.scope(&[("lent", BOTH)], &[]);
-        let grants = folder.scope(&[("lent/granted", BOTH)], &[]);
+        let folder = TestFolder::new(&["granted/granted", "granted/inner"]);
+        let ceiling = folder.scope(&[("granted", BOTH)], &[]);
+        let grants = folder.scope(&[("granted/granted", BOTH)], &[]);
         let roots = Roots::open(&ceiling, &grants, &[]);
-        let granted = folder.path("lent/granted");
+        let granted = folder.path("granted/granted");
         fs::remove_dir(granted.to_string()).unwrap();
         symlink("inner", granted.to_string()).unwrap();
         let error = roots.locate(&granted, Access::Read).unwrap_err();

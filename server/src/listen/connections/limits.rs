@@ -8,7 +8,7 @@ pub struct ConnectionLimits {
     /// Maximum number of anonymous connections of one address.
     pub per_address: usize,
     /// Maximum number of anonymous connections of all addresses.
-    pub strangers: usize,
+    pub anonymous: usize,
     /// How many connections of one person or device are kept.
     pub per_owner: usize,
     /// Maximum number of connections.
@@ -37,7 +37,7 @@ impl ConnectionLimits {
     pub fn new(total: usize, per_address: usize) -> Self {
         Self {
             per_address,
-            strangers: (total / 2).clamp(1, 1024),
+            anonymous: (total / 2).clamp(1, 1024),
             per_owner: 64,
             total,
             grace: Duration::ZERO,

@@ -11,9 +11,9 @@ fn ann() -> Owner {
     Owner::Person("ann".parse().unwrap())
 }
 
-fn table(per_address: usize, strangers: usize, total: usize) -> Arc<ConnectionTable> {
+fn table(per_address: usize, anonymous: usize, total: usize) -> Arc<ConnectionTable> {
     let limits =
-        ConnectionLimits { strangers, per_owner: 2, ..ConnectionLimits::new(total, per_address) };
+        ConnectionLimits { anonymous, per_owner: 2, ..ConnectionLimits::new(total, per_address) };
     ConnectionTable::new(limits)
 }
 
@@ -81,7 +81,7 @@ fn a_table_forgets_what_is_over() {
     drop(held);
     table.sweep(Instant::now() + PEER_TTL);
     let open = table.open();
-    assert_eq!((open.strangers, open.connections.len(), open.by_owner.len()), (0, 0, 0));
+    assert_eq!((open.anonymous, open.connections.len(), open.by_owner.len()), (0, 0, 0));
     assert!(open.peers.is_empty());
 }
 

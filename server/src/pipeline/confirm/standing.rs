@@ -16,7 +16,7 @@ use crate::store::{
     StoreError,
 };
 
-pub use rule::LONGEST_RULE_MS;
+pub use rule::MAX_RULE_MS;
 pub(super) use rule::as_rule;
 
 /// How long a standing approval covers a chat, in milliseconds.

@@ -16,7 +16,7 @@ use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::presence::{CeilingTold, ceiling_reported};
 use crate::fleet::{CallProgress, DeviceLink, DeviceSnapshot, ToDevice};
-use crate::pipeline::reconcile::{self, MOST_ASKED};
+use crate::pipeline::reconcile::{self, MAX_ASKED};
 use crate::pipeline::result::{self, LateResult};
 use crate::store::Witness;
 
@@ -97,7 +97,7 @@ pub(super) async fn from_device(
         link_request::Message::CallsNotSeen(v1::CallsNotSeen { call_ids }) => {
             let calls: Result<Vec<CallId>, _> = call_ids.iter().map(|id| id.parse()).collect();
             let Ok(calls) = calls else { return Err("word of what is no call") };
-            if calls.len() > MOST_ASKED {
+            if calls.len() > MAX_ASKED {
                 return Err("word of more calls than it is asked about at once");
             }
             // Reports about calls that this stream did not ask about are ignored.

@@ -4,7 +4,7 @@ use orion_domain::rule::Approvers;
 use orion_domain::{ApprovalId, CallState, PlanId, UserName};
 use serde::Serialize;
 
-use super::{MOST_OF_PERSON, MOST_OPEN, NewApproval};
+use super::{MAX_OPEN, MAX_OPEN_OF_PERSON, NewApproval};
 use crate::store::calls::{self, CloseCall, NewCall};
 use crate::store::db::{AuditEvent, Batch, Durability, Statement, Tx, sql};
 use crate::store::{Store, StoreError};
@@ -13,10 +13,10 @@ use crate::store::{Store, StoreError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// This person has reached the limit of open approval requests.
-    #[error("{MOST_OF_PERSON} calls of this person wait for approval already")]
+    #[error("{MAX_OPEN_OF_PERSON} calls of this person wait for approval already")]
     TooManyOfPerson,
     /// The limit of open approval requests is reached.
-    #[error("{MOST_OPEN} calls wait for approval already")]
+    #[error("{MAX_OPEN} calls wait for approval already")]
     TooMany,
     /// The database failed.
     #[error(transparent)]
@@ -122,7 +122,8 @@ impl Store {
             let (insert, event) = calls::opening(call.clone())?;
             batch = batch.statement(insert).event(event);
         }
-        let limits = if new.standing.is_none() { Some((MOST_OPEN, MOST_OF_PERSON)) } else { None };
+        let limits =
+            if new.standing.is_none() { Some((MAX_OPEN, MAX_OPEN_OF_PERSON)) } else { None };
         batch = batch
             .statement(advance(new).exactly(1))
             .statement(new.clone().insert(limits)?.exactly(1))
@@ -139,9 +140,9 @@ async fn leave_room(tx: &mut Tx, new: &NewApproval) -> Result<Result<(), AskErro
     let open = sql("SELECT COUNT(*), COUNT(*) FILTER (WHERE requester = $1) \
          FROM approvals WHERE state = 'open' AND plan_id IS NULL");
     let (all, own): (i64, i64) = tx.query_one(open.bind(&new.requester)).await?;
-    Ok(if own >= MOST_OF_PERSON {
+    Ok(if own >= MAX_OPEN_OF_PERSON {
         Err(AskError::TooManyOfPerson)
-    } else if all >= MOST_OPEN {
+    } else if all >= MAX_OPEN {
         Err(AskError::TooMany)
     } else {
         Ok(())

@@ -32,7 +32,7 @@ macro_rules! rules_that_hold {
 }
 
 /// The limit of standing rules in effect on one device.
-pub const MOST_ON_DEVICE: i64 = 200;
+pub const MAX_RULES_ON_DEVICE: i64 = 200;
 
 /// A rule that a person made from an approval. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub(super) async fn has_room(tx: &mut Tx, device: DeviceId, now: i64) -> Result<
             .bind(now),
         )
         .await?;
-    Ok(held < MOST_ON_DEVICE)
+    Ok(held < MAX_RULES_ON_DEVICE)
 }
 
 /// Stores a standing rule.

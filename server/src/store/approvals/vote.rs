@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::end::answered;
 use super::row::{ApprovalRow, ApprovalState, Vote};
 use super::standing;
-use super::standing_rules::{self, MOST_ON_DEVICE, StandingRule};
+use super::standing_rules::{self, MAX_RULES_ON_DEVICE, StandingRule};
 use super::with_votes;
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError};
@@ -45,7 +45,7 @@ pub enum DecideError {
     ReasonMissing,
     /// The device has reached its limit of standing rules.
     #[error(
-        "this device has the maximum of {MOST_ON_DEVICE} rules made from approvals, and the request is still open"
+        "this device has the maximum of {MAX_RULES_ON_DEVICE} rules made from approvals, and the request is still open"
     )]
     TooManyRules,
     /// The approval may not cover more than this call.

@@ -8,7 +8,7 @@ use crate::store::columns::{digest, parsed, parsed_option};
 use crate::store::db::{DecodeError, FromRow, Row};
 
 /// The limit of API tokens of one person.
-pub(super) const MOST_TOKENS: i64 = 100;
+pub(super) const MAX_TOKENS: i64 = 100;
 /// How precise the time of a token's last use is, in milliseconds.
 pub(super) const USE_PRECISION_MS: i64 = 60_000;
 
@@ -96,7 +96,7 @@ pub enum TokenError {
     #[error("there is a token of that name")]
     Taken,
     /// The person has reached the limit of API tokens.
-    #[error("a person has at most {MOST_TOKENS} API tokens")]
+    #[error("a person has at most {MAX_TOKENS} API tokens")]
     TooMany,
     /// The database failed.
     #[error(transparent)]

@@ -3,9 +3,7 @@
 use orion_domain::{Digest, Role, UserName};
 use serde::Serialize;
 
-use super::token::{
-    MOST_TOKENS, NewToken, TokenError, TokenFilter, TokenRow, USE_PRECISION_MS, id,
-};
+use super::token::{MAX_TOKENS, NewToken, TokenError, TokenFilter, TokenRow, USE_PRECISION_MS, id};
 use crate::scope::TokenKind;
 use crate::store::columns::parsed;
 use crate::store::db::{AuditEvent, Batch, DecodeError, Durability, FromRow as _, sql, values};
@@ -65,7 +63,7 @@ impl Store {
                     if named > 0 {
                         return Ok(Err(TokenError::Taken));
                     }
-                    if tokens >= MOST_TOKENS {
+                    if tokens >= MAX_TOKENS {
                         return Ok(Err(TokenError::TooMany));
                     }
                 }

@@ -5,26 +5,26 @@ use serde::Serialize;
 
 use super::NewPlan;
 use crate::store::db::{AuditEvent, Batch, Durability, Tx, sql, values};
-use crate::store::{MOST_OPEN, Store, StoreError, approvals, calls};
+use crate::store::{MAX_OPEN, Store, StoreError, approvals, calls};
 
 /// The limit of open approval requests in one person's plans.
-const MOST_OPEN_OF_PERSON: i64 = 64;
+const MAX_STEPS_OF_PERSON: i64 = 64;
 /// The limit of one person's plans that wait or run.
-const MOST_PLANS_OF_PERSON: i64 = 5;
+const MAX_PLANS_OF_PERSON: i64 = 5;
 /// The limit of plans that wait or run.
-const MOST_PLANS: i64 = 100;
+const MAX_PLANS: i64 = 100;
 /// Why a plan is not stored. Nothing was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MakePlanError {
     /// This person has reached the limit of plans.
-    #[error("{MOST_PLANS_OF_PERSON} plans of this person wait or run already")]
+    #[error("{MAX_PLANS_OF_PERSON} plans of this person wait or run already")]
     TooManyOfPerson,
     /// The limit of plans is reached.
-    #[error("{MOST_PLANS} plans wait or run already")]
+    #[error("{MAX_PLANS} plans wait or run already")]
     TooMany,
     /// The limit of open approval requests is reached.
     #[error(
-        "with its steps, more than {MOST_OPEN_OF_PERSON} of this person's, or {MOST_OPEN} of everybody's, would wait for approval"
+        "with its steps, more than {MAX_STEPS_OF_PERSON} of this person's, or {MAX_OPEN} of everybody's, would wait for approval"
     )]
     TooManyQuestions,
     /// The database failed.
@@ -110,11 +110,11 @@ async fn fits(tx: &mut Tx, new: &NewPlan) -> Result<Result<(), MakePlanError>, S
         .await?;
     let asked = new.steps.iter().filter(|step| step.asked.is_some()).count();
     let asked = i64::try_from(asked).unwrap_or(i64::MAX / 2);
-    Ok(if own >= MOST_PLANS_OF_PERSON {
+    Ok(if own >= MAX_PLANS_OF_PERSON {
         Err(MakePlanError::TooManyOfPerson)
-    } else if all >= MOST_PLANS {
+    } else if all >= MAX_PLANS {
         Err(MakePlanError::TooMany)
-    } else if asked > 0 && (open + asked > MOST_OPEN || open_own + asked > MOST_OPEN_OF_PERSON) {
+    } else if asked > 0 && (open + asked > MAX_OPEN || open_own + asked > MAX_STEPS_OF_PERSON) {
         Err(MakePlanError::TooManyQuestions)
     } else {
         Ok(())

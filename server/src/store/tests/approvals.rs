@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::store::{
-    ApprovalRow, ApprovalScope, ApprovalState, AskError, DecideError, MOST_OF_PERSON, MOST_OPEN,
+    ApprovalRow, ApprovalScope, ApprovalState, AskError, DecideError, MAX_OPEN, MAX_OPEN_OF_PERSON,
     NewVote, StoreError,
 };
 
@@ -322,7 +322,7 @@ async fn a_person_and_all_together_have_so_many_open_questions() {
     for n in 0..20 {
         assert_eq!(ask(n, "ann").await, Ok(true));
     }
-    assert_eq!((MOST_OF_PERSON, MOST_OPEN), (20, 500));
+    assert_eq!((MAX_OPEN_OF_PERSON, MAX_OPEN), (20, 500));
     assert_eq!(ask(20, "ann").await, Err(AskError::TooManyOfPerson));
     for n in 21..501 {
         assert_eq!(ask(n, &format!("user-{}", n / 20)).await, Ok(true));

@@ -6,8 +6,8 @@ use orion_domain::rule::RuleAction;
 use super::approvals::{PEOPLE, asked_of, vote};
 use super::*;
 use crate::store::{
-    ApprovalScope, ApprovalState, DecideError, MOST_ON_DEVICE, NewVote, StandingKey, StandingRule,
-    StoreError,
+    ApprovalScope, ApprovalState, DecideError, MAX_RULES_ON_DEVICE, NewVote, StandingKey,
+    StandingRule, StoreError,
 };
 
 /// A standing rule made from request `n`.
@@ -126,7 +126,7 @@ async fn a_rule_of_an_answer_holds_while_who_made_it_may_make_it() {
 async fn so_many_rules_of_answers_hold_on_a_device_and_no_more() {
     let place = asked_of(Approvers::default(), PEOPLE).await;
     let mut raw = place.raw().await;
-    for n in 0..MOST_ON_DEVICE {
+    for n in 0..MAX_RULES_ON_DEVICE {
         sqlx::query(
             "INSERT INTO standing_rules (id, device_id, device_name, rule_json, made_by, \
              created_at, expires_at) VALUES ($1, $2, 'kiosk', '{}', 'bob', 0, 2001)",

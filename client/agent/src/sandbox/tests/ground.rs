@@ -90,15 +90,15 @@ impl Ground {
 
         let workspace = at("files").to_str().unwrap().to_owned();
         let places = Places::parse(PathStyle::Posix, Some(&workspace), Some(&workspace)).unwrap();
-        let lend = |name: &str, access: &[Access]| PathGrant {
+        let granting = |name: &str, access: &[Access]| PathGrant {
             path: at(name).to_str().unwrap().to_owned(),
             access: access.iter().copied().collect::<BTreeSet<_>>(),
         };
         let grants = Grants {
             paths: vec![
-                lend("files", &[Access::Read, Access::Write, Access::Delete]),
-                lend("shared", &[Access::Read]),
-                lend("drop", &[Access::Write]),
+                granting("files", &[Access::Read, Access::Write, Access::Delete]),
+                granting("shared", &[Access::Read]),
+                granting("drop", &[Access::Write]),
             ],
             ..Grants::default()
         };

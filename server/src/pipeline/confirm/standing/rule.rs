@@ -11,7 +11,7 @@ use crate::pipeline::confirm::answer::AnswerError;
 use crate::store::{ApprovalRow, ApprovalScope, DecideError, StandingRule};
 
 /// The maximum lifetime of a rule made by an approval, in milliseconds.
-pub const LONGEST_RULE_MS: i64 = 90 * 24 * 3600 * 1000;
+pub const MAX_RULE_MS: i64 = 90 * 24 * 3600 * 1000;
 
 /// Returns the scope of an approval that becomes a rule for this person, this tool and these paths of the
 /// device.
@@ -23,7 +23,7 @@ pub(in crate::pipeline::confirm) fn as_rule(
     folder: bool,
 ) -> Result<ApprovalScope, AnswerError> {
     let now = now_ms();
-    if expires_at <= now || expires_at > now + LONGEST_RULE_MS {
+    if expires_at <= now || expires_at > now + MAX_RULE_MS {
         let why = "a rule of an answer holds until some moment in the next 90 days";
         return Err(DecideError::OnlyOnce(why).into());
     }
