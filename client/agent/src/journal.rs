@@ -15,10 +15,11 @@ use orion_domain::{ApprovalId, CallId};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
+pub use entry::{Begin, Ended};
 use entry::{Entry, Loaded, read_all};
 pub use error::JournalError;
 use index::Index;
-pub use index::{APPROVED_REMEMBERED_MS, Begin, CallStatus, Ended, Full, Interrupted};
+pub use index::{APPROVED_REMEMBERED_MS, CallStatus, Full, Interrupted};
 #[doc(hidden)]
 pub use writer::Command;
 use writer::Writer;

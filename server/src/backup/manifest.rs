@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::files::MAX_BYTES;
-use super::restore::RESTORED;
 use crate::data_folder::{ADDRESSES, DATABASE};
+
+/// Left in a restored folder, for the next start of a backend.
+pub(super) const RESTORED: &str = "restored.json";
 
 /// The version of the format.
 pub(super) const FORMAT: u32 = 1;

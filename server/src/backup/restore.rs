@@ -9,14 +9,11 @@ use orion_mtls::secret_file;
 use serde::Serialize;
 
 use super::files::{make_private, private, sync_folder};
-use super::manifest::{Manifest, measured, read_manifest};
+use super::manifest::{Manifest, RESTORED, measured, read_manifest};
 use super::verify::{good, keys};
 use crate::clock::now_ms;
 use crate::data_folder::DATABASE;
 use crate::store::{Store, check_file, newest_version};
-
-/// Left in a restored folder, for the next start of a backend.
-pub(super) const RESTORED: &str = "restored.json";
 
 /// Restores a backup as a data folder, which must be empty or must not exist.
 ///

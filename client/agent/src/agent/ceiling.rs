@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Agent;
-use super::event::Event;
+use super::event::{Event, OwnerCeiling};
 use super::policy_inspection::{PolicyInspection, inspect};
 use crate::apps::Apps;
 use crate::config::{Found, Settings, Source};
@@ -28,17 +28,6 @@ use crate::sandbox::suffices;
 pub const KEPT_POLICY: &str = "policy.json";
 /// The longest fault that is reported, in characters.
 const MAX_FAULT: usize = 500;
-
-/// The content of the owner's file.
-#[derive(Debug)]
-pub enum OwnerCeiling {
-    /// Valid settings, and the applications that they name.
-    Settings(Box<Settings>, Apps),
-    /// The file is invalid, for this reason.
-    Faulty(String),
-    /// The file is missing.
-    Gone,
-}
 
 /// Whether the granted paths are being opened. One task opens them, however often they change.
 #[derive(Debug, Default, PartialEq, Eq)]

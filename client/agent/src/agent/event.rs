@@ -3,7 +3,8 @@
 use orion_wire::v1;
 use tokio::sync::mpsc::OwnedPermit;
 
-use super::ceiling::OwnerCeiling;
+use crate::apps::Apps;
+use crate::config::Settings;
 use crate::connect::renew::Renewed;
 use crate::connect::{ConnectError, Link};
 use crate::execute::CallEvent;
@@ -53,4 +54,15 @@ impl From<CallEvent> for Event {
     fn from(event: CallEvent) -> Self {
         Self::Call(event)
     }
+}
+
+/// The content of the owner's file.
+#[derive(Debug)]
+pub enum OwnerCeiling {
+    /// Valid settings, and the applications that they name.
+    Settings(Box<Settings>, Apps),
+    /// The file is invalid, for this reason.
+    Faulty(String),
+    /// The file is missing.
+    Gone,
 }

@@ -1,10 +1,47 @@
 //! One line of the journal: the first eight bytes of the SHA-256 of the JSON, in hexadecimal, a space,
 //! and the JSON. A line that was torn by a power cut does not match its digest.
 
-use orion_domain::{ApprovalId, CallId, Digest};
+use orion_domain::{ApprovalId, CallId, CallState, Digest};
 use serde::{Deserialize, Serialize};
 
-use super::index::{Begin, Ended};
+/// A call that is about to start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begin {
+    /// The call.
+    pub call: CallId,
+    /// The tool's name.
+    pub tool: String,
+    /// The approval that the call runs on. None if it needs none.
+    pub approval: Option<ApprovalId>,
+    /// Whether the call may change something. A preview does not.
+    pub has_effects: bool,
+    /// Whether a second run has the same effect as one.
+    pub idempotent: bool,
+    /// When the call began, Unix milliseconds.
+    pub at: i64,
+}
+
+impl Begin {
+    /// Returns whether the entry must be on disk before the call starts: for calls with effects, and
+    /// calls that use an approval.
+    #[must_use]
+    pub const fn is_durable(&self) -> bool {
+        self.has_effects || self.approval.is_some()
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The final state.
+    pub state: CallState,
+    /// The stable error code. Empty on success.
+    pub code: String,
+    /// The result envelope, JSON.
+    pub result: String,
+    /// How long the call ran on the device, in microseconds.
+    pub duration_us: u64,
+}
 
 /// An entry about a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use orion_domain::{ApprovalId, CallId, CallState};
-use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
+use super::entry::{Begin, Ended, Entry};
 
 /// How long a call is remembered after its result was acknowledged, in milliseconds: one day.
 const REMEMBER_MS: i64 = 24 * 60 * 60 * 1000;
@@ -19,45 +18,6 @@ const MAX_READS: usize = 4_096;
 /// The most results that may wait for their acknowledgement, and their total size in bytes.
 const MAX_WAITING: usize = 1_024;
 const MAX_WAITING_BYTES: usize = 32 * 1024 * 1024;
-
-/// A call that is about to start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begin {
-    /// The call.
-    pub call: CallId,
-    /// The tool's name.
-    pub tool: String,
-    /// The approval that the call runs on. None if it needs none.
-    pub approval: Option<ApprovalId>,
-    /// Whether the call may change something. A preview does not.
-    pub has_effects: bool,
-    /// Whether a second run has the same effect as one.
-    pub idempotent: bool,
-    /// When the call began, Unix milliseconds.
-    pub at: i64,
-}
-
-impl Begin {
-    /// Returns whether the entry must be on disk before the call starts: for calls with effects, and
-    /// calls that use an approval.
-    #[must_use]
-    pub const fn is_durable(&self) -> bool {
-        self.has_effects || self.approval.is_some()
-    }
-}
-
-/// How a call ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
-    /// The final state.
-    pub state: CallState,
-    /// The stable error code. Empty on success.
-    pub code: String,
-    /// The result envelope, JSON.
-    pub result: String,
-    /// How long the call ran on the device, in microseconds.
-    pub duration_us: u64,
-}
 
 /// A call that had begun when the process died.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

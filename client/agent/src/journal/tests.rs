@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::entry::{Loaded, read_all};
-use super::index::{Begin, CallStatus, Ended, Full, Index};
+use super::index::{CallStatus, Full, Index};
 use super::writer::{Command, Store, write_all};
 use super::*;
 

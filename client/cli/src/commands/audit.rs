@@ -3,6 +3,7 @@
 mod export;
 mod key;
 mod offline;
+mod verdict;
 mod verify;
 
 use clap::{Args, Subcommand};

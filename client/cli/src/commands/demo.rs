@@ -19,9 +19,10 @@ use crate::global::Global;
 use crate::output::{DIM, Output};
 use crate::terminal::{Restore, Spinner};
 
+use enrolment::DEVICE;
 use folder::Folder;
 use program::Programs;
-use ready::{DEVICE, Demonstration, start};
+use ready::{Demonstration, start};
 
 /// Starts a backend and a device on this machine, and talks to them.
 #[derive(Debug, Args)]

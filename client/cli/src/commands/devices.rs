@@ -1,12 +1,13 @@
 //! `orion devices`: the fleet, enrolment, and each device's grants.
 
+mod grants;
 mod invite;
 mod mode;
 mod near;
 mod permissions;
 mod review;
 
-pub(crate) use invite::to_json;
+pub(crate) use grants::to_json;
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;

@@ -9,7 +9,7 @@ use orion_audit::device::SignedChain;
 use orion_audit::{ExportVerifier, Join, Problem, Proven, VerifierKey};
 use orion_domain::audit::AuditRow;
 
-use super::verify::{DeviceView, JoinedView, SinceView, Verdict};
+use super::verdict::{DeviceView, JoinedView, SinceView, Verdict};
 use crate::failure::Failure;
 
 /// The maximum length of a line in an export, in bytes.

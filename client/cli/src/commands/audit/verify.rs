@@ -9,9 +9,9 @@ use clap::Args;
 use jiff::tz::TimeZone;
 use orion_audit::VerifierKey;
 use orion_wire::v1;
-use serde::Serialize;
 
 use super::offline::{Files, Lines, verify};
+use super::verdict::{DeviceView, JoinedView, SinceView, Verdict};
 use crate::app::App;
 use crate::client::within;
 use crate::commands::demo::sibling;
@@ -50,59 +50,6 @@ pub(crate) struct Verify {
     /// A device's own export, to be joined with the backend's; may be given more than once
     #[arg(long, value_name = "FILE", requires = "file")]
     device: Vec<PathBuf>,
-}
-
-/// The result of a verification.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Verdict {
-    pub(super) whole: bool,
-    pub(super) rows: i64,
-    pub(super) head: String,
-    pub(super) checkpoints: u64,
-    pub(super) key: String,
-    pub(super) broken_seq: Option<i64>,
-    pub(super) problem: Option<String>,
-    /// Unix milliseconds, signed. The time of the export; `None` without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) made_at: Option<i64>,
-    /// The older export that this one continues. `None` where none was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) since: Option<SinceView>,
-    /// The comparison with the devices' exports. `None` without them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) joined: Option<JoinedView>,
-    /// Devices whose chain contradicts what the backend recorded of it.
-    pub(super) device_problems: Vec<String>,
-}
-
-/// An older export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) struct SinceView {
-    pub(super) rows: i64,
-    /// Unix milliseconds, signed. The time of the export.
-    pub(super) made_at: i64,
-}
-
-/// A device's export that is complete and signed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct DeviceView {
-    pub(super) file: String,
-    pub(super) first: i64,
-    pub(super) last: i64,
-    /// Unix milliseconds by the device's clock, signed. The time of the export.
-    pub(super) made_at: i64,
-}
-
-/// The comparison of both sides.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(super) struct JoinedView {
-    pub(super) calls: u64,
-    pub(super) pending: u64,
-    pub(super) before: u64,
-    pub(super) forgotten: u64,
-    pub(super) heads: u64,
-    pub(super) devices: Vec<DeviceView>,
-    pub(super) problems: Vec<String>,
 }
 
 impl Verify {

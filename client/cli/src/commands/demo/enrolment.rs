@@ -7,10 +7,12 @@ use orion_wire::v1;
 
 use super::folder::Folder;
 use super::program::run_once;
-use super::ready::DEVICE;
 use crate::client::Client;
 use crate::commands::devices;
 use crate::failure::Failure;
+
+/// The device's name.
+pub(super) const DEVICE: &str = "demo-device";
 
 /// Enrols the device and returns its name.
 ///

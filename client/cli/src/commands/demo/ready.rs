@@ -22,8 +22,6 @@ use crate::context::{Context, ContextFile};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// The device's name.
-pub(super) const DEVICE: &str = "demo-device";
 /// Applications that are granted where the device has them.
 const APPS: [&str; 5] = ["chrome", "firefox", "code", "explorer", "terminal"];
 /// The timeout for the backend to listen, and for the device's policy to become active.

@@ -9,7 +9,7 @@ use orion_domain::{Access, Grants, Profile};
 use orion_wire::v1;
 use serde::Serialize;
 
-use super::permissions::read_grants;
+use super::grants::{read_grants, to_json};
 use crate::app::App;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -134,15 +134,6 @@ impl Invite {
             ..Grants::default()
         })
     }
-}
-
-/// Serialises grants for sending.
-///
-/// # Errors
-/// They cannot be expressed in JSON.
-pub(crate) fn to_json(grants: &Grants) -> Result<String, Failure> {
-    serde_json::to_string(grants)
-        .map_err(|error| Failure::Failed(format!("the grants cannot be sent: {error}")))
 }
 
 #[cfg(test)]

@@ -8,12 +8,11 @@ use serde::Serialize;
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::invite::to_json;
+use super::grants::{read_grants, to_json};
 use crate::app::App;
 use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
-use crate::input;
 use crate::json;
 use crate::output::{GOOD, to_yaml};
 use crate::text;
@@ -173,16 +172,6 @@ fn status(permissions: &PermissionsView) -> String {
     } else {
         format!("version {version}, {there}; they are part of the policy, {policy_source}")
     }
-}
-
-/// Reads grants from a file or standard input, JSON or YAML.
-///
-/// # Errors
-/// They cannot be read, or are invalid.
-pub(crate) fn read_grants(given: &str) -> Result<Grants, Failure> {
-    // JSON is YAML.
-    serde_yaml_ng::from_str(&input::document(given)?)
-        .map_err(|error| Failure::Usage(format!("{given} is not grants: {error}")))
 }
 
 fn difference(old: &str, new: &str) -> String {
