@@ -210,9 +210,15 @@ fn a_folder_that_turns_into_a_link_and_back_never_leads_out() {
             let read = device.call(TOOL, json!({"path": "d/secret.txt"}));
             let text = read.map(|outcome| outcome.data["content"].clone());
             let code = text.as_ref().map_err(|error| error.code);
-            let held = matches!(code, Err(ErrorCode::PathNotAllowed | ErrorCode::FileNotFound))
-                || code.is_ok_and(|content| *content == json!("harmless"));
-            if !held {
+            // A folder that turns at each of forty looks counts as a loop of links.
+            let is_refused = matches!(
+                code,
+                Err(ErrorCode::PathNotAllowed
+                    | ErrorCode::FileNotFound
+                    | ErrorCode::PreconditionFailed)
+            );
+            let is_inside = code.is_ok_and(|content| *content == json!("harmless"));
+            if !is_refused && !is_inside {
                 done.store(true, Ordering::Relaxed);
                 panic!("{text:?}");
             }
