@@ -138,10 +138,10 @@ async fn an_authority_takes_over_without_a_person_at_any_device_that_is_awake() 
 
     // The sleeper is told how to come back, and comes back that way.
     let agent = attic.launch();
-    eventually("the sleeper told", async || {
+    eventually("the sleeper's log says why", async || {
         let log = agent.log();
-        let told = log.contains("authority was replaced while the device was away");
-        (told && log.contains("`orion-agent enroll TOKEN --force`")).then_some(())
+        let says_why = log.contains("If the backend's authority was replaced, get a new token");
+        (says_why && log.contains("`orion-agent enroll TOKEN --force`")).then_some(())
     })
     .await;
     agent.stop().await;
