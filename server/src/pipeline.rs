@@ -118,7 +118,7 @@ impl Pipeline {
             }
             Err(error) => {
                 // An approved call that was not sent ends, instead of waiting for a restart.
-                if is_approved && let Ok(row) = self.store.call(&id.to_string()).await {
+                if is_approved && let Ok(row) = self.store.call(id).await {
                     audit::break_off(self, &CallView::from(row)).await;
                 }
                 Err(error)
@@ -183,12 +183,12 @@ impl Pipeline {
                     replaced = Some(view);
                 }
                 Sent::NotDelivered => {
-                    let row = self.store.call(&view.call.to_string()).await?;
+                    let row = self.store.call(view.call).await?;
                     if let Some(error) = in_flight.given_up(&call, &row).await? {
                         return Ok(audit::close(self, view, error).await?.into());
                     }
                     let approval = match &proof {
-                        Some(proof) => Some(self.store.approval(&proof.id.to_string()).await?),
+                        Some(proof) => Some(self.store.approval(proof.id).await?),
                         None => None,
                     };
                     context = call.sent(row, approval);

@@ -83,7 +83,7 @@ pub async fn run(webhook: Webhook, store: Store, bus: Bus, shutdown: Cancellatio
                 }
                 Err(RecvError::Closed) => return,
             };
-            let Ok(row) = store.approval(&id.to_string()).await else { continue };
+            let Ok(row) = store.approval(id).await else { continue };
             let is_voted = row.state == ApprovalState::Open && !row.votes.is_empty();
             if row.standing.is_some() || is_voted {
                 continue;

@@ -179,7 +179,7 @@ impl Backend {
         let backend = Arc::clone(self.real());
         self.host.spawn(async move {
             // A call that was never recorded cannot be cancelled.
-            if let Ok(row) = backend.store.call(&id.to_string()).await {
+            if let Ok(row) = backend.store.call(id).await {
                 drop(cancel::cancel(&backend.pipeline, &ann(), row).await);
             }
         });

@@ -44,7 +44,7 @@ impl Turn<'_> {
         reply = self.ended(reply).await?;
         if let Some(other) = changed_to(&reply) {
             say(self.events, Event::CallEnded(Box::new(reply))).await?;
-            let row = self.pipeline.store.call(&other).await?;
+            let row = self.pipeline.store.find_call(&other).await?;
             reply = self.ended(CallView::from(row)).await?;
         }
         self.remember(key, &reply);
@@ -55,7 +55,7 @@ impl Turn<'_> {
     /// Shows the approval request of a call that waits for one, and waits for the call's end.
     pub(super) async fn ended(&self, mut reply: CallView) -> Result<CallView, ChatError> {
         if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
-            let card = self.pipeline.store.approval(&approval.to_string()).await?;
+            let card = self.pipeline.store.approval(approval).await?;
             say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
         }
         let waits = |reply: &CallView| {
@@ -64,7 +64,7 @@ impl Turn<'_> {
         let mut changes = self.pipeline.bus.watch_call(reply.call);
         while waits(&reply) {
             // The call is read again first: it may have changed before the watcher subscribed.
-            reply = CallView::from(self.pipeline.store.call(&reply.call.to_string()).await?);
+            reply = CallView::from(self.pipeline.store.call(reply.call).await?);
             if !waits(&reply) {
                 break;
             }

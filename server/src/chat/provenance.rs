@@ -68,7 +68,7 @@ impl TaintTracker {
             return Ok(());
         };
         let texts = split_texts(spec, &reply.result);
-        let row = store.call(&reply.call.to_string()).await?;
+        let row = store.call(reply.call).await?;
         if texts == ResultTexts::default() || !is_from_device(&row) {
             return Ok(());
         }

@@ -77,7 +77,7 @@ pub(super) async fn record<'a>(
         },
         Verdict::Queued => queued(pipeline, subject).await.map(Recorded::Rests),
         Verdict::Unchanged => {
-            let row = pipeline.store.call(&subject.context().id.to_string()).await?;
+            let row = pipeline.store.call(subject.context().id).await?;
             Ok(Recorded::Rests(CallView::from(row)))
         }
         Verdict::Denied(error) => denied(pipeline, &subject, error).await.map(Recorded::Rests),

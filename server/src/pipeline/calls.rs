@@ -30,7 +30,7 @@ pub async fn visible(
     caller: &Caller,
     id: &str,
 ) -> Result<CallRow, StoreError> {
-    let row = pipeline.store.call(id).await?;
+    let row = pipeline.store.find_call(id).await?;
     if row.caller.user != caller.user && caller.role != Role::Admin {
         return Err(StoreError::NotFound);
     }

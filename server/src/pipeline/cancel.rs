@@ -42,5 +42,5 @@ pub async fn cancel(
         // No task waits for the call, but a connected device may still run it.
         pipeline.fleet.cancel(device, id);
     }
-    pipeline.store.call(&id.to_string()).await.map(CallView::from)
+    pipeline.store.call(id).await.map(CallView::from)
 }

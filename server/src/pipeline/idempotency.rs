@@ -114,7 +114,7 @@ async fn refuse(
 async fn ended(pipeline: &Pipeline, call: CallId, until: Instant) -> Result<CallView, StoreError> {
     let mut changes = pipeline.bus.watch_call(call);
     loop {
-        let view = CallView::from(pipeline.store.call(&call.to_string()).await?);
+        let view = CallView::from(pipeline.store.call(call).await?);
         if view.state == CallState::Queued {
             return Ok(queue::describe(view));
         }

@@ -40,7 +40,7 @@ impl Pipeline {
                 done = &mut run => return done,
                 () = changes.changed() => {}
             }
-            match self.store.call(&id.to_string()).await {
+            match self.store.call(id).await {
                 Ok(row) if row.state != CallState::Received => return Ok(CallView::from(row)),
                 Ok(_) | Err(StoreError::NotFound) => {}
                 Err(error) => return Err(error),

@@ -30,7 +30,7 @@ pub async fn close(
     if report.record(pipeline).await? {
         return Ok(ended);
     }
-    pipeline.store.call(&ended.call.to_string()).await.map(CallView::from)
+    pipeline.store.call(ended.call).await.map(CallView::from)
 }
 
 /// A device's final report on a call that was sent to it.

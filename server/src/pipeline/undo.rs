@@ -56,7 +56,7 @@ pub(super) async fn as_it_acts(
 }
 
 async fn row(pipeline: &Pipeline, call: CallId) -> Result<Option<CallRow>, StoreError> {
-    match pipeline.store.call(&call.to_string()).await {
+    match pipeline.store.call(call).await {
         Ok(row) => Ok(Some(row)),
         Err(StoreError::NotFound) => Ok(None),
         Err(error) => Err(error),

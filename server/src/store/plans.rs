@@ -7,7 +7,7 @@ mod progress;
 mod row;
 mod state;
 
-use orion_domain::UserName;
+use orion_domain::{PlanId, UserName};
 
 use super::columns::{id_range, only};
 use super::db::{Db, sql};
@@ -35,11 +35,21 @@ macro_rules! plans {
 use plans;
 
 impl Store {
-    /// Returns a plan by its id or a prefix of the id, with its steps and their approval requests.
+    /// Returns a plan with its steps and their approval requests.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub async fn plan(&self, id: PlanId) -> Result<PlanRow, StoreError> {
+        let row = self.db().query_one(sql(plans!("WHERE id = $1")).bind(id)).await?;
+        with_steps(self.db(), row).await
+    }
+
+    /// Returns a plan by its id or a prefix of the id, as people give it, with its steps and their approval
+    /// requests.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
-    pub async fn plan(&self, id: &str) -> Result<PlanRow, StoreError> {
+    pub async fn find_plan(&self, id: &str) -> Result<PlanRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let text = plans!("WHERE id >= $1 AND id < $2 LIMIT 2");
         let row = only(self.db().query(sql(text).bind(from).bind(to)).await?)?;

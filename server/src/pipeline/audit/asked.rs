@@ -63,9 +63,9 @@ async fn approved<'a>(
     view: CallView,
 ) -> Result<Recorded<'a>, StoreError> {
     let read = async {
-        let row = pipeline.store.call(&view.call.to_string()).await?;
+        let row = pipeline.store.call(view.call).await?;
         let Some(id) = row.approval else { return Err(StoreError::Conflict) };
-        let approval = pipeline.store.approval(&id.to_string()).await?;
+        let approval = pipeline.store.approval(id).await?;
         Ok((row, approval))
     };
     let (row, approval) = match read.await {

@@ -53,7 +53,7 @@ pub(super) async fn dispatch<'a>(
     }
     let id = call.context.id;
     let now_stored = async || {
-        let row = pipeline.store.call(&id.to_string()).await?;
+        let row = pipeline.store.call(id).await?;
         Ok(Recorded::Rests(CallView::from(row)))
     };
     let in_flight = InFlight::expect(pipeline, &call, slot);
@@ -106,7 +106,7 @@ async fn again<'a>(
     in_flight: Box<InFlight<'a>>,
 ) -> Result<Recorded<'a>, StoreError> {
     let id = call.context.id;
-    let row = pipeline.store.call(&id.to_string()).await?;
+    let row = pipeline.store.call(id).await?;
     let state = row.state;
     let view = CallView::from(row);
     if state != CallState::Dispatched {

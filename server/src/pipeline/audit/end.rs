@@ -37,7 +37,7 @@ pub(in crate::pipeline) async fn denied(
             return close(pipeline, view, error).await;
         }
         close_unsent(pipeline, &view, error).await?;
-        return pipeline.store.call(&view.call.to_string()).await.map(CallView::from);
+        return pipeline.store.call(view.call).await.map(CallView::from);
     }
     let verdict = Verdict::Denied(error.clone());
     let row = row::new_row(pipeline, subject, &verdict, CallState::Received);
@@ -66,7 +66,7 @@ pub(in crate::pipeline) async fn close(
     let end = view.closing(error);
     let (state, result, at) = (end.state, end.result.clone(), end.at);
     if !pipeline.store.close_call(end, ClosedBy::Backend).await? {
-        return pipeline.store.call(&view.call.to_string()).await.map(CallView::from);
+        return pipeline.store.call(view.call).await.map(CallView::from);
     }
     pipeline.bus.publish(Change::CallClosed(view.call));
     Ok(view.ended(state, result, at))

@@ -35,7 +35,7 @@ pub(super) async fn queued(pipeline: &Pipeline, subject: Subject) -> Result<Call
     match stored {
         Ok(true) => Ok(queue::waiting(pipeline, device, view)),
         // Another task changed the call's state and continues with it.
-        Ok(false) => pipeline.store.call(&view.call.to_string()).await.map(CallView::from),
+        Ok(false) => pipeline.store.call(view.call).await.map(CallView::from),
         Err(QueueError::Store(error)) => Err(error),
         Err(full @ (QueueError::DeviceFull | QueueError::PersonFull)) => {
             denied(pipeline, &subject, queue::no_room(pipeline, &view, full)).await

@@ -69,7 +69,7 @@ pub async fn decide(
     answer: ApprovalAnswer,
     reason: &str,
 ) -> Result<AnswerResult, AnswerError> {
-    let row = pipeline.store.approval(approval).await?;
+    let row = pipeline.store.find_approval(approval).await?;
     let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
     let (shared, by) = (Arc::clone(pipeline), by.clone());
     let task =

@@ -31,15 +31,14 @@ pub(in crate::pipeline) async fn run_approved(
     approval: &ApprovalRow,
     slot: Option<DispatchSlot>,
 ) -> Result<CallView, StoreError> {
-    let call = approval.call.to_string();
     let read = async {
-        let row = pipeline.store.call(&call).await?;
+        let row = pipeline.store.call(approval.call).await?;
         CallContext::stored(row, Some(approval.clone()))
     };
     match read.await {
         Ok(context) => pipeline.resume(context, slot).await,
         Err(error) => {
-            if let Ok(row) = pipeline.store.call(&call).await {
+            if let Ok(row) = pipeline.store.call(approval.call).await {
                 audit::break_off(pipeline, &CallView::from(row)).await;
             }
             Err(error)
@@ -104,8 +103,8 @@ pub(in crate::pipeline) async fn not_spent(
     approval: ApprovalId,
     view: CallView,
 ) -> Result<CallView, StoreError> {
-    if pipeline.store.approval(&approval.to_string()).await?.consumed_at.is_some() {
-        return pipeline.store.call(&view.call.to_string()).await.map(CallView::from);
+    if pipeline.store.approval(approval).await?.consumed_at.is_some() {
+        return pipeline.store.call(view.call).await.map(CallView::from);
     }
     let error = ToolError::new(
         ErrorCode::ApprovalExpired,

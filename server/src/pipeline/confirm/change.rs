@@ -36,7 +36,7 @@ pub(super) async fn change(
         return Err(DecideError::AlreadyDecided(row.state).into());
     }
     may_change(pipeline, by, &row).await?;
-    let call = pipeline.store.call(&row.call.to_string()).await?;
+    let call = pipeline.store.call(row.call).await?;
     let refused = |error| AnswerError::Changed(Box::new(error));
     let asker = reauthorize::person(pipeline, &call.caller, call.token).await?.map_err(refused)?;
     let context = changed(by, asker, &row, &call, arguments);

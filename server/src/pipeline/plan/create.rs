@@ -90,7 +90,7 @@ async fn make(
             PlanError::Plan(Box::new(error))
         }
     })?;
-    let row = pipeline.store.plan(&id.to_string()).await?;
+    let row = pipeline.store.plan(id).await?;
     tracing::info!(plan = %id, user = %caller.user, steps = row.steps.len(), "a plan waits");
     publish(pipeline, &row);
     Ok(row)

@@ -27,7 +27,7 @@ pub async fn decide(
     yes: bool,
     reason: &str,
 ) -> Result<PlanRow, DecidePlanError> {
-    let plan = pipeline.store.plan(id).await?;
+    let plan = pipeline.store.find_plan(id).await?;
     let vote = NewPlanVote {
         plan: plan.id,
         hash,
@@ -76,7 +76,7 @@ async fn take(
         (PlanState::Denied, _) => close_waiting(pipeline, &plan, &rejected(&by, &reason)).await?,
         _ => {}
     }
-    Ok(pipeline.store.plan(&plan.id.to_string()).await?)
+    Ok(pipeline.store.plan(plan.id).await?)
 }
 
 fn rejected(by: &UserName, reason: &str) -> ToolError {

@@ -1,7 +1,7 @@
 //! Ends the calls of a plan that were not sent: when nobody answered in time, when a step failed, and when
 //! the plan was denied.
 
-use orion_domain::{ErrorCode, PlanId, ToolError};
+use orion_domain::{CallId, ErrorCode, PlanId, ToolError};
 
 use super::publish;
 use crate::pipeline::view::CallView;
@@ -16,7 +16,7 @@ pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreErro
     let expired = pipeline.store.expire_plans(now_ms).await?;
     let count = expired.len();
     for id in expired {
-        let plan = pipeline.store.plan(&id.to_string()).await?;
+        let plan = pipeline.store.plan(id).await?;
         let error = ToolError::new(
             ErrorCode::ApprovalExpired,
             "The approval request of the plan expired. The call did not run.",
@@ -39,7 +39,7 @@ pub(super) async fn close_waiting(
 ) -> Result<(), StoreError> {
     let asked = plan.steps.iter().filter(|step| plan.question(step).is_some());
     for step in asked {
-        close_unsent(pipeline, &step.call.to_string(), error.clone()).await?;
+        close_unsent(pipeline, step.call, error.clone()).await?;
     }
     Ok(())
 }
@@ -47,7 +47,7 @@ pub(super) async fn close_waiting(
 /// Ends a call that was not sent. A sent call ends with its device's result.
 pub(super) async fn close_unsent(
     pipeline: &Pipeline,
-    call: &str,
+    call: CallId,
     error: ToolError,
 ) -> Result<(), StoreError> {
     let row = pipeline.store.call(call).await?;

@@ -36,7 +36,7 @@ pub(super) async fn run(pipeline: &Arc<Pipeline>, id: PlanId) {
     while !pipeline.tasks.shutdown.is_cancelled() {
         tokio::time::sleep(RETRY_INTERVAL).await;
         let ended = async {
-            let plan = pipeline.store.plan(&id.to_string()).await?;
+            let plan = pipeline.store.plan(id).await?;
             if plan.state == PlanState::Running {
                 interrupt(pipeline, &plan).await?;
             }
@@ -51,7 +51,7 @@ pub(super) async fn run(pipeline: &Arc<Pipeline>, id: PlanId) {
 }
 
 async fn steps(pipeline: &Arc<Pipeline>, id: PlanId) -> Result<(), StoreError> {
-    let plan = pipeline.store.plan(&id.to_string()).await?;
+    let plan = pipeline.store.plan(id).await?;
     let (mut state, mut why) = (PlanState::Succeeded, "");
     let mut done: Vec<u32> = Vec::new();
     for next in next_steps(&plan) {

@@ -21,7 +21,7 @@ pub async fn visible(
     caller: &Caller,
     id: &str,
 ) -> Result<PlanRow, StoreError> {
-    let row = pipeline.store.plan(id).await?;
+    let row = pipeline.store.find_plan(id).await?;
     if row.caller.user != caller.user && caller.role < Role::Operator {
         return Err(StoreError::NotFound);
     }

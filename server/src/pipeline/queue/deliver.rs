@@ -87,9 +87,9 @@ async fn deliver(
 /// evaluated call is sent at once and no approval is consumed in vain.
 async fn send(pipeline: &Arc<Pipeline>, device: DeviceId, call: CallId) -> Result<(), StoreError> {
     let Some(_delivery) = pipeline.fleet.delivery(call) else { return Ok(()) };
-    let user = pipeline.store.call(&call.to_string()).await?.caller.user;
+    let user = pipeline.store.call(call).await?.caller.user;
     let Some(slot) = DispatchSlot::wait_for(pipeline, device, &user).await else { return Ok(()) };
-    let row = pipeline.store.call(&call.to_string()).await?;
+    let row = pipeline.store.call(call).await?;
     if row.state != CallState::Queued {
         return Ok(());
     }
@@ -100,7 +100,7 @@ async fn send(pipeline: &Arc<Pipeline>, device: DeviceId, call: CallId) -> Resul
     let most = pipeline.config.calls.in_flight_per_person;
     let Ok(_place) = pipeline.limits.acquire_slot(&row.caller.user, most) else { return Ok(()) };
     if let Some(approval) = row.approval {
-        let approval = pipeline.store.approval(&approval.to_string()).await?;
+        let approval = pipeline.store.approval(approval).await?;
         return run_approved(pipeline, &approval, Some(slot)).await.map(drop);
     }
     pipeline.resume(CallContext::stored(row, None)?, Some(slot)).await.map(drop)

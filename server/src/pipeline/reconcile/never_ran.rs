@@ -45,7 +45,7 @@ pub async fn never_ran(
     known: &DeviceSnapshot,
     call: CallId,
 ) -> Result<(), StoreError> {
-    let row = match pipeline.store.call(&call.to_string()).await {
+    let row = match pipeline.store.call(call).await {
         Ok(row) => row,
         Err(StoreError::NotFound) => return Ok(()),
         Err(error) => return Err(error),

@@ -73,7 +73,7 @@ pub(super) async fn record_late_result(
     report: &CloseCall,
 ) -> Result<(), StoreError> {
     let Some(witness) = report.witness.filter(|witness| witness.entry > 0) else { return Ok(()) };
-    let before = pipeline.store.call(&report.id.to_string()).await?;
+    let before = pipeline.store.call(report.id).await?;
     if before.state == report.state && before.result.as_deref() == Some(&report.result) {
         return Ok(());
     }

@@ -12,6 +12,6 @@ pub(super) async fn get_approval(
     message: v1::GetApprovalRequest,
 ) -> Result<v1::GetApprovalResponse, Status> {
     let v1::GetApprovalRequest { approval_id } = message;
-    let row = api.pipeline.store.approval(&approval_id).await.map_err(status::store)?;
+    let row = api.pipeline.store.find_approval(&approval_id).await.map_err(status::store)?;
     Ok(v1::GetApprovalResponse { approval: Some(to_proto::approval(row)) })
 }

@@ -28,7 +28,7 @@ pub(super) async fn list_approvals(
     let (mut approvals, mut room) = (Vec::with_capacity(ids.len()), LISTED_BYTES);
     // The rows are loaded one by one, because a card may be large.
     for id in ids {
-        let row = store.approval(&id.to_string()).await.map_err(status::store)?;
+        let row = store.approval(id).await.map_err(status::store)?;
         if all || row.state == ApprovalState::Open {
             approvals.push(within(&mut room, to_proto::approval(row)));
         }

@@ -68,7 +68,7 @@ async fn send(
     id: ApprovalId,
     sender: &Sender,
 ) -> Result<(), WatcherDisconnected> {
-    let Ok(row) = pipeline.store.approval(&id.to_string()).await else { return Ok(()) };
+    let Ok(row) = pipeline.store.approval(id).await else { return Ok(()) };
     let message = v1::WatchApprovalsResponse { approval: Some(to_proto::approval(row)) };
     sender.send(Ok(message)).await.map_err(|_| WatcherDisconnected)
 }

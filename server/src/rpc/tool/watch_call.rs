@@ -55,7 +55,7 @@ impl WatchedCall {
             if self.last_sent.is_some() && !self.changed().await {
                 return Ok(None);
             }
-            let row = self.pipeline.store.call(&self.call.to_string()).await;
+            let row = self.pipeline.store.call(self.call).await;
             let view = CallView::from(row.map_err(status::store)?);
             self.is_over = view.state.is_closed();
             let now = to_proto::call_in_progress(&self.pipeline.fleet, view);

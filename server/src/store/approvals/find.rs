@@ -8,11 +8,20 @@ use crate::store::db::sql;
 use crate::store::{Store, StoreError};
 
 impl Store {
-    /// Returns an approval request by its id or a prefix of the id.
+    /// Returns an approval request.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub async fn approval(&self, id: ApprovalId) -> Result<ApprovalRow, StoreError> {
+        let text = concat!("SELECT *, ", with_votes!(), " FROM approvals WHERE id = $1");
+        self.db().query_one(sql(text).bind(id)).await
+    }
+
+    /// Returns an approval request by its id or a prefix of the id, as people give it.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
-    pub async fn approval(&self, id: &str) -> Result<ApprovalRow, StoreError> {
+    pub async fn find_approval(&self, id: &str) -> Result<ApprovalRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let text = concat!(
             "SELECT *, ",

@@ -11,11 +11,20 @@ use crate::store::{Store, StoreError};
 const MAX_SAME_PREFIX: u8 = 8;
 
 impl Store {
-    /// Returns a call by its id or a prefix of the id.
+    /// Returns a call.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`].
+    pub async fn call(&self, id: CallId) -> Result<CallRow, StoreError> {
+        self.db().flush().await?;
+        self.db().query_one(sql("SELECT * FROM calls WHERE id = $1").bind(id)).await
+    }
+
+    /// Returns a call by its id or a prefix of the id, as people give it.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
-    pub async fn call(&self, id: &str) -> Result<CallRow, StoreError> {
+    pub async fn find_call(&self, id: &str) -> Result<CallRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         self.db().flush().await?;
         let ids = sql("SELECT id, dry_run FROM calls WHERE id >= $1 AND id < $2 LIMIT $3");

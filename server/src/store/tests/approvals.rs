@@ -31,7 +31,7 @@ async fn asked(n: u128) -> Place {
 #[tokio::test]
 async fn asking_moves_the_call_and_is_read_back_whole() {
     let place = asked(1).await;
-    let row = place.store.call(&call_id(1).to_string()).await.unwrap();
+    let row = place.store.call(call_id(1)).await.unwrap();
     assert_eq!((row.state, row.approval), (CallState::AwaitingApproval, Some(approval_id(1))));
     let asked = question(1);
     let expected = ApprovalRow {
@@ -63,10 +63,10 @@ async fn asking_moves_the_call_and_is_read_back_whole() {
         reason: None,
         consumed_at: None,
     };
-    assert_eq!(place.store.approval(&approval_id(1).to_string()).await, Ok(expected.clone()));
-    assert_eq!(place.store.approval("0197").await, Ok(expected.clone()));
+    assert_eq!(place.store.approval(approval_id(1)).await, Ok(expected.clone()));
+    assert_eq!(place.store.find_approval("0197").await, Ok(expected.clone()));
     assert_eq!(place.store.approval_ids(true).await, Ok(vec![expected.id]));
-    assert_eq!(place.store.approval("0196").await, Err(StoreError::NotFound));
+    assert_eq!(place.store.find_approval("0196").await, Err(StoreError::NotFound));
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn asking_twice_changes_nothing() {
         place.store.ask(taken, CommittedWith::default()).await,
         Err(AskError::Store(StoreError::Conflict))
     );
-    let row = place.store.call(&call_id(3).to_string()).await.unwrap();
+    let row = place.store.call(call_id(3)).await.unwrap();
     assert_eq!((row.state, row.history.len()), (CallState::Received, 1));
     assert_eq!(place.kinds().await, ["call.opened", "approval.asked", "call.opened"]);
 }

@@ -23,14 +23,14 @@ async fn a_call_its_question_and_the_end_of_its_preview_are_recorded_as_one() {
         place.kinds().await,
         ["call.opened", "call.closed", "call.opened", "approval.asked"]
     );
-    let asked = place.store.call(&call_id(1).to_string()).await.unwrap();
+    let asked = place.store.call(call_id(1)).await.unwrap();
     assert_eq!((asked.state, asked.approval), (CallState::AwaitingApproval, Some(approval_id(1))));
-    let shown = place.store.call(&call_id(7).to_string()).await.unwrap();
+    let shown = place.store.call(call_id(7)).await.unwrap();
     assert_eq!(shown.state, CallState::Succeeded);
     // A preview that ended before keeps its end, and the request is stored.
     let along = CommittedWith { call: Some(call(2)), preview: Some(close(7, CallState::Failed)) };
     assert_eq!(place.store.ask(question(2), along).await, Ok(false));
-    let shown = place.store.call(&call_id(7).to_string()).await.unwrap();
+    let shown = place.store.call(call_id(7)).await.unwrap();
     assert_eq!(shown.state, CallState::Succeeded);
 }
 
@@ -42,8 +42,8 @@ async fn where_nobody_can_be_asked_nothing_of_it_is_recorded() {
     let taken = NewApproval { id: approval_id(2), ..question(1) };
     let refused = place.store.ask(taken, along).await;
     assert_eq!(refused, Err(AskError::Store(StoreError::Conflict)));
-    assert_eq!(place.store.call(&call_id(1).to_string()).await.unwrap_err(), StoreError::NotFound);
-    let shown = place.store.call(&call_id(7).to_string()).await.unwrap();
+    assert_eq!(place.store.call(call_id(1)).await.unwrap_err(), StoreError::NotFound);
+    let shown = place.store.call(call_id(7)).await.unwrap();
     assert_eq!(shown.state, CallState::Dispatched);
     assert_eq!(place.kinds().await, ["call.opened", "call.opened", "approval.asked"]);
 }
@@ -55,7 +55,7 @@ async fn a_yes_is_not_spent_on_a_call_that_has_ended() {
     place.store.vote(vote("admin", true, 2_000)).await.unwrap();
     place.store.close_call(close(1, CallState::Cancelled), ClosedBy::Backend).await.unwrap();
     assert_eq!(place.store.dispatch_approved(approval_id(1), 2_100).await, Ok(false));
-    let approval = place.store.approval(&approval_id(1).to_string()).await.unwrap();
+    let approval = place.store.approval(approval_id(1)).await.unwrap();
     assert_eq!((approval.state, approval.consumed_at), (ApprovalState::Approved, None));
     assert!(!place.kinds().await.contains(&"approval.used".to_owned()));
 }
@@ -66,8 +66,8 @@ async fn with_a_yes_that_is_spent_its_call_is_on_its_way() {
     place.store.ask(question(1), along).await.unwrap();
     place.store.vote(vote("admin", true, 2_000)).await.unwrap();
     assert_eq!(place.store.dispatch_approved(approval_id(1), 2_100).await, Ok(true));
-    let row = place.store.call(&call_id(1).to_string()).await.unwrap();
+    let row = place.store.call(call_id(1)).await.unwrap();
     assert_eq!(row.state, CallState::Dispatched);
-    let approval = place.store.approval(&approval_id(1).to_string()).await.unwrap();
+    let approval = place.store.approval(approval_id(1)).await.unwrap();
     assert_eq!(approval.consumed_at, Some(2_100));
 }

@@ -218,6 +218,6 @@ async fn what_is_too_long_is_recorded_by_digest_and_beginning() {
     assert_eq!(body["tool"].as_str().unwrap().len(), 256);
     assert_eq!(body["touches"].as_array().unwrap().len(), 64);
     assert_eq!(body["touches_count"], 100);
-    let kept = place.store.call(&call_id(1).to_string()).await.unwrap();
+    let kept = place.store.call(call_id(1)).await.unwrap();
     assert_eq!(kept.arguments, long.as_bytes());
 }

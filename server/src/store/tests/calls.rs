@@ -40,7 +40,7 @@ async fn a_call_moves_only_as_its_machine_allows() {
                 place.store.advance_call(call_id(n), to, 3_000).await.unwrap()
             };
             assert_eq!(moved, from.can_become(to), "{from} -> {to}");
-            let row = place.store.call(&call_id(n).to_string()).await.unwrap();
+            let row = place.store.call(call_id(n)).await.unwrap();
             assert_eq!(row.state, if moved { to } else { from }, "{from} -> {to}");
             assert_eq!(row.closed_at.is_some(), row.state.is_closed(), "{from} -> {to}");
         }
@@ -54,13 +54,13 @@ async fn a_shortened_id_means_the_call_and_not_its_preview() {
     let front = &call_id(1).to_string()[..18];
     let preview = |n| NewCall { dry_run: true, ..call(n) };
     place.store.open_call(preview(1)).await.unwrap();
-    assert_eq!(place.store.call(front).await.unwrap().id, call_id(1), "a preview by itself");
+    assert_eq!(place.store.find_call(front).await.unwrap().id, call_id(1), "a preview by itself");
     place.store.open_call(preview(2)).await.unwrap();
-    assert_eq!(place.store.call(front).await.unwrap_err(), StoreError::Conflict);
+    assert_eq!(place.store.find_call(front).await.unwrap_err(), StoreError::Conflict);
     place.store.open_call(call(3)).await.unwrap();
-    assert_eq!(place.store.call(front).await.unwrap().id, call_id(3));
+    assert_eq!(place.store.find_call(front).await.unwrap().id, call_id(3));
     place.store.open_call(call(4)).await.unwrap();
-    assert_eq!(place.store.call(front).await.unwrap_err(), StoreError::Conflict);
+    assert_eq!(place.store.find_call(front).await.unwrap_err(), StoreError::Conflict);
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn a_call_is_read_back_as_it_was_written() {
         closed_at: Some(2_000),
         token: Some(Digest::of(b"token")),
     };
-    assert_eq!(place.store.call(&new.id.to_string()).await.unwrap(), expected);
+    assert_eq!(place.store.call(new.id).await.unwrap(), expected);
     assert_eq!(place.store.find_idempotent(&user("ann"), "k").await.unwrap(), Some(expected));
     assert_eq!(place.store.find_idempotent(&user("bob"), "k").await.unwrap(), None);
     assert_eq!(place.store.call_device(new.id).await, Ok(Some(device_id(1))));
@@ -174,7 +174,7 @@ async fn a_denial_is_opened_and_closed_as_one() {
     let place = Place::new().await;
     let end = CloseCall { code: Some(ErrorCode::PathNotAllowed), ..close(1, CallState::Denied) };
     place.store.open_and_close_call(call(1), end).await.unwrap();
-    let row = place.store.call(&call_id(1).to_string()).await.unwrap();
+    let row = place.store.call(call_id(1)).await.unwrap();
     assert_eq!(row.state, CallState::Denied);
     assert_eq!(row.code, Some(ErrorCode::PathNotAllowed));
     assert_eq!(row.closed_at, Some(2_000));
@@ -204,7 +204,7 @@ async fn a_call_is_found_by_the_beginning_of_its_id() {
     put(&place.store, 0x11, CallState::Received).await;
     put(&place.store, 0x20, CallState::Received).await;
     let whole = call_id(0x20).to_string();
-    let found = async |text: &str| place.store.call(text).await.map(|row| row.id);
+    let found = async |text: &str| place.store.find_call(text).await.map(|row| row.id);
     assert_eq!(found(&whole).await, Ok(call_id(0x20)));
     assert_eq!(found(&whole[..35]).await, Ok(call_id(0x20)));
     assert_eq!(found(&whole.to_uppercase()).await, Ok(call_id(0x20)));
@@ -262,7 +262,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
     assert_eq!(place.store.recover_open_calls(9_000).await, Ok(6));
     let mut states = Vec::new();
     for n in 1..10 {
-        let row = place.store.call(&call_id(n).to_string()).await.unwrap();
+        let row = place.store.call(call_id(n)).await.unwrap();
         states.push((row.state, row.code));
     }
     assert_eq!(

@@ -14,7 +14,7 @@ async fn only_a_call_that_was_not_sent_can_be_ended_as_unsent() {
             place.store.close_call(close(n, CallState::Cancelled), ClosedBy::BackendUnsent).await;
         let unsent = !matches!(from, CallState::Dispatched | CallState::Running);
         assert_eq!(ended, Ok(unsent), "{from}");
-        let row = place.store.call(&call_id(n).to_string()).await.unwrap();
+        let row = place.store.call(call_id(n)).await.unwrap();
         assert_eq!(row.state, if unsent { CallState::Cancelled } else { from });
         // A call that was sent ends as its device reports, and a call that was not sent is never sent.
         let sent = place.store.advance_call(call_id(n), CallState::Dispatched, 3_000).await;
@@ -48,7 +48,7 @@ async fn the_devices_unknown_takes_the_place_of_the_backends_once() {
     let told = CloseCall { result: b"the device died".to_vec(), ..close(1, CallState::Unknown) };
     assert!(place.store.close_call(told.clone(), ClosedBy::Device).await.unwrap());
     assert!(!place.store.close_call(close(1, CallState::Unknown), ClosedBy::Device).await.unwrap());
-    let row = place.store.call(&call_id(1).to_string()).await.unwrap();
+    let row = place.store.call(call_id(1)).await.unwrap();
     assert_eq!((row.state, row.result), (CallState::Unknown, Some(told.result)));
     assert!(
         place.store.close_call(close(1, CallState::Succeeded), ClosedBy::Device).await.unwrap()
@@ -69,6 +69,6 @@ async fn the_devices_unknown_that_came_first_stands_whatever_it_forgets_later() 
     assert!(place.store.close_call(told.clone(), ClosedBy::Device).await.unwrap());
     let again = CloseCall { witness, ..close(1, CallState::Unknown) };
     assert!(!place.store.close_call(again, ClosedBy::Device).await.unwrap());
-    let row = place.store.call(&call_id(1).to_string()).await.unwrap();
+    let row = place.store.call(call_id(1)).await.unwrap();
     assert_eq!((row.state, row.result), (CallState::Unknown, Some(told.result)));
 }

@@ -30,7 +30,7 @@ async fn a_call_that_changes_nothing_is_committed_with_its_end() {
     assert_eq!(committed(&place).await, 1);
     let (commands, commits) = place.store.db().crossings();
     assert_eq!((commands - before.0, commits - before.1), (1, 1));
-    let row = place.store.call(&call_id(1).to_string()).await.unwrap();
+    let row = place.store.call(call_id(1)).await.unwrap();
     assert_eq!(row.state, CallState::Succeeded);
     assert_eq!(row.history.len(), 3);
     assert_eq!(place.kinds().await, ["call.opened", "call.closed"]);
@@ -57,7 +57,7 @@ async fn whoever_reads_calls_finds_those_that_wait() {
     for n in 1..=5 {
         store.open_dispatched_call(read(n)).await.unwrap();
         let found = match n {
-            1 => store.call(&call_id(n).to_string()).await.is_ok(),
+            1 => store.call(call_id(n)).await.is_ok(),
             2 => store.call_device(call_id(n)).await == Ok(Some(device_id(1))),
             3 => store.open_calls_of_device(device_id(1)).await.unwrap().len() == 3,
             4 => store.newest_calls(None, None, false, false, 9).await.unwrap().len() == 4,

@@ -92,7 +92,7 @@ async fn a_record_of_every_version_before_is_brought_up_to_date_whole() {
         raw.close().await.unwrap();
 
         let store = Store::open(&file).await.unwrap();
-        let call = store.call("01990000-0000-7000-8000-000000000001").await.unwrap();
+        let call = store.find_call("01990000-0000-7000-8000-000000000001").await.unwrap();
         assert_eq!((call.tool.as_str(), call.state), ("read_file", CallState::Succeeded));
         assert_eq!(store.devices(false).await.unwrap().len(), 1);
         assert!(store.user(&user("ann")).await.is_ok());

@@ -69,7 +69,7 @@ async fn made() -> Place {
 }
 
 async fn state(place: &Place) -> (PlanState, Vec<StepState>, ApprovalState) {
-    let row = place.store.plan(&plan_id(1).to_string()).await.unwrap();
+    let row = place.store.plan(plan_id(1)).await.unwrap();
     let steps = row.steps.iter().map(|step| step.state).collect();
     (row.state, steps, row.questions[0].state)
 }
@@ -104,7 +104,7 @@ async fn a_plan_is_made_whole_or_not_at_all() {
     let made = place.store.make_plan(broken).await;
     assert_eq!(made, Err(MakePlanError::Store(StoreError::Conflict)));
     assert_eq!(place.kinds().await, Vec::<String>::new());
-    assert_eq!(place.store.call(&call_id(1).to_string()).await, Err(StoreError::NotFound));
+    assert_eq!(place.store.call(call_id(1)).await, Err(StoreError::NotFound));
     for n in 0..5 {
         place.store.make_plan(plan(n, n * 2)).await.unwrap();
     }
@@ -166,7 +166,7 @@ async fn a_yes_counts_only_while_whoever_gave_it_is_let_in() {
     let gone = "UPDATE users SET disabled_at = 1 WHERE name = 'carl'";
     sqlx::query(gone).execute(&mut place.raw().await).await.unwrap();
     assert_eq!(yes("ann").await, PlanState::Open);
-    let row = place.store.plan(&plan_id(1).to_string()).await.unwrap();
+    let row = place.store.plan(plan_id(1)).await.unwrap();
     let settled = |n: usize| (row.questions[n].state, row.questions[n].decided_by.clone());
     assert_eq!(settled(0), (ApprovalState::Open, None));
     assert_eq!(settled(1), (ApprovalState::Approved, Some(user("ann"))), "it was asked again");

@@ -75,7 +75,7 @@ async fn as_many_calls_wait_for_a_device_and_of_a_person_as_may_and_no_more() {
     assert_eq!(queue(waits(3, 2)).await, Ok(()));
     assert_eq!(queue(waits(4, 3)).await, Err(QueueError::PersonFull));
     assert_eq!(queue(of_bob(4, 3)).await, Ok(()));
-    assert_eq!(store.call(&call_id(5).to_string()).await.unwrap_err(), StoreError::NotFound);
+    assert_eq!(store.call(call_id(5)).await.unwrap_err(), StoreError::NotFound);
 
     // The same limits apply to a call that waited for approval before.
     put(store, 5, CallState::AwaitingApproval).await;

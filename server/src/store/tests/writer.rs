@@ -91,7 +91,7 @@ async fn a_change_that_fails_leaves_its_neighbours_alone() {
     assert_eq!(answers, [no, no, Ok(()), Ok(()), Ok(()), Ok(())]);
     assert_eq!(half.await.unwrap(), no);
     for n in 0..6 {
-        assert_eq!(place.store.call(&call_id(n).to_string()).await.unwrap().id, call_id(n));
+        assert_eq!(place.store.call(call_id(n)).await.unwrap().id, call_id(n));
     }
     assert_eq!(place.kinds().await, vec!["call.opened"; 6]);
     assert_eq!(place.audited().await, 6);
@@ -122,7 +122,7 @@ async fn a_full_disk_fails_the_group_whole_and_the_store_works_again_afterwards(
     release.send(()).unwrap();
     assert_eq!(touched.await.unwrap(), Err(StoreError::Full));
     assert_eq!(heavy.await.unwrap(), Err(StoreError::Full));
-    let row = place.store.call(&call_id(0).to_string()).await.unwrap();
+    let row = place.store.call(call_id(0)).await.unwrap();
     assert_eq!(row.state, CallState::Received);
     assert_eq!(place.audited().await, 1);
 

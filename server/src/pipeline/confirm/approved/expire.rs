@@ -39,6 +39,6 @@ pub(in crate::pipeline::confirm) async fn close_asked(
     approval: &ApprovalRow,
     error: ToolError,
 ) -> Result<(), StoreError> {
-    let row = pipeline.store.call(&approval.call.to_string()).await?;
+    let row = pipeline.store.call(approval.call).await?;
     audit::close(pipeline, CallView::from(row), error).await.map(drop)
 }

@@ -25,8 +25,8 @@ pub(super) async fn approve(
     let Approvers { not_requester, second_if_any, .. } = evaluated.approvers();
     let needs_another = evaluated.preview_first() || not_requester || second_if_any;
     let Some(id) = view.approval.filter(|_| !needs_another) else { return Ok(view) };
-    let asked = pipeline.store.approval(&id.to_string()).await?;
-    let row = pipeline.store.call(&view.call.to_string()).await?;
+    let asked = pipeline.store.approval(id).await?;
+    let row = pipeline.store.call(view.call).await?;
     // The author answered for the call as it was evaluated, and did not see the risks that only the device's
     // disk shows.
     if asked.call != evaluated.context.id
@@ -40,7 +40,7 @@ pub(super) async fn approve(
         Ok(decided) if decided.state == ApprovalState::Approved => {
             let run = approved::run_approved(pipeline, &decided, None).await;
             run.map_err(AnswerError::unstored)?;
-            Ok(pipeline.store.call(&view.call.to_string()).await.map(CallView::from)?)
+            Ok(pipeline.store.call(view.call).await.map(CallView::from)?)
         }
         Err(AnswerError::Vote(DecideError::Store(error))) => Err(AnswerError::unstored(error)),
         // The call needs more than this person may approve, and waits for that.

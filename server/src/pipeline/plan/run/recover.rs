@@ -25,10 +25,10 @@ pub async fn recover(pipeline: &Pipeline) -> Result<(), StoreError> {
         let Some(last) = calls.last() else { return Ok(()) };
         after.clone_from(last);
         for call in calls {
-            let row = pipeline.store.call(&call).await?;
+            let row = pipeline.store.find_call(&call).await?;
             let Some(plan) = row.plan else { continue };
             let error = skipped(plan, "the plan had ended when the backend stopped");
-            close_unsent(pipeline, &call, error).await?;
+            close_unsent(pipeline, row.id, error).await?;
         }
     }
 }
@@ -36,7 +36,7 @@ pub async fn recover(pipeline: &Pipeline) -> Result<(), StoreError> {
 /// Ends a plan that cannot continue, with the step that was running.
 pub(super) async fn interrupt(pipeline: &Pipeline, plan: &PlanRow) -> Result<(), StoreError> {
     for step in plan.steps.iter().filter(|step| step.state == StepState::Running) {
-        let end = match pipeline.store.call(&step.call.to_string()).await {
+        let end = match pipeline.store.call(step.call).await {
             Ok(row) if row.state.is_closed() => end_of(&CallView::from(row)),
             // The call is on its device, which will report the end.
             Ok(row) if matches!(row.state, CallState::Dispatched | CallState::Running) => {

@@ -44,7 +44,7 @@ pub(super) async fn unsent(
     error: ToolError,
 ) -> Result<CallView, StoreError> {
     if plan.question(step).is_some() {
-        let row = pipeline.store.call(&step.call.to_string()).await?;
+        let row = pipeline.store.call(step.call).await?;
         return audit::close(pipeline, CallView::from(row), error).await;
     }
     let context = context(plan, step)?;
