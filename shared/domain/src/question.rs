@@ -127,3 +127,33 @@ pub struct Counted<'a> {
     /// How much the call touches. `None` until a preview reports it.
     pub quantity: Option<Quantity>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_that_runs_another_needs_both_and_has_the_higher_risk_and_the_effects_of_either() {
+        let read = ToolFacts {
+            name: "read_file",
+            risk: Risk::Low,
+            capabilities: &[Capability::FileRead],
+            has_effects: false,
+            called: None,
+        };
+        let delete = ToolFacts {
+            name: "delete_file",
+            risk: Risk::High,
+            capabilities: &[Capability::FileDelete],
+            has_effects: true,
+            called: None,
+        };
+        for (one, other) in [(read, delete), (delete, read)] {
+            let both = one.called_by(other);
+            assert_eq!((both.name, both.risk, both.has_effects), (one.name, Risk::High, true));
+            assert_eq!(both.names().collect::<Vec<_>>(), [one.name, other.name]);
+            assert_eq!(both.called.unwrap().capabilities, other.capabilities);
+        }
+        assert!(!read.called_by(read).has_effects);
+    }
+}

@@ -170,4 +170,20 @@ mod tests {
             assert_eq!(found, expected, "{path}");
         }
     }
+
+    #[test]
+    fn beneath_home_the_home_folder_raises_no_risk_and_elsewhere_the_granted_folder_does_not() {
+        let path = |text: &str| DevicePath::parse(PathStyle::Posix, text).unwrap();
+        let grants: Grants =
+            serde_json::from_value(json!({"paths": ["/home/ann/.dots", "/srv/.www"]})).unwrap();
+        let home = Some(path("/home/ann"));
+        let places = Places { style: PathStyle::Posix, workspace: None, home };
+        let (scope, bad) = grants.compile(&places);
+        assert_eq!(bad, []);
+        for (text, expected) in [("/home/ann/.dots/a", 2), ("/srv/.www/a", 2), ("/etc/a", 0)] {
+            assert_eq!(scope.named(&path(text)), expected, "{text}");
+        }
+        let nowhere = Places { style: PathStyle::Posix, workspace: None, home: None };
+        assert_eq!(grants.compile(&nowhere).0.named(&path("/home/ann/.dots/a")), 3);
+    }
 }
