@@ -114,3 +114,43 @@ impl Touches {
         Self { whole: true, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Kind;
+    use crate::path::PathStyle;
+
+    fn path(text: &str) -> DevicePath {
+        DevicePath::parse(PathStyle::Posix, text).unwrap()
+    }
+
+    fn observed(path: &str) -> Observation {
+        let (path, real) = (path.to_owned(), path.to_owned());
+        Observation { path, real, kind: Kind::File, bytes: 1, mode: 0, digest: None }
+    }
+
+    #[test]
+    fn two_calls_together_touch_what_each_touches_once_and_take_whole_what_one_takes() {
+        let a = Touches::path(path("/a"), Access::Read);
+        let b = Touches::path(path("/b"), Access::Write);
+        let both = a.clone().and(b.clone());
+        assert_eq!(both, a.clone().and_path(path("/b"), Access::Write));
+        assert_eq!(both.clone().and(a.clone()), both, "a touch is named once");
+        assert!(a.clone().and(b.clone().and_all_in_it()).whole);
+        assert!(a.clone().and_all_in_it().and(b.clone()).whole);
+        assert!(!a.clone().and(b).whole);
+        let opens = Touches { apps: vec!["editor".to_owned()], ..Touches::nothing() };
+        assert_eq!(a.and(opens).apps, ["editor"]);
+    }
+
+    #[test]
+    fn every_path_needs_an_observation_of_its_own() {
+        let touches = Touches::path(path("/a"), Access::Read).and_path(path("/b"), Access::Write);
+        assert!(touches.are_all_in(&[observed("/b"), observed("/a")]));
+        assert!(!touches.are_all_in(&[observed("/a")]));
+        assert!(!touches.are_all_in(&[observed("/c")]));
+        assert!(!touches.are_all_in(&[]));
+        assert!(Touches::nothing().are_all_in(&[]));
+    }
+}
