@@ -263,6 +263,11 @@ fn an_evaluation_names_what_raises_the_risk() {
     };
     assert_eq!(raises("D:/x.bat"), [RiskRaise::StartsPrograms]);
     assert_eq!(raises("D:/x.txt"), []);
+    // The approval is required for that reason.
+    let ask = Ask::path("write_file", Risk::Medium, "D:/x.bat", Access::Write);
+    let rule =
+        ask.asked(&granted(), |question, evaluation| evaluation.rule_name(question, &granted()));
+    assert_eq!(rule, "risk high: starts_programs");
 }
 
 #[test]
