@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::grants::Profile;
-use crate::raise::RiskRaise;
 use crate::rule::{Approvers, Hours, Quantity, Rate};
 
 /// Grants everything, so that only the tested part decides.
@@ -253,21 +252,6 @@ fn strangers_content_raises_what_changes_something_by_one(
     assert_eq!(read.of(&granted()).0, Decision::Allow, "what only reads stays as it is");
     let preview = Ask { dry_run: true, tainted: true, ..Ask::delete("D:/x") };
     assert_eq!(preview.of(&granted()).0, Decision::Allow);
-}
-
-#[test]
-fn an_evaluation_names_what_raises_the_risk() {
-    let raises = |path: &str| {
-        let ask = Ask::path("write_file", Risk::Medium, path, Access::Write);
-        ask.asked(&granted(), |_, evaluation| evaluation.raises().to_vec())
-    };
-    assert_eq!(raises("D:/x.bat"), [RiskRaise::StartsPrograms]);
-    assert_eq!(raises("D:/x.txt"), []);
-    // The approval is required for that reason.
-    let ask = Ask::path("write_file", Risk::Medium, "D:/x.bat", Access::Write);
-    let rule =
-        ask.asked(&granted(), |question, evaluation| evaluation.rule_name(question, &granted()));
-    assert_eq!(rule, "risk high: starts_programs");
 }
 
 #[test]

@@ -173,3 +173,25 @@ fn decisions_and_roles_are_said_by_one_word() {
     }
     assert!("root".parse::<Role>().is_err());
 }
+
+#[test]
+fn an_evaluation_names_what_raises_the_risk() {
+    let raises = |path: &str| {
+        let ask = Ask::path("write_file", Risk::Medium, path, Access::Write);
+        ask.asked(&policy(&json!({"profile": "operator", "paths": ["D:/"]})), |_, evaluation| {
+            evaluation.raises().to_vec()
+        })
+    };
+    assert_eq!(raises("D:/x.bat"), [crate::raise::RiskRaise::StartsPrograms]);
+    assert_eq!(raises("D:/x.txt"), []);
+    // The approval is required for that reason.
+    let ask = Ask::path("write_file", Risk::Medium, "D:/x.bat", Access::Write);
+    let rule = ask.asked(
+        &policy(&json!({"profile": "operator", "paths": ["D:/"]})),
+        |question, evaluation| {
+            evaluation
+                .rule_name(question, &policy(&json!({"profile": "operator", "paths": ["D:/"]})))
+        },
+    );
+    assert_eq!(rule, "risk high: starts_programs");
+}
