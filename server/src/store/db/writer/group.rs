@@ -186,14 +186,8 @@ impl Committer {
             self.tx.conn.command(ROLLBACK).await?;
             return Ok(head);
         }
-        let (head, mut chain) = chain::link(head, stored, std::mem::take(&mut self.tx.events));
-        // Full inserts have one text. The last insert and the move of the end have as many as an insert has rows.
-        let last = chain.split_off(chain.len().saturating_sub(2));
-        for insert in chain {
-            let inserted = self.tx.conn.run(Script::default().statement(insert)).await;
-            inserted.map_err(|stopped| stopped.error)?;
-        }
-        let end = Script::default().statements(last).command(COMMIT);
+        let (head, chain) = chain::link(head, stored, std::mem::take(&mut self.tx.events));
+        let end = Script::default().statements(chain).command(COMMIT);
         self.tx.conn.run(end).await.map_err(|stopped| stopped.error)?;
         Ok(head)
     }
