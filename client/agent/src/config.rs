@@ -19,8 +19,8 @@ use orion_domain::grants::Scope;
 use orion_domain::{DevicePath, Grants, Places, Profile};
 use orion_wire::Os;
 
+pub use crate::sandbox::SandboxChoice;
 pub use error::ConfigError;
-pub use file::SandboxChoice;
 use file::{File, check_tools};
 pub use source::{Found, Source};
 

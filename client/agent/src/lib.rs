@@ -20,6 +20,7 @@ pub mod facts;
 pub mod guard;
 pub mod journal;
 mod observe;
+pub mod process;
 mod record;
 pub mod report;
 pub mod roots;

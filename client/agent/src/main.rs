@@ -16,6 +16,12 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 const MAX_BLOCKING_THREADS: usize = 64;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(code) =
+        orion_agent::process::internal_command(std::env::args_os().nth(1).as_deref())
+    {
+        return code;
+    }
     // Each call of a file tool has a thread.
     orion_allocator::purge_at_once();
     orion_mtls::install_crypto_provider();

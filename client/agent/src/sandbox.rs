@@ -9,6 +9,7 @@
 
 #[cfg(target_os = "linux")]
 mod landlock;
+mod program;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
@@ -18,9 +19,13 @@ use std::fmt;
 use cap_std::fs::Dir;
 use orion_catalog::{Execution, RunsOn, ToolSpec};
 use orion_domain::{Actor, ErrorCode, Hint, ToolError};
+use serde::Deserialize;
 
-use crate::config::SandboxChoice;
 use crate::roots::Roots;
+
+#[cfg(target_os = "linux")]
+pub(crate) use landlock::confine_program;
+pub use program::{Network, Rights};
 
 /// What confines file tools on this device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,6 +163,17 @@ impl fmt::Display for Sandbox {
         }
         f.write_str(if self.openat2 { "handles (openat2)" } else { "handles" })
     }
+}
+
+/// Whether the agent may run where the kernel cannot confine file tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxChoice {
+    /// Landlock if the kernel has it, else handles alone.
+    #[default]
+    Auto,
+    /// Landlock is required; without it the agent does not start.
+    Required,
 }
 
 /// The owner requires that the kernel confines file tools, and it cannot.

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use orion_domain::Grants;
 use serde::Deserialize;
 
+use crate::sandbox::SandboxChoice;
+
 /// The whole file. Every key is optional; an unknown key is an error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -15,17 +17,6 @@ pub(super) struct File {
     pub(super) sandbox: SandboxChoice,
     pub(super) apps: BTreeMap<String, PathBuf>,
     pub(super) timeouts: Timeouts,
-}
-
-/// Whether the agent may run where the kernel cannot confine file tools.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxChoice {
-    /// Landlock if the kernel has it, else handles alone.
-    #[default]
-    Auto,
-    /// Landlock is required; without it the agent does not start.
-    Required,
 }
 
 /// Timeouts in seconds.

@@ -14,7 +14,7 @@ use landlock::{
 };
 use orion_domain::Access;
 
-use super::{Reach, Unconfined};
+use super::{Network, Reach, Rights, Unconfined};
 use crate::roots::Roots;
 
 /// Older versions cannot move a file from one folder to another, so they count as no Landlock.
@@ -48,18 +48,44 @@ pub(super) fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), U
         Reach::Change => Some(CHANGE),
     };
     let own = own.iter().filter_map(|dir| Some((dir.as_fd(), rights?)));
-    restrict(roots.chain(own)).map(drop)
+    restrict(roots.chain(own), AccessNet::from_all(KNOWN)).map(drop)
+}
+
+/// Confines the calling process before it becomes a program, with all that the program starts.
+pub(crate) fn confine_program<'a>(
+    rules: impl IntoIterator<Item = (BorrowedFd<'a>, Rights)>,
+    network: Network,
+) -> Result<(), Unconfined> {
+    let rules = rules.into_iter().map(|(handle, rights)| {
+        let rights = match rights {
+            Rights::Read => READ,
+            Rights::Execute => READ | AccessFs::Execute,
+            Rights::Change => CHANGE,
+            Rights::ChangeAndExecute => CHANGE | AccessFs::Execute,
+            Rights::Device => make_bitflags!(AccessFs::{ReadFile | WriteFile | IoctlDev}),
+        };
+        // The kernel takes no rights on folders for a file.
+        let is_folder = rustix::fs::fstat(handle)
+            .is_ok_and(|it| rustix::fs::FileType::from_raw_mode(it.st_mode).is_dir());
+        (handle, if is_folder { rights } else { rights & AccessFs::from_file(KNOWN) })
+    });
+    let refused = match network {
+        Network::Nothing => AccessNet::from_all(KNOWN),
+        Network::Hosts => AccessNet::BindTcp.into(),
+    };
+    restrict(rules, refused).map(drop)
 }
 
 fn restrict<'a>(
     rules: impl IntoIterator<Item = (BorrowedFd<'a>, BitFlags<AccessFs>)>,
+    refused: BitFlags<AccessNet>,
 ) -> Result<RestrictionStatus, Unconfined> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(NEEDED))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?
-        .handle_access(AccessNet::from_all(KNOWN))?
+        .handle_access(refused)?
         .scope(Scope::from_all(KNOWN))?
         .create()?;
     for (dir, rights) in rules {
@@ -75,7 +101,7 @@ fn restrict<'a>(
 /// Returns the version of Landlock, if it really confines a thread of this process.
 pub(super) fn probe() -> Option<i32> {
     let probing = || {
-        let status = match restrict([]) {
+        let status = match restrict([], AccessNet::from_all(KNOWN)) {
             Ok(status) => status,
             Err(error) => {
                 tracing::debug!(%error, "Landlock is not there");

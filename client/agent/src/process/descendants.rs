@@ -1,0 +1,148 @@
+//! Finds and ends all processes that come from this one, however far they went away: the caller is their
+//! reaper, so that a process whose parent ends becomes its child.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getpgrp, getpid, kill_process_group, pidfd_open,
+    pidfd_send_signal, wait,
+};
+
+/// A process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    pid: Pid,
+    parent: i32,
+    group: i32,
+    /// When it began, which tells it from a later one of the same number.
+    began: u64,
+    /// Bytes of memory.
+    memory: u64,
+}
+
+/// What the descendants take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) processes: usize,
+    pub(super) memory: u64,
+}
+
+/// Returns what all descendants of this process take.
+pub(super) fn usage() -> Usage {
+    descendants().iter().fold(Usage::default(), |usage, process| Usage {
+        processes: usage.processes + 1,
+        memory: usage.memory.saturating_add(process.memory),
+    })
+}
+
+/// Sends a signal to every descendant. Returns how many there were.
+pub(super) fn signal_all(signal: Signal) -> usize {
+    let found = descendants();
+    for process in &found {
+        let Ok(handle) = pidfd_open(process.pid, PidfdFlags::empty()) else { continue };
+        // The handle is of the process that was found, and not of one that has its number now.
+        if read(process.pid.as_raw_pid()).is_some_and(|now| now.began == process.began) {
+            // One that has ended meanwhile needs no signal.
+            let _ = pidfd_send_signal(&handle, signal);
+        }
+    }
+    found.len()
+}
+
+/// Ends every descendant, once. The kernel ends a group as one, so that no member can start another in
+/// between; whoever has a group of its own is ended with that. Returns how many there were.
+pub(super) fn kill_all(program: Pid) -> usize {
+    // Most are in the group that the program began, and looking for the others takes time.
+    let _ = kill_process_group(program, Signal::KILL);
+    let found = descendants();
+    // The group of this process holds those that have just begun, and this process.
+    let own = getpgrp().as_raw_pid();
+    let groups: HashSet<i32> = found.iter().map(|it| it.group).filter(|it| *it != own).collect();
+    for group in groups.into_iter().filter_map(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    if found.iter().any(|process| process.group == own) {
+        signal_all(Signal::KILL);
+    }
+    found.len()
+}
+
+/// Ends every descendant. Returns when there is none left, however long that takes: without the caller they
+/// would belong to nobody. Returns how many there were, at least.
+pub(super) fn end_all(program: Pid) -> usize {
+    let mut most = 0;
+    while reap() {
+        most = most.max(kill_all(program));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    most
+}
+
+/// Takes note of descendants that ended. Returns whether any is left.
+fn reap() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+fn descendants() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let all: Vec<Process> =
+        entries.filter_map(|entry| read(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect();
+    let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
+    for process in all {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut seen = HashSet::new();
+    let mut found: Vec<Process> = Vec::new();
+    let mut parents = vec![getpid().as_raw_pid()];
+    while let Some(parent) = parents.pop() {
+        for &process in children.get(&parent).into_iter().flatten() {
+            if seen.insert(process.pid.as_raw_pid()) {
+                parents.push(process.pid.as_raw_pid());
+                found.push(process);
+            }
+        }
+    }
+    found
+}
+
+/// Reads one process. None where it is gone, or has ended and only waits to be noted.
+fn read(pid: i32) -> Option<Process> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    // The name is in brackets and may hold anything, brackets and spaces too.
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    // Fields 22 and 24 of the line; the group is the fifth.
+    let began = fields.by_ref().nth(16)?.parse().ok()?;
+    let pages: u64 = fields.nth(1)?.parse().ok()?;
+    let memory = pages.saturating_mul(rustix::param::page_size() as u64);
+    let pid = Pid::from_raw(pid)?;
+    (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, group, began, memory })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_with_its_parent_its_beginning_and_its_memory() {
+        let own = read(getpid().as_raw_pid()).unwrap();
+        let parent = rustix::process::getppid().unwrap();
+        assert_eq!((own.pid, own.parent), (getpid(), parent.as_raw_pid()));
+        assert!(own.memory > 1024 * 1024, "{own:?}");
+        assert_eq!(read(own.pid.as_raw_pid()).unwrap().began, own.began);
+        assert!(read(i32::MAX).is_none());
+    }
+}

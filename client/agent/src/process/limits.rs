@@ -1,0 +1,54 @@
+//! The limits of one process: what it may take of the machine, which privileges it has, and who its parent is.
+
+use std::io;
+
+use rustix::fs::Mode;
+use rustix::process::{
+    Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit, setsid, umask,
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+};
+
+use super::launch::Bounds;
+
+/// The most open files of a program.
+const MAX_FILES: u64 = 4096;
+
+/// Gives this process a session of its own, ends it with its parent, and limits what it may take.
+pub(super) fn apply(bounds: &Bounds) -> io::Result<()> {
+    setsid()?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    umask(Mode::WGRP | Mode::WOTH);
+    let limit = |resource, most: u64| {
+        let most = getrlimit(resource).maximum.map_or(most, |held| held.min(most));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+    };
+    limit(Resource::Core, 0)?;
+    limit(Resource::Nofile, MAX_FILES)?;
+    limit(Resource::Fsize, bounds.file_bytes)?;
+    // Counts what a process can write to, and not what a runtime reserves and leaves alone.
+    limit(Resource::Data, bounds.memory)?;
+    // The kernel counts all processes of the user, and these are among those of the machine.
+    limit(Resource::Nproc, (processes_on_machine() + bounds.processes) as u64)?;
+    Ok(())
+}
+
+/// Returns the number of processes and threads on this machine.
+pub(super) fn processes_on_machine() -> usize {
+    usize::from(rustix::system::sysinfo().procs)
+}
+
+/// Gives up every privilege that this process has, and that a program could get by being executed.
+pub(super) fn drop_privileges() -> io::Result<()> {
+    set_no_new_privs(true)?;
+    clear_ambient_capability_set()?;
+    for bit in 0..u64::BITS {
+        // Without the right to do so, the set is that of an ordinary user, who gets nothing of it.
+        let _ = remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit));
+    }
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    Ok(())
+}

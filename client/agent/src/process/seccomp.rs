@@ -1,0 +1,196 @@
+//! The system calls that no program gets: those that reach other processes, the kernel's settings, sockets and
+//! namespaces. Everything that files need stays allowed, as Landlock judges files by what they are.
+
+use std::collections::BTreeMap;
+
+use libc::{c_int, c_long};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter,
+};
+
+use super::launch::Launch;
+use crate::sandbox::Network;
+
+/// The processor's second set of call numbers on x86-64, which reaches the same calls.
+#[cfg(target_arch = "x86_64")]
+const X32: c_long = 0x4000_0000;
+/// Numbers of calls that have others in that set: ptrace, kexec_load, process_vm_readv, process_vm_writev.
+#[cfg(target_arch = "x86_64")]
+const X32_ONLY: &[c_long] = &[521, 528, 539, 540];
+
+/// Calls that are refused whatever their arguments.
+const REFUSED: &[c_long] = &[
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Mounts and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    // Files by handle or on behalf of the kernel, past Landlock's paths.
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_fanotify_init,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_acct,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    // Keys.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The kernel.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+];
+
+/// Calls that change mode, owner, times or attributes of a file by its path, which Landlock does not govern.
+const METADATA: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    libc::SYS_fchmodat,
+    SYS_FCHMODAT2,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    libc::SYS_fchownat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+];
+/// The same number on every architecture that Orion runs on.
+const SYS_FCHMODAT2: c_long = 452;
+
+/// Flags of `clone` that make a namespace.
+const NAMESPACES: &[c_int] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// Requests of `ioctl` that type into a terminal.
+const TYPING: &[u64] = &[0x5412, 0x541c];
+
+type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+
+/// Refuses the calls of this process and of all that it starts, for good.
+pub(super) fn apply(launch: &Launch) -> Result<(), seccompiler::Error> {
+    let mut rules = Rules::new();
+    for &call in REFUSED {
+        rules.insert(call, Vec::new());
+    }
+    if !launch.metadata {
+        for &call in METADATA {
+            rules.insert(call, Vec::new());
+        }
+        // With a path; without one, the file is open and was judged when it was opened.
+        only_where(&mut rules, libc::SYS_utimensat, &[(1, SeccompCmpOp::Ne, 0)])?;
+    }
+    for &flag in NAMESPACES {
+        let flag = u64::from(flag.unsigned_abs());
+        only_where(&mut rules, libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(flag), flag)])?;
+    }
+    for &request in TYPING {
+        only_where(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
+    }
+    // The limits of another process.
+    only_where(&mut rules, libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
+    match launch.network {
+        Network::Nothing => drop(rules.insert(libc::SYS_socket, Vec::new())),
+        Network::Hosts => {
+            let domains = [libc::AF_INET, libc::AF_INET6];
+            let others = domains.map(|it| (0, SeccompCmpOp::Ne, u64::from(it.unsigned_abs())));
+            only_where(&mut rules, libc::SYS_socket, &others)?;
+        }
+    }
+    // A pair of datagram sockets can send to any socket file.
+    let datagram = u64::from(libc::SOCK_DGRAM.unsigned_abs());
+    let kind = SeccompCmpOp::MaskedEq(0xf);
+    only_where(&mut rules, libc::SYS_socketpair, &[(1, kind, datagram)])?;
+    install(rules, libc::EPERM)?;
+    // Programs then use `clone`, whose flags can be seen.
+    install(Rules::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
+}
+
+/// Adds a rule that refuses a call where all conditions on its arguments hold.
+fn only_where(
+    rules: &mut Rules,
+    call: c_long,
+    conditions: &[(u8, SeccompCmpOp, u64)],
+) -> Result<(), seccompiler::Error> {
+    let conditions = conditions.iter().map(|(argument, operator, value)| {
+        SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value)
+    });
+    let rule = SeccompRule::new(conditions.collect::<Result<_, _>>()?)?;
+    rules.entry(call).or_default().push(rule);
+    Ok(())
+}
+
+fn install(rules: Rules, errno: c_int) -> Result<(), seccompiler::Error> {
+    #[cfg(target_arch = "x86_64")]
+    let rules = {
+        let mut rules = rules;
+        let twins: Rules = rules.iter().map(|(call, rule)| (call | X32, rule.clone())).collect();
+        if rules.contains_key(&libc::SYS_ptrace) {
+            rules.extend(X32_ONLY.iter().map(|call| (call | X32, Vec::new())));
+        }
+        rules.extend(twins);
+        rules
+    };
+    let architecture = std::env::consts::ARCH.try_into()?;
+    let refused = SeccompAction::Errno(errno.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, architecture)?;
+    apply_filter(&BpfProgram::try_from(filter)?)
+}

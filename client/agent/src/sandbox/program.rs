@@ -1,0 +1,29 @@
+//! What confines a program, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// What a program may do with files below an open handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rights {
+    /// Reads files and lists folders.
+    Read,
+    /// Reads files, lists folders and executes programs.
+    Execute,
+    /// Reads and changes files, and executes none.
+    Change,
+    /// Reads, changes and executes files.
+    ChangeAndExecute,
+    /// Reads and writes a device such as `/dev/null`.
+    Device,
+}
+
+/// What a program may do on the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// Opens no socket.
+    Nothing,
+    /// Connects to hosts over IPv4 and IPv6, and to nothing on this machine by a socket file.
+    Hosts,
+}
