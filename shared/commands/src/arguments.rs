@@ -27,6 +27,8 @@ pub(crate) struct Reading {
     /// What followed `--`, where the grammar has a kind for it.
     rest: Vec<Token>,
     paths: Vec<(String, &'static [Access])>,
+    /// Paths that are written where the command writes.
+    subjects: Vec<String>,
     hosts: Vec<String>,
     /// The folder to which the program changes first.
     folder: Option<String>,
@@ -51,6 +53,7 @@ impl Reading {
             positionals: Vec::new(),
             rest: Vec::new(),
             paths: Vec::new(),
+            subjects: Vec::new(),
             hosts: Vec::new(),
             folder: None,
             arguments: Vec::new(),
@@ -132,6 +135,7 @@ impl Reading {
         match value.kind {
             Kind::Path(access) => self.paths.push((text.to_owned(), access)),
             Kind::Revision => self.paths.push((text.to_owned(), &[Access::Read])),
+            Kind::Subject => self.subjects.push(text.to_owned()),
             Kind::Folder => {
                 let folder = self.below_folder(text);
                 self.folder = Some(folder);

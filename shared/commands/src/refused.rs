@@ -87,6 +87,12 @@ pub(crate) fn check(line: &CommandLine) -> Result<(), Refusal> {
     }
 }
 
+/// Returns the name of every program that is refused.
+#[cfg(test)]
+pub(crate) fn names() -> Vec<&'static str> {
+    PROGRAMS.as_ref().map(|programs| programs.keys().map(String::as_str).collect()).unwrap()
+}
+
 fn refuse(token: &Token, rule: RefusalRule) -> Refusal {
     Refusal::new(&*token.text, token.position, rule)
 }

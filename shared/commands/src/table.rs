@@ -13,7 +13,14 @@ macro_rules! grammars {
 }
 
 grammars! {
-    "git" "ls"
+    "apt" "basename" "black" "brew" "cargo" "cat" "cmake" "cmp" "comm" "cp" "curl" "cut" "date" "df"
+    "diff" "dig" "dirname" "dmesg" "docker" "docker-compose" "dpkg" "du" "echo" "eslint" "fd" "file"
+    "find" "free" "git" "go" "grep" "groups" "head" "helm" "hostname" "id" "ip" "journalctl" "jq"
+    "kubectl" "loginctl" "ls" "lsblk" "lscpu" "lsof" "make" "mkdir" "mv" "mypy" "nl" "node" "npm"
+    "nproc" "npx" "pgrep" "ping" "pip" "pnpm" "prettier" "printf" "ps" "pwd" "pytest" "python"
+    "realpath" "resolvectl" "rg" "rm" "rmdir" "ruff" "sensors" "seq" "sha256sum" "sleep" "sort" "ss"
+    "stat" "strings" "systemctl" "tail" "tailscale" "timedatectl" "touch" "tr" "tree" "true" "tsc"
+    "uname" "uniq" "uptime" "vmstat" "wc" "wget" "which" "who" "whoami"
 }
 
 /// A grammar that does not parse is left out, so that its program asks; a test parses each.

@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Choice,
     /// A path with its accesses.
     Path(&'static [Access]),
+    /// A path that is read, and written where the command writes or runs project code.
+    Subject,
     /// A folder to which the program changes first.
     Folder,
 }
@@ -47,7 +49,7 @@ pub(crate) struct Value {
     pub(crate) count: Count,
     /// The choices of [`Kind::Choice`].
     choices: Vec<String>,
-    /// Texts that must not occur in it. One with `^` before it must not be its start.
+    /// Texts in lower case that must not occur in it, in any case. One with `^` before it must not be its start.
     forbidden: Vec<String>,
 }
 
@@ -79,6 +81,7 @@ impl Value {
             "path_update" => Kind::Path(&[Access::Read, Access::Write]),
             "path_delete" => Kind::Path(&[Access::Delete]),
             "path_move" => Kind::Path(&[Access::Read, Access::Delete]),
+            "path_subject" => Kind::Subject,
             "folder" => Kind::Folder,
             _ => return None,
         };
@@ -87,14 +90,15 @@ impl Value {
         };
         let choices = list(choices, '|');
         ((kind == Kind::Choice) != choices.is_empty()).then_some(())?;
-        Some(Self { kind, count, choices, forbidden: list(forbidden, ',') })
+        Some(Self { kind, count, choices, forbidden: list(&forbidden.to_lowercase(), ',') })
     }
 
     /// Returns whether the program receives what the grammar expects.
     pub(crate) fn accepts(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
         let is_forbidden = |part: &String| match part.strip_prefix('^') {
-            Some(start) => text.starts_with(start),
-            None => text.contains(part.as_str()),
+            Some(start) => lower.starts_with(start),
+            None => lower.contains(part.as_str()),
         };
         if self.forbidden.iter().any(is_forbidden) {
             return false;
@@ -110,7 +114,7 @@ impl Value {
                 Some(start) => text.starts_with(start),
                 None => text == choice,
             }),
-            Kind::Revision | Kind::Path(_) | Kind::Folder => !text.is_empty(),
+            Kind::Revision | Kind::Path(_) | Kind::Subject | Kind::Folder => !text.is_empty(),
         }
     }
 
@@ -125,7 +129,7 @@ impl Value {
             Kind::Revision => "a revision or a path",
             Kind::Lint => "a lint",
             Kind::Choice => "one of the values that the grammar lists",
-            Kind::Path(_) => "a path",
+            Kind::Path(_) | Kind::Subject => "a path",
             Kind::Folder => "a folder",
         }
     }

@@ -70,6 +70,12 @@ impl Reading {
                 touched.push((self.below_folder(path), access));
             }
         }
+        for path in &self.subjects {
+            touched.push((self.below_folder(path), Access::Read));
+            if !only_reads {
+                touched.push((self.below_folder(path), Access::Write));
+            }
+        }
         let here = self.folder.clone().unwrap_or_else(|| ".".to_owned());
         if let Some(path) = self.node().default_path.as_ref().filter(|_| touched.is_empty()) {
             touched.push((self.below_folder(path), Access::Read));

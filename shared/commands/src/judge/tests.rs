@@ -1,5 +1,9 @@
 //! What is judged how: each grammar's own examples, and every program that is refused always.
 
+mod data;
+mod laws;
+mod seeds;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! What is split how, and what is refused at which byte.
 
+mod shell;
+
 use super::*;
 use crate::quote;
 
