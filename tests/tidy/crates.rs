@@ -14,6 +14,7 @@ const MAY: &[(&str, &str, &[&str])] = &[
     ("orion-policy", "shared/policy", &["orion-catalog", "orion-domain"]),
     ("orion-audit", "shared/audit", &["orion-domain"]),
     ("orion-planner", "shared/planner", &["orion-catalog", "orion-domain"]),
+    ("orion-commands", "shared/commands", &["orion-domain"]),
     ("orion-wire", "shared/wire", &["orion-catalog", "orion-domain"]),
     ("orion-mtls", "shared/mtls", &[]),
     ("orion-allocator", "shared/allocator", &[]),

@@ -13,6 +13,7 @@ const CYCLES: &[(&str, &[&str])] = &[
     ("client/cli/src/", &[]),
     ("shared/audit/src/", &[]),
     ("shared/catalog/src/", &[]),
+    ("shared/commands/src/", &[]),
     ("shared/domain/src/", &[]),
     ("shared/mtls/src/", &[]),
     ("shared/planner/src/", &[]),
