@@ -68,6 +68,7 @@ impl Device {
         let toolbox = Toolbox {
             places: self.settings.places.clone(),
             apps: Apps::default(),
+            programs: orion_agent::programs::Programs::default(),
             trash: Arc::new(Trash::open(self.state.dir()).unwrap()),
             device_id: self.id.to_string(),
             sandbox: Sandbox::detect(),

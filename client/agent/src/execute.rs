@@ -23,11 +23,12 @@ use crate::call::{
     Context, ExpectedState, FileContext, Memory, ObservationMode, Outcome, RiskGate,
 };
 use crate::journal::{Admission, Ended};
-use crate::observe::{compare, observe};
+use crate::observe::{compare, compare_programs, observe, observe_programs};
+use crate::programs::Programs;
 use crate::report::Subject;
 use crate::roots::GrantedPaths;
 use crate::sandbox::{Confinement, Sandbox, confine};
-use crate::tools::Executor;
+use crate::tools::{Executor, Installed};
 use crate::trash::Trash;
 use crate::verdict::Verdict;
 pub use event::{CallEvent, Slot};
@@ -47,6 +48,8 @@ pub struct Toolbox {
     pub places: Places,
     /// The applications that may be opened.
     pub apps: Apps,
+    /// The programs that commands may name.
+    pub programs: Programs,
     /// The agent's trash.
     pub trash: Arc<Trash>,
     /// The device's id, as text.
@@ -161,7 +164,7 @@ pub(crate) fn begin<E: From<CallEvent> + Send + 'static>(
     let confinement = job.confinement;
     let run = move || drop(done.send(run(job, &progress)));
     match confinement {
-        Confinement::Landlock(_) => {
+        Confinement::Landlock(_) | Confinement::Program => {
             drop(thread::Builder::new().name("file tool".to_owned()).spawn(run)?);
         }
         Confinement::Handles => drop(tokio::task::spawn_blocking(run)),
@@ -214,7 +217,7 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
         let event = CallEvent::Progress { call: subject.call, done, total, note };
         drop(events.try_send(event.into()));
     };
-    let Toolbox { places, apps, trash, device_id, sandbox: _ } = &*toolbox;
+    let Toolbox { places, apps, programs, trash, device_id, sandbox: _ } = &*toolbox;
     let risk = RiskGate::new(verdict.clone(), approved_raises, subject.dry_run);
     let of_call = verdict.map(|verdict| roots.of_call(verdict));
     let expected = match &seeing {
@@ -245,11 +248,16 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
     // Compared here so that a stale call ends at once, and again under its path locks, so that no other
     // call changes the paths in between.
     compare(&context)?;
+    compare_programs(expected, programs, &common)?;
     let observed = match &seeing {
         ObservationMode::Nothing | ObservationMode::Compare(..) => None,
-        ObservationMode::Tell(touches) => Some(observe(touches, &context)?),
+        ObservationMode::Tell(touches) => {
+            let mut observed = observe(touches, &context)?;
+            observed.extend(observe_programs(touches, programs, &common)?);
+            Some(observed)
+        }
     };
-    let outcome = executor.call(arguments, &context, apps)?;
+    let outcome = executor.call(arguments, &context, Installed { apps, programs })?;
     let raises = risk.into_reported();
     let message = raises.iter().fold(outcome.message, |message, raise| {
         format!("{message} {} A person has to approve this call.", raise.sentence())

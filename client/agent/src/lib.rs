@@ -21,6 +21,11 @@ pub mod guard;
 pub mod journal;
 mod observe;
 pub mod process;
+#[cfg(target_os = "linux")]
+pub mod programs;
+#[cfg(not(target_os = "linux"))]
+#[path = "programs/none.rs"]
+pub mod programs;
 mod record;
 pub mod report;
 pub mod roots;

@@ -2,6 +2,7 @@
 //! them right before it acts, and again with what each step took. All access is by handle and confined as for
 //! any tool; content that may not be read is not opened.
 
+mod programs;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use cap_std::fs::Dir;
 use orion_domain::observation::{Kind, MAX_OBSERVED};
 use orion_domain::touches::PathTouch;
 use orion_domain::{Access, DevicePath, Digest, ErrorCode, Observation, ToolError, Touches};
+pub(crate) use programs::{compare_programs, observe_programs};
 use snapshot::Snapshot;
 
 use crate::call::{ExpectedState, FileContext};
@@ -57,7 +59,10 @@ pub(crate) fn observe(
 pub(crate) fn compare(context: &FileContext<'_>) -> Result<(), ToolError> {
     let Some(expected) = context.expected else { return Ok(()) };
     let ExpectedState { touches, before } = expected;
-    let named = |path: &str| touches.paths.iter().any(|touch| touch.path.to_string() == path);
+    let named = |path: &str| {
+        touches.paths.iter().any(|touch| touch.path.to_string() == path)
+            || touches.commands.iter().any(|command| command.program == path)
+    };
     if let Some(other) = before.iter().find(|seen| !named(&seen.path)) {
         let shown: String = other.path.chars().take(200).collect();
         return Err(ToolError::new(

@@ -8,6 +8,8 @@ mod beneath;
 mod call;
 mod denied;
 mod failure;
+#[cfg(target_os = "linux")]
+mod ground;
 mod located;
 #[cfg(test)]
 mod naive;
@@ -35,6 +37,8 @@ pub(crate) use beneath::is_there as has_openat2;
 use call::Call;
 pub(crate) use failure::refused;
 pub use failure::{Wanted, io_failure};
+#[cfg(target_os = "linux")]
+pub(crate) use ground::Ground;
 pub use located::{FileKind, Located};
 use names::{Names, real_path};
 pub(crate) use open::OpenRoot;

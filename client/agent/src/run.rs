@@ -19,6 +19,7 @@ use crate::clock::now_ms;
 use crate::config::{Config, Settings};
 use crate::execute::Toolbox;
 use crate::journal::Journal;
+use crate::programs::Programs;
 use crate::report;
 use crate::roots::Roots;
 use crate::sandbox::{Sandbox, suffices};
@@ -72,9 +73,11 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
         tracing::warn!(%entry, "an application can't be opened");
     }
     tokio::task::spawn_blocking(crate::tools::cache_accounts).await?;
+    let programs = Programs::of_this_device(&state_dir, settings.places.home.as_ref());
     let toolbox = Toolbox {
         places: settings.places.clone(),
         apps,
+        programs,
         trash: Arc::new(trash),
         device_id: identity.device_id.to_string(),
         sandbox,

@@ -64,6 +64,8 @@ impl Reach {
 pub enum Confinement {
     /// The call has a thread of its own, which the kernel confines to what it may reach.
     Landlock(Reach),
+    /// The program has processes of its own, which the kernel confines to what they may reach.
+    Program,
     /// The tool's own code reaches files by handle only. The kernel does not confine it.
     Handles,
 }
@@ -138,8 +140,11 @@ impl Sandbox {
             (RunsOn::Device, Execution::File | Execution::Plain | Execution::DesktopApp) => {
                 Ok(Confinement::Handles)
             }
+            (RunsOn::Device, Execution::ChildProcess) if self.has_landlock() => {
+                Ok(Confinement::Program)
+            }
             (RunsOn::Device, Execution::ChildProcess) => {
-                refused("it starts programs, and this version of the agent cannot confine them")
+                refused("it starts programs, and the kernel of this device cannot confine them")
             }
         }
     }
@@ -150,7 +155,7 @@ impl Confinement {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Landlock(_) => "landlock",
+            Self::Landlock(_) | Self::Program => "landlock",
             Self::Handles => "handles",
         }
     }

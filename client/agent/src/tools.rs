@@ -12,6 +12,7 @@ mod delete_directory;
 mod delete_file;
 mod difference;
 mod edit_file;
+mod execute_command;
 mod get_datetime;
 mod get_device_info;
 mod get_file_info;
@@ -39,6 +40,7 @@ pub use get_file_info::cache_accounts;
 
 use crate::apps::Apps;
 use crate::call::{AppContext, Context, FileContext, Outcome};
+use crate::programs::{CommandContext, Programs};
 use crate::roots::regular;
 
 /// A tool that reaches files and nothing else.
@@ -77,6 +79,18 @@ pub trait AppTool: Tool {
     ) -> Result<Outcome<Self::Returns>, ToolError>;
 }
 
+/// A tool that runs programs and waits for them.
+pub trait CommandTool: Tool {
+    /// Executes the tool, as [`FileTool::run`].
+    ///
+    /// # Errors
+    /// As [`FileTool::run`].
+    fn run(
+        arguments: Self::Arguments,
+        context: &CommandContext<'_>,
+    ) -> Result<Outcome<Self::Returns>, ToolError>;
+}
+
 /// An executor as a value.
 #[derive(Debug, Clone, Copy)]
 pub struct Executor {
@@ -95,6 +109,8 @@ pub enum Run {
     Plain(fn(Value, &Context<'_>) -> Result<Outcome, ToolError>),
     /// A tool that opens applications.
     DesktopApp(fn(Value, &AppContext<'_>) -> Result<Outcome, ToolError>),
+    /// A tool that runs programs.
+    Command(fn(Value, &CommandContext<'_>) -> Result<Outcome, ToolError>),
 }
 
 impl Executor {
@@ -113,6 +129,11 @@ impl Executor {
         Self { name: T::NAME, run: Run::DesktopApp(run_app::<T>) }
     }
 
+    const fn command<T: CommandTool>() -> Self {
+        const { assert!(matches!(T::EXECUTION, Execution::ChildProcess)) };
+        Self { name: T::NAME, run: Run::Command(run_command::<T>) }
+    }
+
     /// Executes the tool. Blocks.
     ///
     /// # Errors
@@ -121,14 +142,33 @@ impl Executor {
         &self,
         arguments: Value,
         context: &FileContext<'_>,
-        apps: &Apps,
+        Installed { apps, programs }: Installed<'_>,
     ) -> Result<Outcome, ToolError> {
         match self.run {
             Run::File(run) => run(arguments, context),
             Run::Plain(run) => run(arguments, &context.common),
             Run::DesktopApp(run) => run(arguments, &AppContext { common: context.common, apps }),
+            #[cfg(target_os = "linux")]
+            Run::Command(run) => run(
+                arguments,
+                &CommandContext { common: context.common, programs, risk: context.risk },
+            ),
+            #[cfg(not(target_os = "linux"))]
+            Run::Command(run) => {
+                let Programs = programs;
+                run(arguments, &CommandContext { common: context.common })
+            }
         }
     }
+}
+
+/// What is installed on the device, for the tools that start it.
+#[derive(Debug, Clone, Copy)]
+pub struct Installed<'a> {
+    /// The applications on the device's list.
+    pub apps: &'a Apps,
+    /// The programs that commands name.
+    pub programs: &'a Programs,
 }
 
 /// Every tool of the device, in the order of the catalogue.
@@ -151,6 +191,7 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::file::<catalog::modify_config::ModifyConfig>(),
     Executor::file::<catalog::undo_call::UndoCall>(),
     Executor::app::<catalog::open_app::OpenApp>(),
+    Executor::command::<catalog::execute_command::ExecuteCommand>(),
     Executor::plain::<catalog::get_device_info::GetDeviceInfo>(),
     Executor::plain::<catalog::get_datetime::GetDatetime>(),
 ];
@@ -177,6 +218,15 @@ fn run_plain<T: PlainTool>(arguments: Value, context: &Context<'_>) -> Result<Ou
 }
 
 fn run_app<T: AppTool>(arguments: Value, context: &AppContext<'_>) -> Result<Outcome, ToolError> {
+    let arguments = parsed::<T>(arguments)?;
+    context.check()?;
+    as_json::<T>(T::run(arguments, context)?)
+}
+
+fn run_command<T: CommandTool>(
+    arguments: Value,
+    context: &CommandContext<'_>,
+) -> Result<Outcome, ToolError> {
     let arguments = parsed::<T>(arguments)?;
     context.check()?;
     as_json::<T>(T::run(arguments, context)?)

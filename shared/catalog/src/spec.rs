@@ -121,6 +121,13 @@ pub trait Tool: 'static {
     fn confirmed(_arguments: &Self::Arguments) -> bool {
         true
     }
+
+    /// Returns what the policy needs to know of one call: the tool's own facts, but where they depend on the
+    /// arguments.
+    #[must_use]
+    fn facts(_arguments: &Self::Arguments, facts: ToolFacts<'static>) -> ToolFacts<'static> {
+        facts
+    }
 }
 
 /// A tool as a value: a row of the catalogue.
@@ -318,7 +325,7 @@ fn parse<T: Tool>(arguments: Map<String, Value>, places: &Places) -> Result<Pars
         arguments: CanonicalArguments::from_value(&value),
         touches: T::touches(&typed, places)?,
         confirmed: T::confirmed(&typed),
-        facts: ToolSpec::of::<T>().facts(),
+        facts: T::facts(&typed, ToolSpec::of::<T>().facts()),
         undo: None,
     })
 }

@@ -6,6 +6,7 @@ pub mod create_directory;
 pub mod delete_directory;
 pub mod delete_file;
 pub mod edit_file;
+pub mod execute_command;
 pub mod get_datetime;
 pub mod get_device_info;
 pub mod get_file_info;
@@ -47,6 +48,7 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<modify_config::ModifyConfig>(),
     ToolSpec::of::<undo_call::UndoCall>(),
     ToolSpec::of::<open_app::OpenApp>(),
+    ToolSpec::of::<execute_command::ExecuteCommand>(),
     ToolSpec::of::<get_device_info::GetDeviceInfo>(),
     ToolSpec::of::<get_datetime::GetDatetime>(),
 ];

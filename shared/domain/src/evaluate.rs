@@ -178,6 +178,11 @@ pub enum Reason {
         /// Position of the touched application.
         touch: usize,
     },
+    /// The command is not listed.
+    CommandNotListed {
+        /// Position of the touched command.
+        touch: usize,
+    },
     /// The URL is not plain http(s).
     UrlScheme {
         /// Position of the touched URL.

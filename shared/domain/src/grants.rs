@@ -1,6 +1,7 @@
 //! The limits of a device: the grants that the backend stores, and the ceiling that the device's owner
 //! sets. Both have the same format and are compiled alike.
 
+mod commands;
 mod denied;
 mod hosts;
 mod scope;
@@ -16,6 +17,7 @@ use crate::capability::Capability;
 use crate::path::{DevicePath, PathError, PathPattern, Places};
 use crate::touches::Access;
 
+pub use commands::CommandGrant;
 pub use denied::{DeniedPath, DenyList};
 pub use hosts::{Address, address_of};
 pub use scope::{AllowedPath, Scope};
@@ -138,6 +140,10 @@ pub struct Grants {
     /// Applications by name.
     #[serde(alias = "allowed_apps", skip_serializing_if = "BTreeSet::is_empty")]
     pub apps: BTreeSet<String>,
+    /// Programs that commands may start. `None` means every program but those that give the whole machine,
+    /// such as `docker`. A list is complete.
+    #[serde(alias = "allowed_commands", skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Vec<CommandGrant>>,
     /// Hosts with ports that may be contacted, such as `api.example.com:443`.
     #[serde(alias = "allowed_hosts", skip_serializing_if = "BTreeSet::is_empty")]
     pub hosts: BTreeSet<String>,
@@ -168,6 +174,7 @@ impl Grants {
             tools: self.tools.clone(),
             capabilities: self.effective_capabilities(),
             apps: self.apps.clone(),
+            commands: self.commands.clone(),
             hosts: self.hosts.clone(),
             read_only: self.read_only,
             strict: self.profile == Some(Profile::Strict),

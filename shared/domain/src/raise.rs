@@ -18,11 +18,14 @@ pub enum RiskRaise {
     StartsPrograms,
     /// What the call replaces or deletes cannot be kept, so that nothing can be undone.
     CannotBeUndone,
+    /// The call starts a program that can read or change a denied path, because it reaches the folder
+    /// that holds it.
+    ReachesDenied,
 }
 
 impl RiskRaise {
     /// Every reason, in the order of the reference.
-    pub const ALL: [Self; 2] = [Self::StartsPrograms, Self::CannotBeUndone];
+    pub const ALL: [Self; 3] = [Self::StartsPrograms, Self::CannotBeUndone, Self::ReachesDenied];
 
     /// Returns the name that files and the wire use.
     #[must_use]
@@ -30,6 +33,7 @@ impl RiskRaise {
         match self {
             Self::StartsPrograms => "starts_programs",
             Self::CannotBeUndone => "cannot_be_undone",
+            Self::ReachesDenied => "reaches_denied",
         }
     }
 
@@ -39,6 +43,7 @@ impl RiskRaise {
         match self {
             Self::StartsPrograms => "This file can start programs.",
             Self::CannotBeUndone => "This change cannot be undone.",
+            Self::ReachesDenied => "The program can reach a denied path.",
         }
     }
 
@@ -46,7 +51,7 @@ impl RiskRaise {
     #[must_use]
     pub const fn risk(self) -> Risk {
         match self {
-            Self::StartsPrograms | Self::CannotBeUndone => Risk::High,
+            Self::StartsPrograms | Self::CannotBeUndone | Self::ReachesDenied => Risk::High,
         }
     }
 }

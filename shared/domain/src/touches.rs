@@ -51,6 +51,25 @@ pub struct PathTouch {
     pub access: Access,
 }
 
+/// A program that a call starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandTouch {
+    /// The program as the call names it: a name that the device looks up, or a path.
+    pub program: String,
+    /// The arguments that the call gives, without the program.
+    pub arguments: Vec<String>,
+    /// The folder that the program starts in.
+    pub folder: DevicePath,
+}
+
+impl fmt::Display for CommandTouch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.program)?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
+    }
+}
+
 /// Everything that one call would touch. Empty means that the call touches only the tool itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Touches {
@@ -60,6 +79,9 @@ pub struct Touches {
     pub apps: Vec<String>,
     /// URLs that an application opens.
     pub urls: Vec<String>,
+    /// Programs that the call starts, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandTouch>,
     /// Whether folders among the paths are taken with their content: deleted, moved, copied or
     /// traversed. The tool and its arguments determine this.
     #[serde(skip)]
@@ -86,13 +108,15 @@ impl Touches {
         self
     }
 
-    /// Returns whether each of the first [`MAX_OBSERVED`] paths has an observation among these.
+    /// Returns whether each of the first [`MAX_OBSERVED`] paths, and each program, has an observation among
+    /// these.
     #[must_use]
     pub fn are_all_in(&self, observed: &[Observation]) -> bool {
         let mut named = BTreeSet::new();
         let paths = self.paths.iter().map(|touch| touch.path.to_string());
         let paths = paths.filter(|path| named.insert(path.clone())).take(MAX_OBSERVED);
-        paths.into_iter().all(|path| observed.iter().any(|seen| seen.path == path))
+        let programs = self.commands.iter().map(|command| command.program.clone());
+        paths.chain(programs).all(|path| observed.iter().any(|seen| seen.path == path))
     }
 
     /// Returns the union of both.
@@ -105,6 +129,7 @@ impl Touches {
         }
         self.apps.extend(other.apps);
         self.urls.extend(other.urls);
+        self.commands.extend(other.commands);
         Self { whole: self.whole || other.whole, ..self }
     }
 

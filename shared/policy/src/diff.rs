@@ -141,6 +141,7 @@ fn lists(grants: &Grants) -> Vec<(&'static str, BTreeSet<String>)> {
         ("paths", grants.paths.iter().map(path).collect()),
         ("deny_paths", grants.deny_paths.iter().cloned().collect()),
         ("apps", grants.apps.clone()),
+        ("commands", grants.commands.iter().flatten().map(written).collect()),
         ("hosts", grants.hosts.clone()),
     ]
 }

@@ -37,6 +37,7 @@ pub const fn risk_raise(raise: RiskRaise) -> v1::RiskRaise {
     match raise {
         RiskRaise::StartsPrograms => v1::RiskRaise::StartsPrograms,
         RiskRaise::CannotBeUndone => v1::RiskRaise::CannotBeUndone,
+        RiskRaise::ReachesDenied => v1::RiskRaise::ReachesDenied,
     }
 }
 

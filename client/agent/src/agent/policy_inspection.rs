@@ -164,6 +164,7 @@ mod tests {
         let toolbox = Toolbox {
             places: settings.places.clone(),
             apps,
+            programs: crate::programs::Programs::default(),
             trash: Arc::new(Trash::open(folder).unwrap()),
             device_id: String::new(),
             sandbox: Sandbox::detect(),

@@ -200,6 +200,8 @@ const CEILING: &[&str] = &[
     "deny_paths",
     "apps",
     "allowed_apps",
+    "commands",
+    "allowed_commands",
     "hosts",
     "allowed_hosts",
     "read_only",

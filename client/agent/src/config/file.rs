@@ -72,7 +72,7 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
 
 /// Returns the message for a list that no tool uses, so that the owner does not rely on it.
 pub(super) fn unjudged(key: &str) -> Option<String> {
-    matches!(key, "services" | "allowed_services" | "commands" | "allowed_commands")
+    matches!(key, "services" | "allowed_services")
         .then(|| format!("`{key}` is not evaluated by this version: no tool uses it"))
 }
 

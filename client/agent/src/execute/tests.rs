@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::journal::JournalError;
+use crate::programs::Programs;
 use crate::roots::Roots;
 use crate::tools;
 
@@ -67,6 +68,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         toolbox: Arc::new(Toolbox {
             places: Places { style: PathStyle::Posix, home: None, workspace: None },
             apps: Apps::default(),
+            programs: Programs::default(),
             trash: Arc::new(Trash::open(folder).unwrap()),
             device_id: Uuid::from_u128(1).to_string(),
             sandbox: Sandbox::detect(),

@@ -26,7 +26,7 @@ const READ_BYTES: usize = 64 * 1024;
 const CANCEL: &[u8] = b"c";
 
 /// Starts programs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Launcher {
     /// The agent's own program.
     program: PathBuf,

@@ -58,6 +58,7 @@ pub(crate) fn confine_program<'a>(
 ) -> Result<(), Unconfined> {
     let rules = rules.into_iter().map(|(handle, rights)| {
         let rights = match rights {
+            Rights::List => AccessFs::ReadDir.into(),
             Rights::Read => READ,
             Rights::Execute => READ | AccessFs::Execute,
             Rights::Change => CHANGE,

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rights {
+    /// Lists folders and reads no file.
+    List,
     /// Reads files and lists folders.
     Read,
     /// Reads files, lists folders and executes programs.

@@ -17,10 +17,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::find;
+use super::{Installed, find};
 use crate::apps::Apps;
 use crate::call::{Context, FileContext, Memory, Outcome, RiskGate};
 use crate::changes::as_it_acts;
+use crate::programs::Programs;
 use crate::roots::Roots;
 use crate::trash::Trash;
 
@@ -39,6 +40,7 @@ pub(crate) struct Device {
     pub(crate) roots: Roots,
     pub(crate) places: Places,
     pub(crate) apps: Apps,
+    programs: Programs,
     pub(crate) trash: Trash,
     pub(crate) cancelled: AtomicBool,
     pub(crate) time: Duration,
@@ -58,9 +60,9 @@ fn run_tool(
     tool: &str,
     arguments: Value,
     context: &FileContext<'_>,
-    apps: &Apps,
+    installed: Installed<'_>,
 ) -> Result<Outcome, ToolError> {
-    let said = find(tool).unwrap().call(arguments, context, apps);
+    let said = find(tool).unwrap().call(arguments, context, installed);
     context.memory.give_back();
     said
 }
@@ -110,6 +112,7 @@ impl Device {
             roots: granted_roots(&temp, &places, paths),
             places,
             apps: Apps::default(),
+            programs: Programs::of_this_device(&temp.path().join("state"), None),
             trash,
             cancelled: AtomicBool::new(false),
             time: Duration::from_secs(60),
@@ -190,12 +193,19 @@ impl Device {
 
     fn run(&self, tool: &str, arguments: Value, dry_run: bool) -> Result<Outcome, ToolError> {
         let guard = judged(&self.trash, &self.places, tool, &arguments);
-        self.context(dry_run, &guard, |context| run_tool(tool, arguments, context, &self.apps))
+        self.context(dry_run, &guard, |context| {
+            run_tool(tool, arguments, context, self.installed())
+        })
     }
 
     /// Runs a call that the guard did not evaluate.
     pub(crate) fn unjudged(&self, tool: &str, arguments: Value) -> Result<Outcome, ToolError> {
-        self.with_context(|context| run_tool(tool, arguments, context, &self.apps))
+        self.with_context(|context| run_tool(tool, arguments, context, self.installed()))
+    }
+
+    /// Returns what is installed on the device.
+    pub(crate) const fn installed(&self) -> Installed<'_> {
+        Installed { apps: &self.apps, programs: &self.programs }
     }
 
     fn context<T>(

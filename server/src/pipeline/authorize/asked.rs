@@ -63,6 +63,7 @@ impl EvaluatedCall {
             Ok(Some(host)) => format!("open {url} (its host is {host})"),
             Ok(None) | Err(_) => format!("open {url}"),
         });
-        paths.chain(apps).chain(urls).map(|line| visible(&line)).collect()
+        let commands = touches.commands.iter().map(|command| format!("run {command}"));
+        paths.chain(apps).chain(commands).chain(urls).map(|line| visible(&line)).collect()
     }
 }

@@ -28,6 +28,7 @@ impl EvaluatedCall {
             | Reason::PathOutside { .. }
             | Reason::PathDenied { .. }
             | Reason::AppNotListed { .. }
+            | Reason::CommandNotListed { .. }
             | Reason::UrlScheme { .. }
             | Reason::UrlHost { .. }
             | Reason::ConfirmMissing

@@ -96,6 +96,11 @@ impl Evidence {
                 let app = quoted(app.map_or("", String::as_str));
                 self.grant(question, &format!("add {app} to the apps"))
             }
+            Reason::CommandNotListed { touch } => {
+                let command = touches.and_then(|touches| touches.commands.get(touch));
+                let program = quoted(command.map_or("", |command| command.program.as_str()));
+                self.grant(question, &format!("add {program} to the commands"))
+            }
             Reason::UrlScheme { .. } => {
                 nobody("no change allows it: only http and https addresses can be opened")
             }

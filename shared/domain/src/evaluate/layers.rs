@@ -72,6 +72,11 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
             deny(Reason::AppNotListed { touch });
         }
     }
+    for (touch, command) in touches.commands.iter().enumerate() {
+        if !scope.lists_command(command) {
+            deny(Reason::CommandNotListed { touch });
+        }
+    }
     for (touch, url) in touches.urls.iter().enumerate() {
         let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
         if !(lower.starts_with("http://") || lower.starts_with("https://")) {

@@ -80,6 +80,7 @@ impl Evidence {
                 None => format!("{layer}: deny_paths with an entry that cannot be read"),
             },
             Reason::AppNotListed { .. } => format!("{layer}: apps"),
+            Reason::CommandNotListed { .. } => format!("{layer}: commands"),
             Reason::UrlScheme { .. } => format!("{layer}: url scheme"),
             Reason::UrlHost { .. } => format!("{layer}: hosts"),
             Reason::ConfirmMissing => "risk: confirm".to_owned(),
@@ -162,6 +163,23 @@ impl Evidence {
                 )
                 .with("attempted_app", app)
                 .with("allowed_apps", allowed)
+            }
+            Reason::CommandNotListed { touch } => {
+                let command = question.touches.and_then(|touches| touches.commands.get(touch));
+                let program = command.map(|command| command.program.clone()).unwrap_or_default();
+                let granted = self.scope(policy).and_then(|scope| scope.commands.as_ref());
+                let allowed = granted.into_iter().flatten().map(|grant| grant.program.clone());
+                let message = match granted {
+                    Some(_) => format!(
+                        "{program} with these arguments is not among the commands in {whose} {device}."
+                    ),
+                    None => format!(
+                        "{program} gives whoever starts it the whole machine, and {whose} {device} do not name it."
+                    ),
+                };
+                ToolError::new(ErrorCode::CommandNotAllowed, message)
+                    .with("attempted_command", program)
+                    .with("allowed_commands", allowed.collect::<Vec<_>>())
             }
             Reason::UrlScheme { .. } => ToolError::new(
                 ErrorCode::UrlForbidden,

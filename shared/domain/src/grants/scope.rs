@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::commands::{self, CommandGrant};
 use super::denied::{DeniedPath, DenyList};
 use super::hosts;
 use crate::capability::Capability;
 use crate::path::{DevicePath, covers, holds_system};
-use crate::touches::{Access, PathTouch};
+use crate::touches::{Access, CommandTouch, PathTouch};
 
 /// An allowed path, compiled for comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,9 @@ pub struct Scope {
     pub denied: DenyList,
     /// The granted applications.
     pub apps: BTreeSet<String>,
+    /// The programs that commands may start; `None` means that capabilities alone decide, but for programs
+    /// that give the whole machine.
+    pub commands: Option<Vec<CommandGrant>>,
     /// Hosts with ports that URLs may name; empty means that hosts are not restricted.
     pub hosts: BTreeSet<String>,
     /// Whether every write and delete is denied.
@@ -52,6 +56,7 @@ impl Scope {
             allowed: Vec::new(),
             denied: DenyList::default(),
             apps: BTreeSet::new(),
+            commands: Some(Vec::new()),
             hosts: BTreeSet::new(),
             read_only: true,
             strict: false,
@@ -121,6 +126,12 @@ impl Scope {
     #[must_use]
     pub fn lists_host(&self, url: &str) -> bool {
         self.hosts.is_empty() || hosts::lists(&self.hosts, url)
+    }
+
+    /// Returns whether a command may be started.
+    #[must_use]
+    pub fn lists_command(&self, command: &CommandTouch) -> bool {
+        commands::lists(self.commands.as_deref(), command)
     }
 
     /// Returns the position of the allowed path that covers this one for this access.

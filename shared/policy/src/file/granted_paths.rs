@@ -1,6 +1,8 @@
 //! The grants of a profile or a device as written. An omitted list differs from an empty one.
 
-use orion_domain::grants::PathGrant;
+mod commands;
+
+use orion_domain::grants::{CommandGrant, PathGrant};
 use orion_domain::{Access, Capability, Grants, Profile};
 
 use crate::finding::{At, Code, Findings, Position, shown};
@@ -18,6 +20,7 @@ pub(crate) struct GrantedPaths {
     pub(crate) paths: Option<Vec<At<PathGrant>>>,
     pub(crate) deny_paths: Vec<At<String>>,
     pub(crate) apps: Option<Vec<String>>,
+    pub(crate) commands: Option<Vec<CommandGrant>>,
     pub(crate) hosts: Option<Vec<String>>,
     pub(crate) read_only: Option<bool>,
 }
@@ -68,6 +71,9 @@ impl GrantedPaths {
             .collect();
         let apps = owned(fields.take(&["apps", "allowed_apps"], findings), "`apps`", findings);
         refuse_unevaluated(fields, findings);
+        let commands = fields
+            .take(&["commands", "allowed_commands"], findings)
+            .map(|node| commands::read(node, findings));
         let hosts = fields.take(&["hosts", "allowed_hosts"], findings).map(|node| {
             let items = read::texts(node, "`hosts`", findings);
             items.into_iter().filter_map(|item| host(item, findings)).collect()
@@ -83,6 +89,7 @@ impl GrantedPaths {
             paths,
             deny_paths,
             apps,
+            commands,
             hosts,
             read_only,
         }
@@ -90,8 +97,18 @@ impl GrantedPaths {
 
     /// Merges these grants over a profile's: set lists replace, denied paths add up.
     pub(crate) fn over(&self, profile: &Self) -> Self {
-        let Self { at, profile: _, tools, capabilities, paths, deny_paths, apps, hosts, read_only } =
-            self.clone();
+        let Self {
+            at,
+            profile: _,
+            tools,
+            capabilities,
+            paths,
+            deny_paths,
+            apps,
+            commands,
+            hosts,
+            read_only,
+        } = self.clone();
         let deny_paths = profile.deny_paths.iter().cloned().chain(deny_paths).collect();
         Self {
             at,
@@ -101,6 +118,7 @@ impl GrantedPaths {
             paths: paths.or_else(|| profile.paths.clone()),
             deny_paths,
             apps: apps.or_else(|| profile.apps.clone()),
+            commands: commands.or_else(|| profile.commands.clone()),
             hosts: hosts.or_else(|| profile.hosts.clone()),
             read_only: read_only.or(profile.read_only),
         }
@@ -116,6 +134,7 @@ impl GrantedPaths {
             paths: self.paths.into_iter().flatten().map(|path| path.value).collect(),
             deny_paths: self.deny_paths.into_iter().map(|entry| entry.value).collect(),
             apps: set(self.apps),
+            commands: self.commands,
             hosts: set(self.hosts),
             read_only: self.read_only.unwrap_or(false),
         }
@@ -242,7 +261,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
 
 /// Rejects services and commands: nothing evaluates them, and their author must not believe otherwise.
 fn refuse_unevaluated(fields: &mut Fields<'_>, findings: &mut Findings) {
-    for key in ["services", "allowed_services", "commands", "allowed_commands"] {
+    for key in ["services", "allowed_services"] {
         if let Some(node) = fields.take(&[key], findings) {
             let message = format!("`{key}` is not evaluated by this version: no tool uses it.");
             findings.error(node.at, Code::NotEvaluated, message, "Leave it out.");

@@ -273,7 +273,7 @@ fn what_another_call_changed_while_its_turn_was_awaited_is_left_alone() {
         compared.send(()).unwrap();
         let arguments = json!({"path": "a", "confirm": true});
         let delete = crate::tools::find("delete_file").unwrap();
-        delete.call(arguments, &context, &device.apps).unwrap_err()
+        delete.call(arguments, &context, device.installed()).unwrap_err()
     });
     writer.join().unwrap();
     assert_eq!(error.code, orion_domain::ErrorCode::PreconditionFailed);

@@ -18,8 +18,10 @@ use uuid::Uuid;
 
 use crate::apps::Apps;
 use crate::call::{Context, FileContext, Memory, Outcome, RiskGate};
+use crate::programs::Programs;
 use crate::roots::Roots;
 use crate::sandbox::{Reach, confine};
+use crate::tools::Installed;
 use crate::tools::find;
 use crate::tools::testing::judged;
 use crate::trash::Trash;
@@ -179,7 +181,8 @@ impl Ground {
                 undo: judged.undo.as_ref(),
                 expected: None,
             };
-            find(tool).unwrap().call(arguments, &context, &self.apps)
+            let installed = Installed { apps: &self.apps, programs: &Programs::default() };
+            find(tool).unwrap().call(arguments, &context, installed)
         };
         thread::scope(|scope| scope.spawn(run).join().unwrap())
     }

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::grants::{Profile, Scope};
+use crate::touches::CommandTouch;
 
 fn opens(app: &str, urls: &[&str]) -> Ask {
     let touches = Touches {
-        paths: Vec::new(),
         apps: vec![app.to_owned()],
         urls: urls.iter().map(|url| (*url).to_owned()).collect(),
-        whole: false,
+        ..Touches::nothing()
     };
     Ask { tool: "open_app", touches, ..Ask::make("D:/") }
 }
@@ -25,6 +25,40 @@ fn an_application_is_opened_where_it_is_listed_and_nowhere_else() {
     assert_eq!(opens("chrome", &[]).of(&none).1, Some(ErrorCode::AppNotWhitelisted));
     let owned = Policy { ceiling: Some(none.grants), ..granted };
     assert_eq!(opens("chrome", &[]).of(&owned).1, Some(ErrorCode::AppNotWhitelisted));
+}
+
+fn starts(program: &str, arguments: &[&str]) -> Ask {
+    let arguments = arguments.iter().map(|&it| it.to_owned()).collect();
+    let command = CommandTouch {
+        program: program.to_owned(),
+        arguments,
+        folder: DevicePath::parse(PathStyle::Windows, "D:/").unwrap(),
+    };
+    let touches = Touches { commands: vec![command], ..Touches::nothing() };
+    Ask { touches, ..Ask::make("D:/") }
+}
+
+#[test]
+fn a_command_is_started_where_it_is_listed_and_nowhere_else() {
+    let listed = policy(&json!({
+        "profile": "developer", "commands": ["git", {"program": "backup", "args": ["--dry-run"]}]
+    }));
+    let unlisted = policy(&json!({"profile": "developer"}));
+    for (program, arguments, by_list, without) in [
+        ("git", &["push"][..], Decision::Allow, Decision::Allow),
+        ("backup", &["--dry-run"], Decision::Allow, Decision::Allow),
+        ("backup", &["--now"], Decision::Deny, Decision::Allow),
+        ("cargo", &[], Decision::Deny, Decision::Allow),
+        ("docker", &["ps"], Decision::Deny, Decision::Deny),
+    ] {
+        let call = starts(program, arguments);
+        assert_eq!(call.of(&listed).0, by_list, "{program}");
+        assert_eq!(call.of(&unlisted).0, without, "{program}");
+        let owned = Policy { ceiling: Some(listed.grants.clone()), ..unlisted.clone() };
+        assert_eq!(call.of(&owned).0, by_list.max(without), "{program}: the ceiling only narrows");
+        let code = (by_list == Decision::Deny).then_some(ErrorCode::CommandNotAllowed);
+        assert_eq!(call.of(&listed).1, code, "{program}");
+    }
 }
 
 #[rstest]
