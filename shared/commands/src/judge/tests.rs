@@ -1,6 +1,8 @@
 //! What is judged how: each grammar's own examples, and every program that is refused always.
 
 mod data;
+#[cfg(unix)]
+mod hostile_repository;
 mod laws;
 mod seeds;
 mod touched;

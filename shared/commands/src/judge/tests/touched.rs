@@ -6,10 +6,8 @@ use super::judged;
 use crate::{AskReason, Judgement, Known, Network, Position, Program};
 
 fn known(text: &str) -> Known {
-    match judged(text) {
-        Judgement::Known(known) => *known,
-        other => panic!("{text}: {other:?}"),
-    }
+    let Judgement::Known(known) = judged(text) else { panic!("{text}: {:?}", judged(text)) };
+    *known
 }
 
 #[test]
