@@ -1,5 +1,6 @@
 //! What is judged how: each grammar's own examples, and every program that is refused always.
 
+mod consistent;
 mod data;
 #[cfg(unix)]
 mod hostile_repository;
