@@ -24,6 +24,7 @@ const SETTINGS: &[&str] = &[
     "diff.evil.textconv",
     "diff.external",
     "gpg.program",
+    "gpg.ssh.defaultKeyCommand",
     "gpg.ssh.program",
     "interactive.diffFilter",
     "pager.branch",
@@ -65,6 +66,7 @@ const COMMANDS: &[&str] = &[
     "git branch -vv",
     "git tag -l",
     "git remote -v",
+    "git remote show origin",
     "git ls-files",
     "git grep -n o",
     "git grep -n o HEAD",
@@ -170,6 +172,8 @@ impl Repository {
         for name in ["core.fsmonitor", "core.pager", "diff.external"] {
             set(&folder.join("bare"), name, program);
         }
+        let objects = home.join("remote/.git/objects").display().to_string();
+        fs::write(folder.join(".git/objects/info/alternates"), objects + "\n").unwrap();
         set(&folder, "log.showSignature", "true");
         set(&folder, "protocol.ext.allow", "always");
         set(&folder, "remote.ext.url", &format!("ext::{program}"));
@@ -203,4 +207,44 @@ fn nothing_that_a_hostile_repository_names_is_started() {
         repository.plain(&folder, line.strip_prefix("git ").unwrap());
         assert!(repository.started().is_some(), "{line} starts nothing even without the grammar");
     }
+}
+
+#[test]
+fn an_object_that_is_missing_is_not_fetched_by_a_program_of_the_configuration() {
+    let Some(repository) = Repository::create() else { return };
+    let folder = repository.folder();
+    for (name, value) in [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+    ] {
+        assert!(repository.plain(&folder, &format!("config {name} {value}")));
+    }
+    fs::remove_file(folder.join(".git/objects/info/alternates")).unwrap();
+    // The first content of the file.
+    let object = "56/26abf0f72e58d7a153368ba57db4c673c0e171";
+    fs::remove_file(folder.join(".git/objects").join(object)).unwrap();
+    repository.started();
+    let Judgement::Known(known) = judged("git show HEAD~1:a.txt") else { panic!() };
+    assert!(!repository.run(&folder, &known.arguments, &known.environment));
+    assert_eq!(repository.started(), None);
+    repository.plain(&folder, "--no-pager show HEAD~1:a.txt");
+    assert!(repository.started().is_some());
+}
+
+#[test]
+fn a_signature_that_the_configuration_wants_starts_no_program_of_it() {
+    let Some(repository) = Repository::create() else { return };
+    let folder = repository.folder();
+    for line in
+        ["config commit.gpgSign true", "config gpg.format ssh", "config core.hooksPath /dev/null"]
+    {
+        assert!(repository.plain(&folder, line));
+    }
+    repository.started();
+    let Judgement::Known(known) = judged("git commit -a -m x") else { panic!() };
+    repository.run(&folder, &known.arguments, &known.environment);
+    assert_eq!(repository.started(), None);
+    repository.plain(&folder, "commit -a -m x");
+    assert!(repository.started().is_some());
 }
