@@ -160,7 +160,7 @@ fn fixed_arguments_are_inserted_where_the_program_reads_them() {
     let arguments = known("curl -I http://a").arguments;
     assert_eq!(arguments, ["-q", "--globoff", "--proto", "=http,https", "-I", "http://a"]);
     let arguments = known("npx eslint a -- -b").arguments;
-    assert_eq!(arguments, ["--no-install", "eslint", "a", "--", "-b"]);
+    assert_eq!(arguments, ["--no-install", "--offline", "eslint", "a", "--", "-b"]);
     let arguments = known("git -C a log -5 -- b").arguments;
     let user: Vec<_> = arguments.iter().skip_while(|it| *it != "-C").collect();
     assert_eq!(user, ["-C", "a", "log", "--no-ext-diff", "--no-textconv", "-5", "--", "b"]);
