@@ -54,7 +54,7 @@ const INTERPRETERS: &[Interpreter] = &[
 const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk", "original-awk"];
 
 /// What an awk program uses to do that.
-const AWK_REACHES: &[&str] = &["system", "getline", "|", "/inet", ">", "@load", "close"];
+const AWK_REACHES: &[&str] = &["system", "getline", "/inet", "@load", "|&", "| \"", "|\""];
 
 /// Programs with one more for each file system.
 const FAMILIES: &[&str] = &["mkfs", "fsck", "mount", "umount"];
@@ -76,9 +76,10 @@ pub(crate) fn check(line: &CommandLine) -> Result<(), Refusal> {
     if let Some(token) = interpreter.and_then(|it| it.inline_code(line.arguments())) {
         return Err(refuse(token, RefusalRule::InlineCode));
     }
+    let is_program = |token: &&Token| !token.text.starts_with('-');
     let reaches = |token: &&Token| AWK_REACHES.iter().any(|reach| token.text.contains(reach));
     if AWKS.contains(&&*name)
-        && let Some(token) = line.arguments().iter().find(reaches)
+        && let Some(token) = line.arguments().iter().find(is_program).filter(reaches)
     {
         return Err(refuse(token, RefusalRule::InlineCode));
     }

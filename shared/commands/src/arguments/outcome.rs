@@ -90,7 +90,12 @@ impl Reading {
                 touched.push((here, Access::Write));
             }
         }
-        touched.dedup();
-        touched
+        let mut once = Vec::new();
+        for access in touched {
+            if !once.contains(&access) {
+                once.push(access);
+            }
+        }
+        once
     }
 }
