@@ -5,6 +5,7 @@
 mod access;
 mod api;
 mod codes;
+mod commands;
 mod configuration;
 mod crates;
 mod imports;

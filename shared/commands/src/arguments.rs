@@ -23,6 +23,8 @@ pub(crate) struct Reading {
     asks: Vec<Ask>,
     /// The names of the options that were given.
     options: Vec<String>,
+    /// What entering another program's grammar does at least.
+    floor: Effect,
     positionals: Vec<Token>,
     /// What followed `--`, where the grammar has a kind for it.
     rest: Vec<Token>,
@@ -50,6 +52,7 @@ impl Reading {
             nodes: vec![&grammar.line],
             asks: Vec::new(),
             options: Vec::new(),
+            floor: Effect::Reads,
             positionals: Vec::new(),
             rest: Vec::new(),
             paths: Vec::new(),
@@ -109,6 +112,7 @@ impl Reading {
         let other = node.same_as.as_ref().and_then(|name| table::find(name));
         if let Some((_, grammar)) = other {
             // The words of the other program follow, as if it had been called by its own name.
+            self.floor = node.effect.unwrap_or(Effect::Reads);
             self.grammar = grammar;
             self.nodes.clear();
             self.nodes.push(&grammar.line);
@@ -133,11 +137,11 @@ impl Reading {
             self.ask(token, AskReason::UnexpectedValue(value.expected()));
         }
         match value.kind {
-            Kind::Path(access) => self.paths.push((text.to_owned(), access)),
-            Kind::Revision => self.paths.push((text.to_owned(), &[Access::Read])),
-            Kind::Subject => self.subjects.push(text.to_owned()),
+            Kind::Path(access) => self.paths.push((literal(text), access)),
+            Kind::Revision => self.paths.push((literal(text), &[Access::Read])),
+            Kind::Subject => self.subjects.push(literal(text)),
             Kind::Folder => {
-                let folder = self.below_folder(text);
+                let folder = self.below_folder(&literal(text));
                 self.folder = Some(folder);
             }
             Kind::Host => self.hosts.push(text.to_owned()),
@@ -172,4 +176,9 @@ impl Reading {
             Effect::Reads
         }
     }
+}
+
+/// Returns a path that no reader expands. A program takes `~` and `$HOME` literally, where a shell would not.
+fn literal(path: &str) -> String {
+    if path.starts_with(['~', '$', '%']) { format!("./{path}") } else { path.to_owned() }
 }

@@ -43,7 +43,8 @@ fn deletes_above(known: &Known, line: &CommandLine) -> Option<Refusal> {
 
 /// Returns whether a path is the root, directly in it, the home folder, or at or above the working directory.
 fn is_above(path: &str) -> bool {
-    if path.starts_with('~') && !path.trim_start_matches(|it| it != '/').contains(|it| it != '/') {
+    let home = path.strip_prefix("./").unwrap_or(path);
+    if home.starts_with('~') && !home.trim_start_matches(|it| it != '/').contains(|it| it != '/') {
         return true;
     }
     let mut depth = 0_usize;

@@ -132,7 +132,7 @@ pub struct Known {
     /// Why it asks. Empty if the grammar knows every argument and none asks.
     pub asks: Vec<Ask>,
     /// Every path that the command names, with its access, as the text that it was given as. A relative path
-    /// starts at the working directory; behind an option such as `git -C FOLDER` it starts with that folder.
+    /// starts at the working directory, and one that starts with `~`, `$` or `%` is given with `./` before it. Behind an option such as `git -C FOLDER` a path starts with that folder.
     pub paths: Vec<(String, Access)>,
     /// The hosts to which it connects.
     pub network: Network,

@@ -54,7 +54,10 @@ const INTERPRETERS: &[Interpreter] = &[
 const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk", "original-awk"];
 
 /// What an awk program uses to do that.
-const AWK_REACHES: &[&str] = &["system", "getline", "|", "/inet", ">", "@load", "close"];
+const AWK_REACHES: &[&str] = &["system", "getline", "/inet", "@load", "|&", "| \"", "|\""];
+
+/// Programs with one more for each file system.
+const FAMILIES: &[&str] = &["mkfs", "fsck", "mount", "umount"];
 
 /// Returns why a command is refused whatever a grammar says.
 pub(crate) fn check(line: &CommandLine) -> Result<(), Refusal> {
@@ -64,18 +67,19 @@ pub(crate) fn check(line: &CommandLine) -> Result<(), Refusal> {
         return Err(refuse(word, RefusalRule::System));
     };
     // `mkfs.ext4` is refused as `mkfs`.
-    let family = name.split('.').next().unwrap_or_default();
-    let rule = programs.get(&word.text).or_else(|| programs.get(&name));
-    if let Some(rule) = rule.or_else(|| programs.get(family)) {
+    let family = name.split_once('.').map(|(family, _)| family).filter(|it| FAMILIES.contains(it));
+    let rule = programs.get(&word.text).or_else(|| programs.get(family.unwrap_or(&name)));
+    if let Some(rule) = rule.filter(|rule| applies(&word.text, **rule)) {
         return Err(refuse(word, *rule));
     }
     let interpreter = INTERPRETERS.iter().find(|it| is_version_of(&name, it.name));
     if let Some(token) = interpreter.and_then(|it| it.inline_code(line.arguments())) {
         return Err(refuse(token, RefusalRule::InlineCode));
     }
+    let is_program = |token: &&Token| !token.text.starts_with('-');
     let reaches = |token: &&Token| AWK_REACHES.iter().any(|reach| token.text.contains(reach));
     if AWKS.contains(&&*name)
-        && let Some(token) = line.arguments().iter().find(reaches)
+        && let Some(token) = line.arguments().iter().find(is_program).filter(reaches)
     {
         return Err(refuse(token, RefusalRule::InlineCode));
     }
@@ -93,14 +97,21 @@ pub(crate) fn names() -> Vec<&'static str> {
     PROGRAMS.as_ref().map(|programs| programs.keys().map(String::as_str).collect()).unwrap()
 }
 
+/// Returns whether a rule about a name applies to a program as it was named. The project's own `./install` is not
+/// the system's, and asks as any program that is named by a path.
+fn applies(program: &str, rule: RefusalRule) -> bool {
+    let is_relative = program.contains('/') && !program.starts_with('/');
+    !is_relative || rule == RefusalRule::Shell
+}
+
 fn refuse(token: &Token, rule: RefusalRule) -> Refusal {
     Refusal::new(&*token.text, token.position, rule)
 }
 
-/// Returns the last component of a program's path in lower case, without the endings of Windows programs.
+/// Returns the last component of a program's path in lower case, without the ending of a Windows program.
 fn base_name(program: &str) -> String {
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
-    let ending = [".exe", ".com", ".bat", ".cmd"].iter().find_map(|it| name.strip_suffix(it));
+    let ending = [".exe", ".com"].iter().find_map(|it| name.strip_suffix(it));
     ending.unwrap_or(&name).to_owned()
 }
 

@@ -57,7 +57,10 @@ impl Reading {
         });
         let of_paths = of_paths.max().filter(|_| !only_reads).unwrap_or(Effect::Reads);
         let given = node.with_positionals.filter(|_| !self.positionals.is_empty());
-        own.max(of_paths).max(given.unwrap_or(Effect::Reads)).max(self.effect_of_options())
+        own.max(self.floor)
+            .max(of_paths)
+            .max(given.unwrap_or(Effect::Reads))
+            .max(self.effect_of_options())
     }
 
     /// Returns every path with each of its accesses.
@@ -87,7 +90,12 @@ impl Reading {
                 touched.push((here, Access::Write));
             }
         }
-        touched.dedup();
-        touched
+        let mut once = Vec::new();
+        for access in touched {
+            if !once.contains(&access) {
+                once.push(access);
+            }
+        }
+        once
     }
 }

@@ -1,8 +1,12 @@
 //! What is judged how: each grammar's own examples, and every program that is refused always.
 
+mod consistent;
 mod data;
+#[cfg(unix)]
+mod hostile_repository;
 mod laws;
 mod seeds;
+mod touched;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -101,7 +105,7 @@ fn what_git_could_start_by_its_configuration_is_turned_off() {
 
 #[test]
 fn a_program_that_is_named_by_its_path_gets_no_grammar() {
-    for text in ["./ls", "/tmp/git status", "bin/ls", r"'C:\git'"] {
+    for text in ["./install", "./watch.sh", "./ls", "/tmp/git status", "bin/ls", r"'C:\git'"] {
         assert_eq!(word(&judged(text)), "no_grammar", "{text}");
     }
     let Judgement::Refused(refusal) = judged("/opt/evil/bash -i") else { panic!() };

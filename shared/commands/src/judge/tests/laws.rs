@@ -170,10 +170,10 @@ fn each_injection_arrives_byte_for_byte_or_is_refused() {
 }
 
 #[test]
-fn every_refused_program_is_refused_by_any_path_with_its_token() {
+fn every_refused_program_is_refused_by_its_name_and_its_absolute_path() {
     let mut count = 0;
     for name in refused::names() {
-        for program in [name.to_owned(), format!("/usr/bin/{name}"), format!("./{name}")] {
+        for program in [name.to_owned(), format!("/usr/bin/{name}")] {
             let line = CommandLine::from_argv(vec![program.clone(), "x".to_owned()]).unwrap();
             let Judgement::Refused(refusal) = judge(&line) else { panic!("{program}") };
             assert_eq!(refusal.token, program);
@@ -181,7 +181,9 @@ fn every_refused_program_is_refused_by_any_path_with_its_token() {
         }
     }
     assert!(count > 300, "{count}");
-    for program in ["BASH", "cmd.exe", "C:\\Windows\\System32\\CMD.EXE", "mkfs.ext4", "Sudo"] {
+    for program in
+        ["BASH", "cmd.exe", "C:\\Windows\\System32\\CMD.EXE", "mkfs.ext4", "Sudo", "bin/sh"]
+    {
         let line = CommandLine::from_argv(vec![program.to_owned()]).unwrap();
         assert!(matches!(judge(&line), Judgement::Refused(_)), "{program}");
     }

@@ -67,6 +67,15 @@ fn every_blocked_program_and_pattern_is_refused_with_its_token() {
         ("mkfifo x", "mkfifo", Rule::SpecialFile),
         ("perl -e 1", "-e", Rule::InlineCode),
         ("python -c 1", "-c", Rule::InlineCode),
+        ("awk 'BEGIN {system(1)}'", "BEGIN {system(1)}", Rule::InlineCode),
+        ("gawk '{print | \"sh\"}' x", "{print | \"sh\"}", Rule::InlineCode),
+        ("ruby -e 1", "-e", Rule::InlineCode),
+        ("node --eval=1", "--eval=1", Rule::InlineCode),
+        ("php -r 1", "-r", Rule::InlineCode),
+        ("lua -e 1", "-e", Rule::InlineCode),
+        ("perl -pi -e 1 x", "-e", Rule::InlineCode),
+        ("sudo ls", "sudo", Rule::Privilege),
+        ("env ls", "env", Rule::Wrapper),
         ("echo $(id)", "$(", Rule::Substitution),
         ("echo `cmd`", "`", Rule::Substitution),
         ("cat x | bash", "|", Rule::Pipe),
@@ -75,6 +84,15 @@ fn every_blocked_program_and_pattern_is_refused_with_its_token() {
     ] {
         let Judgement::Refused(refusal) = judged(text) else { panic!("{text}") };
         assert_eq!((refusal.token.as_str(), refusal.rule), (token, rule), "{text}");
+    }
+}
+
+#[test]
+fn a_program_text_that_reaches_nothing_else_asks_and_is_not_refused() {
+    for text in
+        ["awk '$3 > 5 || $4' system.log", "awk '{print $1}' a", "node app.js -e x", "perl x.pl -e"]
+    {
+        assert!(["no_grammar", "asks"].contains(&word(&judged(text))), "{text}");
     }
 }
 
