@@ -36,8 +36,8 @@ fn sample(kiosk: &Device, spec: &ToolSpec) -> Value {
 fn needs_only_files(spec: &ToolSpec) -> bool {
     match spec.execution {
         Execution::File => spec.name != UndoCall::NAME,
-        Execution::Plain => true,
-        Execution::ChildProcess | Execution::DesktopApp => false,
+        Execution::Plain | Execution::ChildProcess => true,
+        Execution::DesktopApp => false,
     }
 }
 
@@ -50,10 +50,17 @@ fn assert_success(spec: &ToolSpec, call: &Call) {
     );
 }
 
+/// Returns a device on which every tool is granted.
+async fn developer(world: &World) -> Device {
+    let grants = json!({"profile": "developer", "paths": ["{files}"]});
+    let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
+    world.device("kiosk").grant(grants).ceiling(ceiling).start().await
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_tool_is_previewed_without_a_change_and_then_does_it() {
     let world = World::new().await;
-    let kiosk = world.device("kiosk").start().await;
+    let kiosk = developer(&world).await;
     for spec in CATALOG {
         let arguments = sample(&kiosk, spec);
         let before = kiosk.tree();
@@ -81,7 +88,7 @@ async fn every_tool_is_previewed_without_a_change_and_then_does_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_tool_refuses_an_argument_that_it_does_not_have() {
     let world = World::new().await;
-    let kiosk = world.device("kiosk").start().await;
+    let kiosk = developer(&world).await;
     for spec in CATALOG {
         let mut arguments = sample(&kiosk, spec);
         arguments["no_such_argument"] = json!(true);

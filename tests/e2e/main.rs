@@ -15,6 +15,7 @@ mod certificates;
 mod chaos;
 mod chat_endings;
 mod command_line;
+mod commands;
 mod commits;
 mod copies;
 mod crashes;

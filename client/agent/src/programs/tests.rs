@@ -53,10 +53,10 @@ fn a_name_leads_to_the_first_program_of_the_search_path_and_never_to_the_folder_
     let ground = Ground::new();
     let own = ground.write("bin/tool", "", 0o755);
     ground.write("bin/data", "", 0o644);
-    ground.write("files/script", "", 0o755);
+    ground.write("files/own-script", "", 0o755);
     assert_eq!(ground.find("tool"), Ok(own));
     assert_eq!(ground.find("data"), Err(ErrorCode::NotSupported), "it is not executable");
-    assert_eq!(ground.find("script"), Err(ErrorCode::NotSupported), "it is not in the path");
+    assert_eq!(ground.find("own-script"), Err(ErrorCode::NotSupported), "it is not in the path");
     assert!(ground.find("ls").is_ok(), "the system's folders are always there");
     assert!(ground.programs.path.iter().all(|folder| folder.is_absolute()));
 }

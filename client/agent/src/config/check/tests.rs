@@ -22,7 +22,7 @@ fn reported(text: &str) -> Vec<(String, String)> {
 #[case("[ceiling]\ntools = [\"get_datetime\", \"read_fiel\"]", "2:26 !unknown-tool", "`read_file`")]
 #[case("[ceiling]\ntools = [\"file_read\"]", "2:10 !tool-alias", "Write `read_file`")]
 #[case("[ceiling]\ncapabilities = [\"fileread\"]", "2:17 !unknown-permission", "`file_read`")]
-#[case("[ceiling]\ncommands = [\"git\"]", "2:1 !not-evaluated", "`commands` is not evaluated")]
+#[case("[ceiling]\nservices = [\"nginx\"]", "2:1 !not-evaluated", "`services` is not evaluated")]
 #[case("[ceiling]\nallowed_services = []", "2:1 !not-evaluated", "`allowed_services` is not")]
 #[case("[ceiling]\nhosts = [\"example.com\"]", "2:10 !bad-value", "api.example.com:443")]
 #[case("[ceiling]\npaths = [\"/srv/**\"]", "2:10 !bad-path", "leave the `/**` out")]

@@ -9,18 +9,23 @@ use crate::sandbox::{Confinement, Reach, Sandbox};
 const LANDLOCK: Sandbox = Sandbox { landlock: Some(6), openat2: true };
 
 #[test]
-fn file_tools_are_confined_by_the_kernel_where_it_can_and_others_by_their_own_code() {
+fn file_tools_and_programs_are_confined_by_the_kernel_and_without_it_no_program_starts() {
     for spec in CATALOG {
         for dry_run in [true, false] {
             let expected = match spec.execution {
                 Execution::File => Confinement::Landlock(Reach::of(spec, dry_run)),
-                Execution::Plain | Execution::ChildProcess | Execution::DesktopApp => {
-                    Confinement::Handles
-                }
+                Execution::ChildProcess => Confinement::Program,
+                Execution::Plain | Execution::DesktopApp => Confinement::Handles,
             };
             assert_eq!(LANDLOCK.confinement(spec, dry_run), Ok(expected), "{}", spec.name);
-            let handles = Sandbox::handles().confinement(spec, dry_run);
-            assert_eq!(handles, Ok(Confinement::Handles), "{}", spec.name);
+            let handles = Sandbox::handles().confinement(spec, dry_run).map_err(|it| it.code);
+            let without = match spec.execution {
+                Execution::ChildProcess => Err(ErrorCode::NotSupported),
+                Execution::File | Execution::Plain | Execution::DesktopApp => {
+                    Ok(Confinement::Handles)
+                }
+            };
+            assert_eq!(handles, without, "{}", spec.name);
         }
     }
     assert_eq!(Confinement::Landlock(Reach::Read).as_str(), "landlock");
@@ -33,8 +38,11 @@ fn a_kind_that_cannot_be_confined_here_is_refused() {
     program.execution = Execution::ChildProcess;
     let mut elsewhere = program;
     (elsewhere.runs_on, elsewhere.execution) = (RunsOn::Backend, Execution::Plain);
-    for (spec, why) in [(program, "starts programs"), (elsewhere, "runs on the backend")] {
-        let error = LANDLOCK.confinement(&spec, false).unwrap_err();
+    let handles = Sandbox::handles();
+    for (sandbox, spec, why) in
+        [(handles, program, "starts programs"), (LANDLOCK, elsewhere, "runs on the backend")]
+    {
+        let error = sandbox.confinement(&spec, false).unwrap_err();
         assert_eq!(error.code, ErrorCode::NotSupported);
         assert!(error.message.contains(why), "{error}");
     }

@@ -30,7 +30,7 @@ fn what_is_not_there_and_what_is_not_granted_is_refused_before_anything_runs() {
         let arguments = json!({"command": command, "confirm": true});
         assert_eq!(device.refused("execute_command", arguments), code, "{command}");
     }
-    device.link("out", device.at("outside"));
+    device.link("files/out", device.at("outside"));
     for command in ["cat out/secret.txt", "ls out"] {
         let arguments = json!({"command": command});
         assert_eq!(device.refused("execute_command", arguments), ErrorCode::PathNotAllowed);
@@ -41,7 +41,8 @@ fn what_is_not_there_and_what_is_not_granted_is_refused_before_anything_runs() {
 
 #[test]
 fn a_program_that_changes_files_beside_denied_ones_needs_approval_and_one_that_reads_does_not() {
-    let device = Device { approved: Vec::new(), ..Device::new() };
+    let mut device = Device::new();
+    device.approved.clear();
     std::fs::write(device.at("files/.env"), "SECRET=1").unwrap();
     std::fs::create_dir(device.at("files/src")).unwrap();
     let preview = |arguments| device.dry("execute_command", arguments).map(|it| it.data);

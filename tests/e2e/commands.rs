@@ -1,0 +1,181 @@
+//! Commands on a real device: what only reads runs at once, what nobody knows is asked about, and whatever
+//! runs is confined and gone with the call.
+#![cfg(target_os = "linux")]
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+use orion_domain::{CallState, ErrorCode, Role};
+use orion_tests::{Call, Device, World, eventually};
+use orion_wire::v1;
+use serde_json::{Value, json};
+
+const CEILING: &str = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
+
+async fn developer() -> (World, Device) {
+    granting(json!({"profile": "developer", "paths": ["{files}"]})).await
+}
+
+async fn granting(grants: Value) -> (World, Device) {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").grant(grants).ceiling(CEILING).start().await;
+    (world, kiosk)
+}
+
+async fn run(world: &World, command: &str) -> Call {
+    let arguments = json!({"command": command, "confirm": true});
+    world.admin().call("kiosk", "execute_command", arguments).await
+}
+
+async fn approved(world: &World, asked: &Call) -> Call {
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
+    world.admin().ended(&asked.id).await.unwrap()
+}
+
+fn script(kiosk: &Device, name: &str, text: &str) {
+    kiosk.write_file(name, text);
+    let path = kiosk.files().join(name);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_reads_runs_at_once_with_its_output_and_what_writes_does_what_it_says() {
+    let (world, kiosk) = developer().await;
+    kiosk.write_file("notes/a b.txt", "milk\nbread\n");
+    let listed = run(&world, "ls notes").await;
+    assert_eq!(listed.data()["stdout"], "a b.txt\n", "{listed:?}");
+    assert_eq!(listed.data()["exit_code"], 0);
+    let found = run(&world, "grep -n bread 'notes/a b.txt'").await;
+    assert_eq!(found.data()["stdout"], "2:bread\n");
+    let made =
+        run(&world, "mkdir -p new/deep && cp 'notes/a b.txt' new/deep/copy && wc -l new/deep/copy")
+            .await;
+    assert_eq!(made.data()["stdout"], "2 new/deep/copy\n", "{made:?}");
+    assert_eq!(made.data()["programs"].as_array().unwrap().len(), 3);
+    assert!(kiosk.files().join("new/deep/copy").exists());
+
+    let failed = run(&world, "cat notes/missing; ls notes").await;
+    assert_eq!(failed.data()["stdout"], "a b.txt\n", "the last command counts");
+    let failed = run(&world, "cat notes/missing && ls notes").await;
+    assert_eq!(failed.end(), (CallState::Failed, Some(ErrorCode::ExecutionFailed)));
+    assert_eq!(failed.error().details["exit_code"], 1);
+    let tail = failed.error().details["stderr_tail"].as_str().unwrap();
+    assert!(tail.contains("No such file"), "{tail}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_nobody_knows_is_asked_about_and_runs_as_it_was_shown() {
+    let (world, kiosk) = developer().await;
+    script(&kiosk, "own.sh", "#!/bin/sh\necho \"$1\" > out.txt\n");
+    let asked = run(&world, "./own.sh 'a b'").await;
+    let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let card = world.admin().approvals().get_approval(request).await.unwrap().into_inner();
+    let card = card.approval.unwrap();
+    assert!(card.touches.iter().any(|line| line.starts_with("run ./own.sh")), "{:?}", card.touches);
+    let done = approved(&world, &asked).await;
+    assert_eq!(done.data()["exit_code"], 0, "{done:?}");
+    assert_eq!(std::fs::read_to_string(kiosk.files().join("out.txt")).unwrap(), "a b\n");
+
+    // Another program took its name since.
+    let asked = run(&world, "./own.sh again").await;
+    script(&kiosk, "own.sh", "#!/bin/sh\necho other > out.txt\n");
+    let drifted = approved(&world, &asked).await;
+    assert_eq!(drifted.end(), (CallState::Failed, Some(ErrorCode::PreconditionFailed)));
+    assert_eq!(drifted.error().details["reason"], "drift");
+    assert_eq!(std::fs::read_to_string(kiosk.files().join("out.txt")).unwrap(), "a b\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approved_program_reaches_the_granted_folder_and_nothing_beside_it() {
+    let (world, kiosk) = developer().await;
+    let outside = kiosk.files().parent().unwrap().join("outside.txt");
+    std::fs::write(&outside, "secret\n").unwrap();
+    let text = format!(
+        "#!/bin/sh\ncat {0} && echo read\necho x >> {0} && echo wrote\ncat /etc/shadow && echo shadow\ncat \"$HOME/.ssh/id_rsa\"\necho end\n",
+        outside.display()
+    );
+    script(&kiosk, "own.sh", &text);
+    let asked = run(&world, "./own.sh").await;
+    let done = approved(&world, &asked).await;
+    assert_eq!(done.data()["stdout"], "end\n", "{done:?}");
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "secret\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_granted_is_denied_with_what_would_allow_it() {
+    let (world, kiosk) = granting(json!({
+        "profile": "developer", "paths": ["{files}"], "commands": ["ls", {"program": "wc", "args": ["-l", "a"]}]
+    }))
+    .await;
+    kiosk.write_file("a", "1\n");
+    assert_eq!(run(&world, "ls").await.data()["stdout"], "a\n");
+    assert_eq!(run(&world, "wc -l a").await.data()["stdout"], "1 a\n");
+    for command in ["wc -c a", "cat a", "ls; cat a"] {
+        let denied = run(&world, command).await;
+        assert_eq!(
+            denied.end(),
+            (CallState::Denied, Some(ErrorCode::CommandNotAllowed)),
+            "{command}"
+        );
+        let hint = &denied.error().hints[0].text;
+        assert!(hint.contains("commands"), "{hint}");
+    }
+    for (command, code) in [
+        ("ls | sh", ErrorCode::CommandNotAllowed),
+        ("ls ../..", ErrorCode::PathNotAllowed),
+        ("ls /etc", ErrorCode::PathNotAllowed),
+    ] {
+        let denied = run(&world, command).await;
+        assert_eq!(denied.end(), (CallState::Denied, Some(code)), "{command}: {denied:?}");
+    }
+    let viewer = world.person("ann", Role::Viewer).await;
+    let arguments = json!({"command": "ls"});
+    let seen = viewer.call("kiosk", "execute_command", arguments).await;
+    assert_eq!(seen.data()["stdout"], "a\n", "a viewer may run what only reads");
+    let denied = viewer.call("kiosk", "execute_command", json!({"command": "mkdir b"})).await;
+    assert_eq!(denied.state, CallState::Denied);
+}
+
+/// Returns how many processes have this text in their arguments.
+fn running(text: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines =
+        entries.map(|entry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_its_deadline_when_cancelled_and_with_its_agent_a_program_is_gone_with_all_that_it_started()
+ {
+    let (world, kiosk) = developer().await;
+    script(
+        &kiosk,
+        "own.sh",
+        "#!/bin/sh\ntrap '' TERM HUP\nsetsid sleep \"$1\" &\nsleep \"$1\"; sleep \"$1\"\n",
+    );
+    let arguments = json!({"command": "./own.sh 72001", "timeout": 1, "confirm": true});
+    let asked = world.admin().call("kiosk", "execute_command", arguments).await;
+    let began = Instant::now();
+    let late = approved(&world, &asked).await;
+    assert_eq!(late.end().1, Some(ErrorCode::Timeout), "{late:?}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(running("sleep\x0072001"), 0);
+
+    let asked = run(&world, "./own.sh 72002").await;
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
+    eventually("the processes", async || (running("sleep\x0072002") == 2).then_some(())).await;
+    let request = v1::CancelCallRequest { call_id: asked.id.clone() };
+    world.admin().tools().cancel_call(request).await.unwrap();
+    let cancelled = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(cancelled.end().1, Some(ErrorCode::Cancelled), "{cancelled:?}");
+    assert_eq!(running("72002"), 0);
+
+    let asked = run(&world, "./own.sh 72003").await;
+    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
+    eventually("the processes", async || (running("sleep\x0072003") == 2).then_some(())).await;
+    kiosk.agent().kill9().await;
+    eventually("the processes", async || (running("72003") == 0).then_some(())).await;
+    kiosk.run().await;
+    let lost = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(lost.state, CallState::Unknown, "{lost:?}");
+}
