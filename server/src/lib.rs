@@ -18,6 +18,7 @@ pub mod fleet;
 pub mod http;
 pub mod jobs;
 pub mod listen;
+pub mod local_tools;
 pub mod model;
 pub mod notary;
 pub mod people;

@@ -30,7 +30,7 @@ use crate::listen::http::HttpLimits;
 use crate::pipeline::confirm;
 use crate::rpc::access_layer::{AccessLayer, Grpc};
 use crate::webhook::{self, Webhook};
-use crate::{jobs, rpc};
+use crate::{jobs, local_tools, rpc};
 
 pub use prepare::prepare;
 pub use stop::close;
@@ -169,6 +169,7 @@ impl Ready {
 /// Starts the background tasks.
 #[doc(hidden)]
 pub fn work(backend: &Arc<Backend>) {
+    local_tools::start(&backend.pipeline);
     let resumed = Arc::clone(backend);
     backend.tasks.background.spawn(async move {
         if let Err(error) = confirm::resume_approved(&resumed.pipeline).await {

@@ -82,7 +82,7 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
         light::run(&bare.devices, tls.clone(), false).await?;
         let known = backend
             .fleet
-            .find(names.get(index).map(String::as_str))
+            .find(names.get(index).context("no name")?)
             .map_err(|e| anyhow::anyhow!("{e}"))?;
         bare_names.push(known.id.to_string());
     }

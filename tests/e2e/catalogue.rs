@@ -2,9 +2,10 @@
 //! arguments of its example and its sample.
 
 use orion_catalog::tools::undo_call::UndoCall;
-use orion_catalog::{CATALOG, Execution, Target, Tool as _, ToolSpec};
+use orion_catalog::{CATALOG, Execution, RunsOn, Target, Tool as _, ToolSpec};
 use orion_domain::{CallState, ErrorCode};
 use orion_tests::{Call, Device, World};
+use orion_wire::v1;
 use serde_json::{Value, json};
 
 /// The first line of the files that the calls find.
@@ -29,6 +30,30 @@ fn sample(kiosk: &Device, spec: &ToolSpec) -> Value {
         arguments[&name] = if is_list { json!([path]) } else { json!(path) };
     }
     arguments
+}
+
+/// Returns the target that runs the tool.
+fn target(spec: &ToolSpec) -> &'static str {
+    match spec.runs_on {
+        RunsOn::Device => "kiosk",
+        RunsOn::Backend => "backend",
+    }
+}
+
+/// Grants these tools on the backend.
+async fn grant_on_the_backend(world: &World, tools: &[&str]) {
+    let request = v1::SetDevicePermissionsRequest {
+        device: "backend".to_owned(),
+        grants: json!({ "tools": tools }).to_string(),
+        ..Default::default()
+    };
+    world.admin().policy().set_device_permissions(request).await.unwrap();
+}
+
+/// Returns the names of the backend's own tools.
+fn tools_of_the_backend() -> Vec<&'static str> {
+    let specs = CATALOG.iter().filter(|spec| spec.runs_on == RunsOn::Backend);
+    specs.map(|spec| spec.name).collect()
 }
 
 /// Returns whether files are all that the sample needs. Others need an application that the owner lists, or an
@@ -61,10 +86,11 @@ async fn developer(world: &World) -> Device {
 async fn every_tool_is_previewed_without_a_change_and_then_does_it() {
     let world = World::new().await;
     let kiosk = developer(&world).await;
+    grant_on_the_backend(&world, &tools_of_the_backend()).await;
     for spec in CATALOG {
         let arguments = sample(&kiosk, spec);
         let before = kiosk.tree();
-        let preview = world.admin().dry_run("kiosk", spec.name, arguments.clone()).await;
+        let preview = world.admin().dry_run(target(spec), spec.name, arguments.clone()).await;
         assert_eq!(kiosk.tree(), before, "a preview of {} changed something", spec.name);
         if !needs_only_files(spec) {
             continue;
@@ -73,7 +99,7 @@ async fn every_tool_is_previewed_without_a_change_and_then_does_it() {
         let is_preview = preview.envelope.is_some_and(|envelope| envelope.dry_run);
         assert_eq!(is_preview, spec.has_effects, "{}", spec.name);
 
-        let mut call = world.admin().call("kiosk", spec.name, arguments).await;
+        let mut call = world.admin().call(target(spec), spec.name, arguments).await;
         if call.state == CallState::AwaitingApproval {
             world.admin().decide(call.approval_id(), true, "").await.unwrap();
             call = world.admin().ended(&call.id).await.unwrap();
@@ -89,11 +115,12 @@ async fn every_tool_is_previewed_without_a_change_and_then_does_it() {
 async fn every_tool_refuses_an_argument_that_it_does_not_have() {
     let world = World::new().await;
     let kiosk = developer(&world).await;
+    grant_on_the_backend(&world, &tools_of_the_backend()).await;
     for spec in CATALOG {
         let mut arguments = sample(&kiosk, spec);
         arguments["no_such_argument"] = json!(true);
         let before = kiosk.tree();
-        let refused = world.admin().call("kiosk", spec.name, arguments).await;
+        let refused = world.admin().call(target(spec), spec.name, arguments).await;
         assert_eq!(refused.error().code, ErrorCode::InvalidArgument, "{}: {refused:?}", spec.name);
         assert_eq!(kiosk.tree(), before, "{}", spec.name);
     }
@@ -105,10 +132,11 @@ async fn every_tool_that_is_not_granted_is_denied() {
     let granted = "get_datetime";
     let grants = json!({"tools": [granted], "paths": ["{files}"]});
     let kiosk = world.device("kiosk").grant(grants).start().await;
+    grant_on_the_backend(&world, &[]).await;
     for spec in CATALOG.iter().filter(|spec| spec.name != granted) {
         let arguments = sample(&kiosk, spec);
         let before = kiosk.tree();
-        let denied = world.admin().call("kiosk", spec.name, arguments).await;
+        let denied = world.admin().call(target(spec), spec.name, arguments).await;
         assert_eq!(denied.state, CallState::Denied, "{}: {denied:?}", spec.name);
         assert_eq!(kiosk.tree(), before, "{}", spec.name);
     }

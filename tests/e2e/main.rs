@@ -6,6 +6,7 @@
 mod approvals;
 mod approvers;
 mod audit;
+mod backend_tools;
 mod backups;
 mod bad_input;
 mod bounds;

@@ -181,31 +181,11 @@ pub fn to_wire(call: CallId, ended: &Ended) -> v1::CallResult {
 fn ended(envelope: &Envelope, took: Duration) -> Ended {
     let code = envelope.error.as_ref().map(|error| error.code);
     Ended {
-        state: state(code),
+        state: code.map_or(CallState::Succeeded, ErrorCode::reported_state),
         code: code.map(|code| code.as_str().to_owned()).unwrap_or_default(),
         // An envelope of strings, numbers and JSON always serialises.
         result: serde_json::to_string(envelope).unwrap_or_default(),
         duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-    }
-}
-
-/// Returns the final state for an error code. A denial by the device is `Refused`, not `Denied`.
-fn state(code: Option<ErrorCode>) -> CallState {
-    match code.map(ErrorCode::final_state) {
-        None => CallState::Succeeded,
-        Some(CallState::Denied | CallState::AwaitingApproval) => CallState::Refused,
-        Some(
-            state @ (CallState::Received
-            | CallState::Queued
-            | CallState::Dispatched
-            | CallState::Running
-            | CallState::Succeeded
-            | CallState::Failed
-            | CallState::Refused
-            | CallState::TimedOut
-            | CallState::Cancelled
-            | CallState::Unknown),
-        ) => state,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use orion_catalog::ToolSpec;
+use orion_catalog::{RunsOn, ToolSpec};
 use orion_domain::{Access, Caller};
 use serde_json::json;
 
@@ -27,7 +27,7 @@ pub(super) fn system(pipeline: &Pipeline, caller: &Caller) -> String {
         text.push('\n');
     }
     let mut devices = pipeline.fleet.all();
-    devices.retain(|known| known.is_approved());
+    devices.retain(|known| known.is_approved() && known.runs() == RunsOn::Device);
     devices.sort_by(|a, b| a.name.cmp(&b.name));
     let _ = writeln!(text, "The person is {} ({}). Devices:", caller.user, caller.role);
     for known in devices.iter().take(MAX_NAMED_DEVICES) {
@@ -46,7 +46,7 @@ pub(super) fn system(pipeline: &Pipeline, caller: &Caller) -> String {
     text
 }
 
-/// Returns the tools that this person may call on at least one device.
+/// Returns the tools that this person may call on at least one device, or on the backend.
 pub(super) fn tools(pipeline: &Pipeline, caller: &Caller) -> Vec<ToolDefinition> {
     calls::tools_anywhere(pipeline, caller).into_iter().map(definition).collect()
 }
@@ -57,10 +57,12 @@ fn definition(spec: &ToolSpec) -> ToolDefinition {
         .as_object_mut()
         .and_then(|schema| schema.entry("properties").or_insert_with(|| json!({})).as_object_mut())
     {
-        properties.insert(
-            "device".to_owned(),
-            json!({"type": "string", "description": "The device's name; may be left out where there is only one."}),
-        );
+        if spec.runs_on == RunsOn::Device {
+            properties.insert(
+                "device".to_owned(),
+                json!({"type": "string", "description": "The device's name; may be left out where there is only one."}),
+            );
+        }
         if spec.has_effects {
             properties.insert(
                 "dry_run".to_owned(),
@@ -108,10 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn every_definition_takes_a_device_and_what_has_effects_a_dry_run() {
+    fn a_tool_of_devices_takes_a_device_and_what_has_effects_a_dry_run() {
         for spec in CATALOG {
             let definition = definition(spec);
-            assert!(definition.parameters["properties"]["device"].is_object());
+            let device = &definition.parameters["properties"]["device"];
+            assert_eq!(device.is_object(), spec.runs_on == RunsOn::Device, "{}", spec.name);
             let dry_run = &definition.parameters["properties"]["dry_run"];
             assert_eq!(dry_run.is_object(), spec.has_effects, "{}", spec.name);
         }

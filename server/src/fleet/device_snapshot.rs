@@ -1,9 +1,11 @@
-//! A snapshot of one device for the pipeline: its identity, its places and its effective policy.
+//! A snapshot of one target for the pipeline: its identity, its places and its effective policy. A target is
+//! a device, or the backend itself.
 
 mod compile;
 
 use std::sync::Arc;
 
+use orion_catalog::RunsOn;
 use orion_domain::grants::BadEntry;
 use orion_domain::rule::Rule;
 use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy};
@@ -77,6 +79,12 @@ impl DeviceSnapshot {
             version: self.policy.version.clone(),
             bytes: Arc::clone(&self.policy_bytes),
         }
+    }
+
+    /// Returns which tools run here: those of devices, or those of the backend.
+    #[must_use]
+    pub fn runs(&self) -> RunsOn {
+        if self.id == DeviceId::BACKEND { RunsOn::Backend } else { RunsOn::Device }
     }
 
     /// Returns whether calls may be sent to the device.

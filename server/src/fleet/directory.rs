@@ -67,7 +67,8 @@ impl Fleet {
     /// Returns how many devices have a link, roughly.
     #[must_use]
     pub fn online(&self) -> usize {
-        self.links.len()
+        let itself = usize::from(self.links.contains_key(&DeviceId::BACKEND));
+        self.links.len().saturating_sub(itself)
     }
 
     /// Asks every device to disconnect and to reconnect after this time.

@@ -1,19 +1,19 @@
-//! Finds the device that a caller means.
+//! Finds the target that a caller means: a device, or the backend.
 
 use std::sync::Arc;
 
+use orion_catalog::RunsOn;
 use orion_domain::{Actor, DeviceId, DeviceName, ErrorCode, Hint, ToolError};
 use uuid::Uuid;
 
 use super::{DeviceSnapshot, Fleet};
 
 impl Fleet {
-    /// Returns the device that a caller names by id or name.
+    /// Returns the target that a caller names by id or name.
     ///
     /// # Errors
-    /// `DEVICE_REQUIRED` where several devices could be meant, `DEVICE_NOT_FOUND` where none is.
-    pub fn find(&self, wanted: Option<&str>) -> Result<Arc<DeviceSnapshot>, ToolError> {
-        let Some(wanted) = wanted else { return self.only() };
+    /// `DEVICE_NOT_FOUND`.
+    pub fn find(&self, wanted: &str) -> Result<Arc<DeviceSnapshot>, ToolError> {
         let by_name =
             || wanted.parse().ok().and_then(|name: DeviceName| self.names.get(&name).map(|id| *id));
         let by_id = || wanted.parse::<Uuid>().ok().map(DeviceId::new);
@@ -43,11 +43,15 @@ impl Fleet {
         ended.max_by_key(|entry| entry.id.uuid()).map(|entry| Arc::clone(&entry))
     }
 
-    fn only(&self) -> Result<Arc<DeviceSnapshot>, ToolError> {
+    /// Returns the only target that runs tools of this place, for a caller who names none.
+    ///
+    /// # Errors
+    /// `DEVICE_REQUIRED` where several could be meant, `DEVICE_NOT_FOUND` where none is.
+    pub fn only(&self, place: RunsOn) -> Result<Arc<DeviceSnapshot>, ToolError> {
         let usable: Vec<_> = self
             .known
             .iter()
-            .filter(|entry| entry.is_approved())
+            .filter(|entry| entry.is_approved() && entry.runs() == place)
             .map(|entry| Arc::clone(&entry))
             .collect();
         match &usable[..] {

@@ -98,13 +98,20 @@ pub fn visible_tools(
     caller: &Caller,
     device: Option<&str>,
 ) -> Result<Vec<&'static ToolSpec>, ToolError> {
-    let device = device.map(|name| pipeline.fleet.find(Some(name))).transpose()?;
-    let is_visible =
-        |spec: &&ToolSpec| device.as_ref().is_none_or(|device| may_call(caller, device, spec));
-    Ok(CATALOG.iter().filter(is_visible).collect())
+    let device = device.map(|name| pipeline.fleet.find(name)).transpose()?;
+    Ok(match device {
+        Some(device) => tools_on(caller, &device),
+        None => CATALOG.iter().collect(),
+    })
 }
 
-/// Returns the tools that a person may call on at least one approved device.
+/// Returns the tools that a person may call on a device.
+#[must_use]
+pub fn tools_on(caller: &Caller, device: &DeviceSnapshot) -> Vec<&'static ToolSpec> {
+    CATALOG.iter().filter(|spec| may_call(caller, device, spec)).collect()
+}
+
+/// Returns the tools that a person may call on at least one approved device, or on the backend.
 #[must_use]
 pub fn tools_anywhere(pipeline: &Pipeline, caller: &Caller) -> Vec<&'static ToolSpec> {
     let mut devices = pipeline.fleet.all();
@@ -127,5 +134,6 @@ fn may_call(caller: &Caller, device: &DeviceSnapshot, spec: &ToolSpec) -> bool {
         raises: &[],
         counted: None,
     };
-    evaluate(&question, &device.policy).decision() != Decision::Deny
+    spec.runs_on == device.runs()
+        && evaluate(&question, &device.policy).decision() != Decision::Deny
 }

@@ -49,7 +49,7 @@ pub(super) fn target(pipeline: &Pipeline, context: &CallContext) -> Result<Targe
     let stopped = |error| ToolRefused { error, trace: Vec::new() };
     let target = validate::find_target(pipeline, &context.request)
         .map_err(|error| unread(None, stopped(error)))?;
-    if let Err(error) = validate::takes_calls(&target.device) {
+    if let Err(error) = validate::takes_call(&target) {
         return Err(unread(Some(target), stopped(error)));
     }
     match authorize::tool(context, &target) {

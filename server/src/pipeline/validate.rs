@@ -5,7 +5,7 @@ mod arguments;
 
 use std::sync::Arc;
 
-use orion_catalog::{Alias, ToolSpec, find, nearest};
+use orion_catalog::{Alias, RunsOn, ToolSpec, find, nearest};
 use orion_domain::{CallRequest, ErrorCode, Hint, ToolError};
 
 use super::Pipeline;
@@ -24,17 +24,17 @@ pub struct Target {
     pub device: Arc<DeviceSnapshot>,
 }
 
-/// Finds the tool and the device, which must be approved.
+/// Finds the tool and the device, which must take calls of the tool.
 ///
 /// # Errors
-/// As [`find_target`], and `PERMISSION_DENIED`.
+/// As [`find_target`] and [`takes_call`].
 pub fn target(pipeline: &Pipeline, request: &CallRequest) -> Result<Target, ToolError> {
     let target = find_target(pipeline, request)?;
-    takes_calls(&target.device)?;
+    takes_call(&target)?;
     Ok(target)
 }
 
-/// Finds the tool and the device, whether or not the device is approved.
+/// Finds the tool and the device, whether or not the device takes calls of the tool.
 ///
 /// # Errors
 /// `TOOL_NOT_FOUND`, `DEVICE_REQUIRED`, `DEVICE_NOT_FOUND`.
@@ -48,24 +48,41 @@ pub fn find_target(pipeline: &Pipeline, request: &CallRequest) -> Result<Target,
         .hint(Hint::run("list the tools", "orion tools list"))
         .suggesting(nearest(&request.tool)));
     };
-    let wanted = request.device.as_deref();
-    let device = pipeline.fleet.find(wanted).or_else(|error| {
+    let fleet = &pipeline.fleet;
+    let device = match request.device.as_deref() {
         // For a device whose identity has ended, the error says so.
-        wanted.and_then(|wanted| pipeline.fleet.ended(wanted)).ok_or(error)
-    })?;
+        Some(wanted) => fleet.find(wanted).or_else(|error| fleet.ended(wanted).ok_or(error))?,
+        None => fleet.only(spec.runs_on)?,
+    };
     Ok(Target { spec, alias, device })
 }
 
-/// Checks that a device is approved.
+/// Checks that a target takes calls of the tool: it is approved, and the tool runs there.
 ///
 /// # Errors
-/// `PERMISSION_DENIED`.
-pub fn takes_calls(device: &DeviceSnapshot) -> Result<(), ToolError> {
-    if device.is_approved() {
+/// `PERMISSION_DENIED`, `NOT_SUPPORTED`.
+pub fn takes_call(target: &Target) -> Result<(), ToolError> {
+    let Target { spec, device, .. } = target;
+    if !device.is_approved() {
+        return Err(ToolError::new(
+            ErrorCode::PermissionDenied,
+            format!("{} is {} and takes no calls.", device.name, device.state.as_str()),
+        ));
+    }
+    if spec.runs_on == device.runs() {
         return Ok(());
     }
-    Err(ToolError::new(
-        ErrorCode::PermissionDenied,
-        format!("{} is {} and takes no calls.", device.name, device.state.as_str()),
-    ))
+    let (message, hint) = match spec.runs_on {
+        RunsOn::Backend => (
+            format!("{} runs on the backend, and {} is a device.", spec.name, device.name),
+            "make the call with the device `backend`, or without a device",
+        ),
+        RunsOn::Device => (
+            format!("{} runs on a device, and {} is the backend itself.", spec.name, device.name),
+            "make the call with the name of a device",
+        ),
+    };
+    Err(ToolError::new(ErrorCode::NotSupported, message)
+        .with("runs_on", spec.runs_on.as_str())
+        .hint(hint))
 }

@@ -23,6 +23,7 @@ use crate::fleet::effective_policy::load_all;
 use crate::fleet::enrollment::Enrollment;
 use crate::fleet::{Authority, Devices, Fleet};
 use crate::listen::open_port;
+use crate::local_tools;
 use crate::model::Model;
 use crate::notary::Notary;
 use crate::people::{FirstAdmin, IdentityCache};
@@ -113,6 +114,7 @@ pub async fn prepare(
     });
     backend.fleet.witnesses().load(&backend.store).await?;
     backend.fleet.revoke(backend.store.revoked_serials().await?);
+    local_tools::register(&backend.store).await?;
     load_all(&backend.devices).await?;
     plan::recover(&backend.pipeline).await?;
     // Calls that waited too long while the backend was down end before their device can connect.

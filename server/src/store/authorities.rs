@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use orion_domain::DeviceId;
 use serde::Serialize;
 
 use super::db::{AuditEvent, DecodeError, Durability, FromRow, Row, Snapshot, sql, values};
@@ -119,9 +120,11 @@ impl Store {
     pub async fn knows_authorities(&self) -> Result<bool, StoreError> {
         let (known,): (bool,) = self
             .db()
-            .query_one(sql(
-                "SELECT EXISTS (SELECT 1 FROM authorities) OR EXISTS (SELECT 1 FROM devices)",
-            ))
+            .query_one(
+                sql("SELECT EXISTS (SELECT 1 FROM authorities) OR \
+                 EXISTS (SELECT 1 FROM devices WHERE id <> $1)")
+                .bind(DeviceId::BACKEND),
+            )
             .await?;
         Ok(known)
     }

@@ -1,6 +1,7 @@
 //! Devices: enrolled, approved or held, with the facts and the limit that they report and the grants that
 //! they have. The policy itself is in `policies`.
 
+mod backend;
 mod ceiling;
 mod certificates;
 mod enroll;

@@ -1,15 +1,18 @@
 //! One file a tool, and the table of all tools.
 
 pub mod analyze_disk;
+pub mod calculate;
 pub mod copy_path;
 pub mod create_directory;
 pub mod delete_directory;
 pub mod delete_file;
 pub mod edit_file;
 pub mod execute_command;
+pub mod get_audit_log;
 pub mod get_datetime;
 pub mod get_device_info;
 pub mod get_file_info;
+pub mod list_devices;
 pub mod list_directory;
 pub mod modify_config;
 pub mod move_path;
@@ -51,6 +54,9 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<execute_command::ExecuteCommand>(),
     ToolSpec::of::<get_device_info::GetDeviceInfo>(),
     ToolSpec::of::<get_datetime::GetDatetime>(),
+    ToolSpec::of::<calculate::Calculate>(),
+    ToolSpec::of::<list_devices::ListDevices>(),
+    ToolSpec::of::<get_audit_log::GetAuditLog>(),
 ];
 
 /// Parses an argument as a path of the device.

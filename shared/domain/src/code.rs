@@ -57,6 +57,24 @@ macro_rules! codes {
                 match self { $(Self::$variant => CallState::$state,)+ }
             }
 
+            /// Returns the state in which a call ends when the target that it was sent to returns this code.
+            #[must_use]
+            pub const fn reported_state(self) -> CallState {
+                match self.final_state() {
+                    CallState::Denied | CallState::AwaitingApproval => CallState::Refused,
+                    state @ (CallState::Received
+                    | CallState::Queued
+                    | CallState::Dispatched
+                    | CallState::Running
+                    | CallState::Succeeded
+                    | CallState::Failed
+                    | CallState::Refused
+                    | CallState::TimedOut
+                    | CallState::Cancelled
+                    | CallState::Unknown) => state,
+                }
+            }
+
             /// Returns the command line's exit code.
             #[must_use]
             pub const fn exit_code(self) -> u8 {

@@ -168,9 +168,45 @@ name_id!(
     UserName, "user"
 );
 
+impl DeviceId {
+    /// The backend as the target of calls. It is a custom UUID (version 8), so that no id that is drawn
+    /// (version 7) equals it.
+    pub const BACKEND: Self = Self(Uuid::from_u128(0x6261_636b_656e_8000_8000_0000_0000_0000));
+}
+
+impl DeviceName {
+    /// The name of the backend as the target of calls. No device can have it.
+    pub const BACKEND: &str = "backend";
+
+    /// Returns the name of the backend as the target of calls.
+    #[must_use]
+    pub fn backend() -> Self {
+        Self(Self::BACKEND.to_owned())
+    }
+
+    /// Returns whether a text is a name that no device can have, in any case.
+    #[must_use]
+    pub fn is_reserved(text: &str) -> bool {
+        text.trim().eq_ignore_ascii_case(Self::BACKEND)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_the_backend_is_reserved_in_any_case_and_its_id_is_never_drawn() {
+        for reserved in ["backend", "Backend", "BACKEND", " backend "] {
+            assert!(DeviceName::is_reserved(reserved), "{reserved:?}");
+        }
+        for free in ["backend-2", "my-backend", "back-end", ""] {
+            assert!(!DeviceName::is_reserved(free), "{free:?}");
+        }
+        assert_eq!(DeviceName::backend().as_str().parse(), Ok(DeviceName::backend()));
+        assert_eq!(DeviceId::BACKEND.uuid().get_version_num(), 8);
+        assert_eq!(DeviceId::BACKEND.to_string().parse(), Ok(DeviceId::BACKEND));
+    }
 
     #[test]
     fn names_hold_only_what_is_safe_to_print_and_type() {

@@ -375,6 +375,13 @@ pub(crate) const ROWS: &[Row] = &[
         "?wat_is|toon|geef ?me|mij ?de ?huidige datum|tijd|datum_en_tijd ?vandaag|nu|van_vandaag",
         |_| plan::clock(),
     ),
+    // The backend's own tools.
+    row("wat_is|hoeveel_is|bereken|reken_uit <expression>", |f| {
+        plan::calculate(f.get("expression"))
+    }),
+    row("welke|wat_voor apparaten heb|gebruik|zie ik|je", |_| plan::devices()),
+    row("welke apparaten zijn er|verbonden|online", |_| plan::devices()),
+    row("toon|geef ?me|mij ?al ?mijn|de|alle apparaten", |_| plan::devices()),
     // Help.
     row("hulp|help ?me|mij", |_| Plan::Help),
     row("wat kan|kun je ?allemaal ?doen|begrijpen", |_| Plan::Help),

@@ -365,6 +365,13 @@ pub(crate) const ROWS: &[Row] = &[
         "?what_is|what's|show|tell|give ?me ?the|today's ?current|today's time|date|date_and_time|time_and_date ?now|today",
         |_| plan::clock(),
     ),
+    // The backend's own tools.
+    row("what_is|what's|whats|calculate|compute|how_much_is <expression>", |f| {
+        plan::calculate(f.get("expression"))
+    }),
+    row("what|which devices do|can i|you have|use|see", |_| plan::devices()),
+    row("what|which devices are there|connected|online|mine", |_| plan::devices()),
+    row("list|show ?me ?all ?my|the devices", |_| plan::devices()),
     // Help.
     row("help ?me", |_| Plan::Help),
     row("what can|could|do you ?do|understand|know", |_| Plan::Help),

@@ -279,6 +279,16 @@ pub(crate) fn open_at(app: &str, url: &str) -> Plan {
     call("open_app", vec![("app", json!(app)), ("args", json!([url]))])
 }
 
+/// Evaluates an arithmetic expression.
+pub(crate) fn calculate(expression: &str) -> Plan {
+    call("calculate", vec![("expression", json!(expression))])
+}
+
+/// Lists the person's devices.
+pub(crate) fn devices() -> Plan {
+    call("list_devices", Vec::new())
+}
+
 /// Shows a device's facts and status.
 pub(crate) fn info(sections: &[&str]) -> Plan {
     call("get_device_info", vec![("include", json!(sections))])

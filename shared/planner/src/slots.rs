@@ -28,6 +28,8 @@ pub(crate) enum Slot {
     Url,
     /// A time zone.
     Zone,
+    /// An arithmetic expression.
+    Expression,
 }
 
 impl Slot {
@@ -43,6 +45,7 @@ impl Slot {
             "app" => Self::App,
             "url" => Self::Url,
             "zone" => Self::Zone,
+            "expression" => Self::Expression,
             _ => return None,
         })
     }
@@ -50,7 +53,7 @@ impl Slot {
     pub(crate) const fn most_words(self) -> usize {
         match self {
             Self::Path => 6,
-            Self::Words => 48,
+            Self::Words | Self::Expression => 48,
             Self::App => 3,
             Self::Zone => 2,
             Self::Text | Self::Glob | Self::Kind | Self::File | Self::Count | Self::Url => 1,
@@ -151,7 +154,22 @@ pub(crate) fn read(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
         }
         Slot::Url => url(value),
         Slot::Zone => zone(value),
+        Slot::Expression => expression(value),
     }
+}
+
+/// Returns an expression with the operators of the tool: digits with at least one operator between them.
+fn expression(value: &str) -> Option<String> {
+    // Beside an asterisk, a question mark is part of its word, as in a glob.
+    let plain = value
+        .trim_end_matches(['?', '=', ' '])
+        .replace(['×', '·'], "*")
+        .replace(['÷', ':'], "/")
+        .replace('−', "-");
+    let of_grammar = |it: char| it.is_ascii_digit() || it == ' ' || "+-*/%().".contains(it);
+    let operands = plain.split(|it: char| "+-*/%".contains(it));
+    let operands = operands.filter(|it| it.contains(|digit: char| digit.is_ascii_digit()));
+    (plain.chars().all(of_grammar) && operands.count() > 1).then_some(plain)
 }
 
 /// Returns whether a text looks like a file name, with an extension.

@@ -39,6 +39,12 @@ impl PolicyFile {
         })
     }
 
+    /// Returns the labels that the file gives a device; `None` for a device that it does not name.
+    #[must_use]
+    pub fn labels(&self, device: &DeviceName) -> Option<&BTreeMap<String, String>> {
+        self.devices.get(device).map(|entry| &entry.labels)
+    }
+
     /// Returns the line in which the file names a device.
     #[must_use]
     pub fn line_of(&self, device: &DeviceName) -> Option<u32> {

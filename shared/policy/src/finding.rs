@@ -61,6 +61,8 @@ codes! {
     UnknownProfile = "unknown-profile";
     /// The device does not exist.
     UnknownDevice = "unknown-device";
+    /// A tool that is granted where it does not run.
+    WrongTarget = "wrong-target";
     /// A path that is invalid on a device, or has wildcards where none are allowed.
     BadPath = "bad-path";
     /// A rule that no call can match.

@@ -28,6 +28,7 @@ mod yaml;
 pub use compile::CompiledDevice;
 pub use diff::{Change, ChangeKind, diff, diff_grants};
 pub use file::PolicyFile;
+pub use file::rule::Selector;
 pub use finding::{Code, Finding, Severity};
 pub use lint::{Facts, LintContext};
 

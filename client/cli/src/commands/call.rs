@@ -34,36 +34,50 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 /// A tool, a device and arguments, as both `call` and `why` take them.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
-    /// The device's name or id
+    /// The device's name or id; may be left out where only one target runs the tool
     #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
-    pub(crate) device: String,
+    device: String,
     /// The tool's name or alias
     #[arg(value_name = "TOOL", add = ArgValueCandidates::new(complete::tools))]
-    pub(crate) tool: String,
+    tool: Option<String>,
     /// Arguments: name=text, name:=json, name=@file; a list by giving the name again
     #[arg(value_name = "NAME=VALUE")]
-    pub(crate) arguments: Vec<String>,
+    arguments: Vec<String>,
     /// All arguments as a JSON object, as @file, or - for standard input
     #[arg(long, value_name = "JSON")]
-    pub(crate) json: Option<String>,
+    json: Option<String>,
 }
 
 impl Target {
+    /// Returns the device, empty if none is named, the tool and the arguments. Names of tools have no `=`, so a
+    /// second word with one is an argument, and the first word is the tool.
+    fn words(
+        device: String,
+        tool: Option<String>,
+        arguments: Vec<String>,
+    ) -> (String, String, Vec<String>) {
+        match tool {
+            Some(tool) if !tool.contains('=') => (device, tool, arguments),
+            argument => (String::new(), device, argument.into_iter().chain(arguments).collect()),
+        }
+    }
+
     /// Returns the request for this call, its arguments typed by the tool's schema.
     ///
     /// # Errors
     /// The arguments cannot be read, or the backend does not list its tools.
     pub(crate) async fn request(self, client: &Client) -> Result<v1::CallToolRequest, Failure> {
         let base = self.json.as_deref().map(arguments::object).transpose()?.unwrap_or_default();
-        let arguments = if self.arguments.is_empty() {
+        let (device, tool, words) = Self::words(self.device, self.tool, self.arguments);
+        let arguments = if words.is_empty() {
             base
         } else {
-            let schema = schema(client, &self.tool).await?;
-            arguments::arguments(&self.arguments, base, schema.as_ref())?
+            let schema = schema(client, &tool).await?;
+            arguments::arguments(&words, base, schema.as_ref())?
         };
         Ok(v1::CallToolRequest {
-            tool: self.tool,
-            device: self.device,
+            tool,
+            device,
             arguments: Value::Object(arguments).to_string().into_bytes().into(),
             ..v1::CallToolRequest::default()
         })
@@ -183,7 +197,8 @@ pub(super) async fn make(
     let (tool, device) = (request.tool.clone(), request.device.clone());
     let dry_run = request.dry_run;
 
-    let waiting = Spinner::on(app.out, &format!("{tool} on {device}"));
+    let on = if device.is_empty() { String::new() } else { format!(" on {device}") };
+    let waiting = Spinner::on(app.out, &format!("{tool}{on}"));
     let called = within(limit, client.tools().call_tool(request)).await;
     drop(waiting);
     let mut result = match called {
@@ -290,5 +305,24 @@ pub(crate) async fn wait_for_end(
         if asked_at.elapsed() < Duration::from_millis(100) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_may_be_left_out_before_arguments_and_alone() {
+        let words = |text: &str| {
+            let mut words = text.split(' ').map(str::to_owned);
+            let (device, tool) = (words.next().unwrap(), words.next());
+            let (device, tool, arguments) = Target::words(device, tool, words.collect());
+            format!("{device}/{tool}/{}", arguments.join(","))
+        };
+        assert_eq!(words("kiosk read_file path=a=b limit=1"), "kiosk/read_file/path=a=b,limit=1");
+        assert_eq!(words("calculate expression=6*7 x:=1"), "/calculate/expression=6*7,x:=1");
+        assert_eq!(words("list_devices"), "/list_devices/");
+        assert_eq!(words("kiosk get_datetime"), "kiosk/get_datetime/");
     }
 }

@@ -24,6 +24,9 @@ pub enum EnrollError {
     /// The suggested name is not a valid device name.
     #[error("`{0}` cannot be a device's name: use lower-case letters, digits, `-`, `_` and `.`")]
     Name(String),
+    /// The suggested name is the backend's.
+    #[error("`backend` is the name of the backend itself; choose another name for the device")]
+    Reserved,
     /// The certificate could not be issued.
     #[error("the certificate could not be issued")]
     Issue(#[from] MtlsError),

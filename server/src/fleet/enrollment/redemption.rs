@@ -113,6 +113,9 @@ pub async fn enroll(
 /// Returns the name of a device that the invitation does not name: the suggested name, else the host name.
 fn own_name(applicant: &Applicant) -> Result<DeviceName, EnrollError> {
     let asked = applicant.suggested_name.to_lowercase();
+    if DeviceName::is_reserved(&asked) {
+        return Err(EnrollError::Reserved);
+    }
     if !asked.is_empty() {
         return asked.parse().map_err(|_| EnrollError::Name(asked.chars().take(63).collect()));
     }

@@ -21,7 +21,7 @@ pub(super) fn is_same(pipeline: &Pipeline, incoming: &CallContext, earlier: &Cal
         (None, _) | (_, None) => true,
         (Some(wanted), Some((id, name))) => {
             wanted == name.as_str()
-                || pipeline.fleet.find(Some(wanted)).is_ok_and(|known| known.id == *id)
+                || pipeline.fleet.find(wanted).is_ok_and(|known| known.id == *id)
         }
     };
     tool && device

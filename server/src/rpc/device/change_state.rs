@@ -1,6 +1,6 @@
 //! The step that approving, rejecting, revoking and quarantine share.
 
-use orion_domain::Caller;
+use orion_domain::{Caller, DeviceId, Hint};
 use orion_wire::v1;
 use tonic::Status;
 
@@ -18,6 +18,13 @@ pub(super) async fn change_state(
     to: DeviceState,
     reason: &str,
 ) -> Result<v1::Device, Status> {
+    let known = api.devices.store.device(device).await.map_err(status::device)?;
+    if known.id == DeviceId::BACKEND {
+        return Err(status::managed_elsewhere(
+            "this is the backend itself, which does not enrol and is neither held nor revoked",
+            Hint::run("change its grants", "orion devices permissions set backend"),
+        ));
+    }
     let row = set_state(&api.devices, device, from, to, by, reason).await;
     Ok(to_proto::device(&api.devices.fleet, row.map_err(status::device)?))
 }

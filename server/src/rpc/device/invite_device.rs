@@ -1,5 +1,6 @@
 //! `InviteDevice`: a token that enrolls devices.
 
+use orion_domain::{DeviceName, ErrorCode};
 use orion_wire::v1;
 use tonic::Status;
 
@@ -17,6 +18,13 @@ pub(super) async fn invite_device(
 ) -> Result<v1::InviteDeviceResponse, Status> {
     let Signed { identity, message } = request;
     let v1::InviteDeviceRequest { name, valid_seconds, uses, preapproved, grants } = message;
+    if DeviceName::is_reserved(&name) {
+        return Err(status::hinted(
+            ErrorCode::InvalidArgument,
+            "`backend` is the name of the backend itself",
+            "choose another name for the device",
+        ));
+    }
     let invitation = Invitation {
         name: (!name.is_empty()).then(|| name.parse()).transpose().map_err(status::invalid)?,
         valid_seconds,

@@ -1,9 +1,13 @@
 //! `GetPolicy`: the policy file.
 
+use std::sync::Arc;
+
+use orion_catalog::RunsOn;
 use orion_wire::v1;
 use tonic::Status;
 
 use super::{PolicyApi, to_proto};
+use crate::fleet::DeviceSnapshot;
 use crate::rpc::status;
 use crate::store::PolicyMismatch;
 
@@ -40,7 +44,11 @@ pub(super) async fn get_policy(
 async fn on_devices(api: &PolicyApi) -> Result<Vec<v1::PolicyOnDevice>, Status> {
     let rows = api.devices.store.devices(false).await.map_err(status::store)?;
     let shown = rows.into_iter().filter_map(|row| {
-        let known = api.devices.fleet.known(row.id).filter(|known| known.is_approved())?;
+        // The backend's own tools are part of the policy only where the file names the backend.
+        let is_shown = |known: &Arc<DeviceSnapshot>| {
+            known.is_approved() && (known.runs() == RunsOn::Device || known.policy_line().is_some())
+        };
+        let known = api.devices.fleet.known(row.id).filter(is_shown)?;
         Some(v1::PolicyOnDevice {
             device: row.name.to_string(),
             online: api.devices.fleet.is_online(row.id),

@@ -31,9 +31,10 @@ pub(crate) fn device(error: StoreError) -> Status {
 pub(crate) fn enroll(error: EnrollError) -> Status {
     match error {
         EnrollError::Store(error) => store(error),
-        EnrollError::Request(_) | EnrollError::Name(_) | EnrollError::NoTicket => {
-            with(ErrorCode::InvalidArgument, error)
-        }
+        EnrollError::Request(_)
+        | EnrollError::Name(_)
+        | EnrollError::Reserved
+        | EnrollError::NoTicket => with(ErrorCode::InvalidArgument, error),
         EnrollError::Issue(reason) => {
             tracing::error!(%reason, "a certificate could not be issued");
             hinted(ErrorCode::Internal, "the certificate could not be issued", backend_log())

@@ -22,7 +22,7 @@ pub(super) async fn list_calls(
     let device = if device.is_empty() {
         None
     } else {
-        Some(fleet.find(Some(&device)).map_err(status::tool_error)?.id)
+        Some(fleet.find(&device).map_err(status::tool_error)?.id)
     };
     let filter = CallFilter { device, open, previews, limit };
     let rows = calls::newest_visible(&api.pipeline, &identity.caller, filter).await;

@@ -23,7 +23,7 @@ impl Store {
     /// sets the count that detects the other copy.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if it is in another state.
+    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if it is in another state, or is the backend itself.
     pub async fn set_device_state<'a>(
         &self,
         id: DeviceId,
@@ -38,7 +38,7 @@ impl Store {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
-                if !from.contains(&before.state) {
+                if id == DeviceId::BACKEND || !from.contains(&before.state) {
                     return Err(StoreError::Conflict);
                 }
                 let resets_generation =

@@ -121,6 +121,7 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
             Some(listed(result, head, results, path))
         }
         "get_device_info" => Some(device_facts(result, english)).filter(|text| !text.is_empty()),
+        "list_devices" => Some(devices(result, english)),
         "get_datetime" => {
             let (date, time) = (result.text("/data/date"), result.text("/data/time"));
             let zone = result.text("/data/timezone");
@@ -131,6 +132,32 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
         }
         _ => files::sentence(result, english, &on),
     }
+}
+
+/// Returns the devices, one line each.
+fn devices(result: &ResultFacts, english: bool) -> String {
+    let found = result.list("/data/devices");
+    if found.is_empty() {
+        let none = if english { "There is no device." } else { "Er is geen apparaat." };
+        return none.to_owned();
+    }
+    let head = if english { "Your devices:" } else { "Uw apparaten:" };
+    let mut lines = vec![head.to_owned()];
+    for device in found.iter().take(SHOWN) {
+        let text = |name: &str| device.get(name).and_then(Value::as_str).unwrap_or("?");
+        let online = device.get("online").and_then(Value::as_bool).unwrap_or_default();
+        let state = match (online, english) {
+            (true, true) => "connected",
+            (true, false) => "verbonden",
+            (false, true) => "not connected",
+            (false, false) => "niet verbonden",
+        };
+        lines.push(format!("  {} ({}, {state})", text("name"), text("os")));
+    }
+    if found.len() > SHOWN || result.cut {
+        lines.push("  …".to_owned());
+    }
+    lines.join("\n")
 }
 
 /// Returns a count with its noun in the singular or the plural.

@@ -1,6 +1,10 @@
 //! Dutch sentences, each with its call.
 
 pub(super) const SAID: &[(&str, &str)] = &[
+    ("wat is 12*7?", r#"{"tool":"calculate","expression":"12*7"}"#),
+    ("bereken (3 + 4) : 2", r#"{"tool":"calculate","expression":"(3 + 4) / 2"}"#),
+    ("welke apparaten heb ik?", r#"{"tool":"list_devices"}"#),
+    ("toon mijn apparaten", r#"{"tool":"list_devices"}"#),
     ("Maak een folder Test", r#"{"tool":"create_directory","path":"Test"}"#),
     (
         "maak map Test aan op laptop-123",

@@ -2,6 +2,12 @@
 
 pub(super) const SAID: &[(&str, &str)] = &[
     ("create folder Test", r#"{"tool":"create_directory","path":"Test"}"#),
+    ("what is 12*7?", r#"{"tool":"calculate","expression":"12*7"}"#),
+    ("What's (3 + 4) × 2?", r#"{"tool":"calculate","expression":"(3 + 4) * 2"}"#),
+    ("calculate 2 ** 10 - 1", r#"{"tool":"calculate","expression":"2 ** 10 - 1"}"#),
+    ("how much is 100 ÷ 8", r#"{"tool":"calculate","expression":"100 / 8"}"#),
+    ("which devices do I have?", r#"{"tool":"list_devices"}"#),
+    ("show my devices", r#"{"tool":"list_devices"}"#),
     (
         "Please create a new folder called \"My Photos\".",
         r#"{"tool":"create_directory","path":"My Photos"}"#,

@@ -2,6 +2,8 @@
 
 mod action;
 
+use std::collections::BTreeMap;
+
 use jiff::tz::TimeZone;
 use orion_domain::rule::{Hours, Quantity, Rate, Rule, RuleAction};
 use orion_domain::{DeviceName, Role};
@@ -29,12 +31,50 @@ pub(crate) struct RuleEntry {
     pub(crate) examples: Vec<Example>,
 }
 
-/// Which devices a rule selects.
+/// Which devices a rule or a request selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Selector {
+pub enum Selector {
+    /// Every device.
     All,
+    /// The device of this name.
     Device(DeviceName),
-    Label { key: String, value: String },
+    /// The devices to which the policy gives this label.
+    Label {
+        /// The label's key.
+        key: String,
+        /// The label's value.
+        value: String,
+    },
+}
+
+impl Selector {
+    /// Parses a selector: a device's name, `label:KEY=VALUE`, `group:NAME` or `all`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let label = |key: &str, value: &str| {
+            (is_name(key) && is_name(value))
+                .then(|| Self::Label { key: key.to_owned(), value: value.to_owned() })
+        };
+        if text == "all" {
+            Some(Self::All)
+        } else if let Some(text) = text.strip_prefix("label:") {
+            text.split_once('=').and_then(|(key, value)| label(key, value))
+        } else if let Some(name) = text.strip_prefix("group:") {
+            label("group", name)
+        } else {
+            text.parse().ok().map(Self::Device)
+        }
+    }
+
+    /// Returns whether it selects a device with this name and these labels.
+    #[must_use]
+    pub fn selects(&self, device: &DeviceName, labels: &BTreeMap<String, String>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Device(name) => name == device,
+            Self::Label { key, value } => labels.get(key) == Some(value),
+        }
+    }
 }
 
 /// A call that the rule must match, or must not match.
@@ -174,20 +214,7 @@ fn selectors(node: &Node, findings: &mut Findings) -> Vec<At<Selector>> {
     empty(node, &names, "devices", findings);
     let mut selectors = Vec::new();
     for At { at, value } in names {
-        let label = |key: &str, label: &str| {
-            (is_name(key) && is_name(label))
-                .then(|| Selector::Label { key: key.to_owned(), value: label.to_owned() })
-        };
-        let selector = if value == "all" {
-            Some(Selector::All)
-        } else if let Some(text) = value.strip_prefix("label:") {
-            text.split_once('=').and_then(|(key, value)| label(key, value))
-        } else if let Some(name) = value.strip_prefix("group:") {
-            label("group", name)
-        } else {
-            value.parse().ok().map(Selector::Device)
-        };
-        match selector {
+        match Selector::parse(value) {
             Some(value) => selectors.push(At { at, value }),
             None => {
                 let message = format!("`{}` selects no devices.", shown(value));

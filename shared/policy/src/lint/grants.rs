@@ -1,10 +1,11 @@
 //! Checks grants: paths that are invalid on their device, and entries that grant nearly everything.
 
+use orion_catalog::RunsOn;
 use orion_domain::path::PathPattern;
-use orion_domain::{Access, DevicePath, Places};
+use orion_domain::{Access, DeviceName, DevicePath, Places};
 
 use super::{LintContext, LintedDevice};
-use crate::file::PolicyFile;
+use crate::file::{DeviceEntry, PolicyFile};
 use crate::finding::{Code, Findings, did_you_mean, shown};
 
 /// Checks each device's grants.
@@ -24,6 +25,7 @@ pub(super) fn check(
             let hint = did_you_mean(name.as_str(), enrolled.keys().map(|name| name.as_str()));
             findings.warning(entry.granted.at, Code::UnknownDevice, message, hint);
         }
+        wrong_targets(name, entry, findings);
         let granted = policy.granted_paths(entry);
         let places = &device.places;
         // A granted path cannot be relative.
@@ -54,6 +56,27 @@ pub(super) fn check(
                 findings.error(entry.at, Code::BadPath, message, "");
             }
         }
+    }
+}
+
+/// Reports tools that a device lists and the backend runs, or the reverse.
+fn wrong_targets(name: &DeviceName, entry: &DeviceEntry, findings: &mut Findings) {
+    let is_backend = name.as_str() == DeviceName::BACKEND;
+    let here = if is_backend { RunsOn::Backend } else { RunsOn::Device };
+    for tool in entry.granted.tools.iter().flatten() {
+        if orion_catalog::find(tool).is_none_or(|(spec, _)| spec.runs_on == here) {
+            continue;
+        }
+        let (message, hint) = if is_backend {
+            let message =
+                format!("{tool} runs on devices, so granting it on backend has no effect.");
+            (message, "Grant it on a device.")
+        } else {
+            let message =
+                format!("{tool} runs on the backend, so granting it on {name} has no effect.");
+            (message, "Grant it on the device `backend`.")
+        };
+        findings.warning(entry.granted.at, Code::WrongTarget, message, hint);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Checks what a rule can match: its devices, tools, paths and time.
 
-use orion_domain::DevicePath;
 use orion_domain::Risk;
 use orion_domain::evaluate::Decision;
 use orion_domain::path::PathPattern;
 use orion_domain::rule::RuleAction;
+use orion_domain::{DeviceName, DevicePath};
 
 use super::grants::width;
 use super::{LintContext, LintedDevice, Members};
@@ -57,7 +57,9 @@ fn device(
         Selector::Device(name) if policy.devices.contains_key(name) => false,
         Selector::Device(name) => {
             let enrolled = environment.devices.as_ref();
-            if enrolled.is_some_and(|devices| devices.contains_key(name)) {
+            if name.as_str() == DeviceName::BACKEND
+                || enrolled.is_some_and(|devices| devices.contains_key(name))
+            {
                 return true;
             }
             let known: Vec<_> = policy

@@ -162,6 +162,32 @@ fn a_warning_does_not_keep_a_file_from_loading_and_an_error_does() {
 }
 
 #[test]
+fn a_tool_that_is_granted_where_it_does_not_run_is_reported() {
+    let reported = findings(
+        "devices:\n  backend: { tools: [calculate, read_file] }\n  kiosk: { tools: [read_file, calculate] }",
+    );
+    let messages: Vec<_> =
+        reported.iter().map(|it| (it.line, it.code, it.message.as_str())).collect();
+    assert_eq!(
+        messages,
+        [
+            (
+                2,
+                Code::WrongTarget,
+                "read_file runs on devices, so granting it on backend has no effect."
+            ),
+            (
+                3,
+                Code::WrongTarget,
+                "calculate runs on the backend, so granting it on kiosk has no effect."
+            ),
+        ]
+    );
+    // The backend is there without being named.
+    assert_eq!(codes("rules: [{ tools: [calculate], devices: backend, action: ask }]"), [""; 0]);
+}
+
+#[test]
 fn aliases_of_tools_are_resolved_and_told() {
     let alias = orion_catalog::CATALOG
         .iter()

@@ -1,0 +1,198 @@
+//! The task behind the backend's own link. It owns the calls that run here, and takes one message at a time:
+//! those that a device would receive.
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use orion_domain::{CallId, DeviceId, ErrorCode, ToolError};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{Context, Executor, report};
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::fleet::{DeviceLink, DeviceResult, Dispatch, ToDevice};
+use crate::pipeline::{Pipeline, reconcile, result};
+
+/// How many results are kept until they are stored. The oldest is dropped for another.
+const MAX_KEPT_RESULTS: usize = 64;
+
+/// The calls that run here, and their results until they are stored.
+#[derive(Debug)]
+struct LocalCalls {
+    pipeline: Arc<Pipeline>,
+    tasks: JoinSet<DeviceResult>,
+    running: HashMap<CallId, CancellationToken>,
+    kept: VecDeque<DeviceResult>,
+}
+
+/// Attaches the backend's own link, and starts the task behind it.
+pub fn start(pipeline: &Arc<Pipeline>) {
+    let mut calls = LocalCalls {
+        pipeline: Arc::clone(pipeline),
+        tasks: JoinSet::new(),
+        running: HashMap::new(),
+        kept: VecDeque::new(),
+    };
+    // Attached before anybody can make a call.
+    let (mut link, mut orders) = connect(pipeline, 1);
+    pipeline.tasks.background.spawn(async move {
+        let closing = calls.pipeline.tasks.closing.clone();
+        for generation in 2.. {
+            calls.acknowledge_policy().await;
+            calls.serve(&link, &mut orders).await;
+            if closing.is_cancelled() {
+                return;
+            }
+            // The queue was full when the policy changed. The calls run on.
+            (link, orders) = connect(&calls.pipeline, generation);
+        }
+    });
+}
+
+/// Makes a new link the backend's own.
+fn connect(pipeline: &Arc<Pipeline>, generation: u64) -> (DeviceLink, mpsc::Receiver<ToDevice>) {
+    let slots = pipeline.config.calls.in_flight_per_device;
+    let ended = pipeline.tasks.closing.child_token();
+    let (link, orders) = DeviceLink::new(generation, slots, ended);
+    pipeline.fleet.attach(DeviceId::BACKEND, link.clone());
+    pipeline.bus.publish(Change::Device(DeviceId::BACKEND));
+    reconcile::begin(pipeline, DeviceId::BACKEND, &link);
+    (link, orders)
+}
+
+impl LocalCalls {
+    /// Takes messages and the ends of calls until the link ends.
+    async fn serve(&mut self, link: &DeviceLink, orders: &mut mpsc::Receiver<ToDevice>) {
+        loop {
+            tokio::select! {
+                () = link.ended() => return,
+                order = orders.recv() => match order {
+                    Some(order) => self.take(link, order).await,
+                    None => return,
+                },
+                Some(ended) = self.tasks.join_next() => {
+                    // A task catches the panic of its tool.
+                    if let Ok(ended) = ended {
+                        self.ended(link, ended).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn take(&mut self, link: &DeviceLink, order: ToDevice) {
+        match order {
+            ToDevice::Dispatch(order, left) => self.run(order, left),
+            ToDevice::Cancel(call) => {
+                if let Some(stop) = self.running.get(&call) {
+                    stop.cancel();
+                }
+            }
+            ToDevice::Query(calls) => {
+                for call in calls {
+                    self.query(link, call).await;
+                }
+            }
+            ToDevice::Ack(call, _) => self.kept.retain(|kept| kept.call != call),
+            ToDevice::Policy { .. } => self.acknowledge_policy().await,
+            // There is no ceiling here, and the link ends with the process.
+            ToDevice::CeilingAck(_) | ToDevice::Drain { .. } => {}
+        }
+    }
+
+    /// Starts a call. A call is started once.
+    fn run(&mut self, order: Arc<Dispatch>, left: Duration) {
+        let call = order.call;
+        if self.running.contains_key(&call) || self.kept.iter().any(|kept| kept.call == call) {
+            return;
+        }
+        let stop = CancellationToken::new();
+        self.running.insert(call, stop.clone());
+        let devices = self.pipeline.devices.clone();
+        let context = Context { call, caller: order.caller.clone(), devices };
+        self.tasks.spawn(async move {
+            let began = Instant::now();
+            let ended = tokio::select! {
+                ended = execute(&order, context) => ended,
+                () = stop.cancelled() => Err(cancelled()),
+                () = tokio::time::sleep(left) => Err(timed_out(&order)),
+            };
+            report::result(&order, ended, began.elapsed())
+        });
+    }
+
+    /// Keeps a result until it is stored, and reports it.
+    async fn ended(&mut self, link: &DeviceLink, ended: DeviceResult) {
+        self.running.remove(&ended.call);
+        if self.kept.len() == MAX_KEPT_RESULTS {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(ended.clone());
+        self.report(link, ended).await;
+    }
+
+    /// Reports a result to the task that waits for it, or stores it.
+    async fn report(&self, link: &DeviceLink, ended: DeviceResult) {
+        link.asked().resolve(ended.call);
+        if let Err(ended) = self.pipeline.fleet.waiting().deliver(DeviceId::BACKEND, ended)
+            && let Err(error) = result::late(&self.pipeline, DeviceId::BACKEND, ended).await
+        {
+            // The backend asks about the call again.
+            tracing::error!(%error, "the end of a call on the backend could not be recorded");
+        }
+    }
+
+    /// Answers what became of a call.
+    async fn query(&self, link: &DeviceLink, call: CallId) {
+        if let Some(kept) = self.kept.iter().find(|kept| kept.call == call) {
+            return self.report(link, kept.clone()).await;
+        }
+        link.asked().resolve(call);
+        if !self.running.contains_key(&call) {
+            // A call that a task waits for was lost with an earlier link. What became of any other, which an
+            // earlier process had, nobody knows.
+            self.pipeline.fleet.waiting().not_seen(DeviceId::BACKEND, link.id(), call);
+        }
+    }
+
+    /// Records that the active policy holds here, as a device acknowledges its policy.
+    async fn acknowledge_policy(&self) {
+        let Some(known) = self.pipeline.fleet.known(DeviceId::BACKEND) else { return };
+        let (store, version) = (&self.pipeline.store, &known.policy.version);
+        match store.acknowledge_policy(DeviceId::BACKEND, version, &[], now_ms()).await {
+            Ok(()) => self.pipeline.bus.publish(Change::Device(DeviceId::BACKEND)),
+            Err(error) => {
+                tracing::warn!(%error, "the backend's own acknowledgement could not be recorded");
+            }
+        }
+    }
+}
+
+async fn execute(
+    order: &Dispatch,
+    context: Context,
+) -> Result<super::Outcome<serde_json::Value>, ToolError> {
+    let Some(executor) = Executor::find(order.tool) else {
+        let message = format!("{} does not run on the backend.", order.tool);
+        return Err(ToolError::new(ErrorCode::NotSupported, message));
+    };
+    let run = (executor.run)(order.arguments.as_bytes().to_vec(), context);
+    AssertUnwindSafe(run).catch_unwind().await.unwrap_or_else(|_| {
+        let message = format!("{} failed inside the backend.", order.tool);
+        Err(ToolError::new(ErrorCode::Internal, message))
+    })
+}
+
+fn cancelled() -> ToolError {
+    ToolError::new(ErrorCode::Cancelled, "This call was cancelled while it ran.")
+}
+
+fn timed_out(order: &Dispatch) -> ToolError {
+    let message = format!("{} did not end within the call's timeout.", order.tool);
+    ToolError::new(ErrorCode::Timeout, message)
+}
