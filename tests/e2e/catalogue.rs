@@ -24,7 +24,10 @@ fn sample(kiosk: &Device, spec: &ToolSpec) -> Value {
         Target::NewFolder => at("new"),
     };
     let mut arguments = Value::Object(spec.sample_arguments(FIRST_LINE, "entry"));
-    for name in spec.path_arguments() {
+    // Without a target the tool acts in the workspace.
+    let paths =
+        if spec.sample.target == Target::Nothing { Vec::new() } else { spec.path_arguments() };
+    for name in paths {
         let path = if name == "destination" { at("copy.ini") } else { path.clone() };
         let is_list = arguments[&name].is_array();
         arguments[&name] = if is_list { json!([path]) } else { json!(path) };

@@ -122,6 +122,13 @@ pub trait Tool: 'static {
         true
     }
 
+    /// Returns why this call has its risk, in sentences for whoever approves it; empty where the tool's risk
+    /// says enough.
+    #[must_use]
+    fn reasons(_arguments: &Self::Arguments) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns what the policy needs to know of one call: the tool's own facts, but where they depend on the
     /// arguments.
     #[must_use]
@@ -187,6 +194,8 @@ pub struct ParsedCall {
     pub confirmed: bool,
     /// What the policy needs to know about the call's effects.
     pub facts: ToolFacts<'static>,
+    /// Why the call has its risk, where that depends on the arguments.
+    pub reasons: Vec<String>,
     /// The effect of an undo call. `None` for other calls, and until the effect is known.
     pub undo: Option<Undo>,
 }
@@ -326,6 +335,7 @@ fn parse<T: Tool>(arguments: Map<String, Value>, places: &Places) -> Result<Pars
         touches: T::touches(&typed, places)?,
         confirmed: T::confirmed(&typed),
         facts: T::facts(&typed, ToolSpec::of::<T>().facts()),
+        reasons: T::reasons(&typed),
         undo: None,
     })
 }

@@ -17,6 +17,7 @@ impl EvaluatedCall {
             )],
             None => vec![format!("{} is of {} risk.", does.name, does.risk)],
         };
+        because.extend(self.parsed.reasons.iter().cloned());
         because.extend(self.raises().iter().map(|raise| raise.sentence().to_owned()));
         if self.context.provenance.taint() && does.has_effects {
             because.push(format!(

@@ -40,7 +40,7 @@ impl EvaluatedCall {
     /// Returns the risk of the evaluation: the tool's risk, or a higher one.
     #[must_use]
     pub fn risk(&self) -> Risk {
-        self.evaluation.risk().max(self.target.spec.risk)
+        self.evaluation.risk().max(self.parsed.facts.risk)
     }
 
     /// Returns why the risk is higher than the tool's.

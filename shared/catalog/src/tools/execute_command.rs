@@ -254,6 +254,15 @@ impl Tool for ExecuteCommand {
         arguments.confirm
     }
 
+    fn reasons(arguments: &Arguments) -> Vec<String> {
+        let commands = commands(arguments).unwrap_or_default();
+        let mut reasons: Vec<String> = commands.iter().map(|it| it.judgement.reason()).collect();
+        if arguments.network && commands.iter().any(JudgedCommand::runs_code) {
+            reasons.push("The program may connect to other machines.".to_owned());
+        }
+        reasons
+    }
+
     fn facts(arguments: &Arguments, facts: ToolFacts<'static>) -> ToolFacts<'static> {
         // What cannot be read was refused before, by `touches`.
         let Ok(commands) = commands(arguments) else { return facts };

@@ -79,7 +79,7 @@ fn speaks(
         None => "any".parse().map_err(|error| format!("{error}"))?,
     };
     let question = Question {
-        tool: call.spec.facts(),
+        tool: parsed.facts,
         touches: Some(&parsed.touches),
         caller: &caller,
         device: &device,
