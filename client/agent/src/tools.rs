@@ -17,10 +17,12 @@ mod get_device_info;
 mod get_file_info;
 mod glob;
 mod list_directory;
+mod list_processes;
 mod modify_config;
 mod move_path;
 mod nearby;
 mod open_app;
+mod processes;
 mod read_config;
 mod read_file;
 mod search_directory;
@@ -151,6 +153,7 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::file::<catalog::modify_config::ModifyConfig>(),
     Executor::file::<catalog::undo_call::UndoCall>(),
     Executor::app::<catalog::open_app::OpenApp>(),
+    Executor::plain::<catalog::list_processes::ListProcesses>(),
     Executor::plain::<catalog::get_device_info::GetDeviceInfo>(),
     Executor::plain::<catalog::get_datetime::GetDatetime>(),
 ];

@@ -10,6 +10,7 @@ pub mod get_datetime;
 pub mod get_device_info;
 pub mod get_file_info;
 pub mod list_directory;
+pub mod list_processes;
 pub mod modify_config;
 pub mod move_path;
 pub mod open_app;
@@ -47,6 +48,7 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<modify_config::ModifyConfig>(),
     ToolSpec::of::<undo_call::UndoCall>(),
     ToolSpec::of::<open_app::OpenApp>(),
+    ToolSpec::of::<list_processes::ListProcesses>(),
     ToolSpec::of::<get_device_info::GetDeviceInfo>(),
     ToolSpec::of::<get_datetime::GetDatetime>(),
 ];

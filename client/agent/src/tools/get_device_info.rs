@@ -1,6 +1,6 @@
 //! Executes `get_device_info`.
 
-use std::time::Instant;
+use std::cmp::Reverse;
 
 use orion_catalog::tools::get_device_info::{
     Arguments, Cpu, Disk, Drive, GetDeviceInfo, Interface, Memory, Process, Returns, Section,
@@ -8,10 +8,10 @@ use orion_catalog::tools::get_device_info::{
 };
 use orion_domain::{ErrorCode, ToolError};
 use sysinfo::{
-    CpuRefreshKind, Disks, MINIMUM_CPU_UPDATE_INTERVAL, MemoryRefreshKind, Networks,
-    ProcessRefreshKind, ProcessesToUpdate, RefreshKind,
+    CpuRefreshKind, Disks, MINIMUM_CPU_UPDATE_INTERVAL, MemoryRefreshKind, Networks, RefreshKind,
 };
 
+use super::processes::{self, Wanted};
 use super::{Context, Outcome, PlainTool};
 
 const MAX_LISTED: usize = 64;
@@ -32,7 +32,7 @@ impl PlainTool for GetDeviceInfo {
                 Section::Memory => data.memory = Some(memory()?),
                 Section::Disk => data.disk = Some(disk()?),
                 Section::Network => data.network = Some(network()?),
-                Section::Processes => data.processes = Some(processes()?),
+                Section::Processes => data.processes = Some(processes(context)?),
                 Section::Workspace => data.workspace = Some(workspace(context)),
             }
         }
@@ -75,11 +75,7 @@ fn cpu_name(loaded: &sysinfo::System) -> String {
 fn cpu(context: &Context<'_>) -> Result<Cpu, ToolError> {
     let mut loaded = load(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing().with_usage()))?;
     // CPU usage is the difference between two samples, which sysinfo wants this far apart.
-    let until = Instant::now() + MINIMUM_CPU_UPDATE_INTERVAL;
-    if until < context.deadline {
-        std::thread::sleep(MINIMUM_CPU_UPDATE_INTERVAL);
-    }
-    context.check()?;
+    context.wait(MINIMUM_CPU_UPDATE_INTERVAL)?;
     loaded.refresh_cpu_usage();
     let load = sysinfo::System::load_average();
     let load = load.map_or([0.0; 3], |load| [load.one, load.five, load.fifteen]);
@@ -142,22 +138,17 @@ fn network() -> Result<Vec<Interface>, ToolError> {
     Ok(interfaces)
 }
 
-fn processes() -> Result<Vec<Process>, ToolError> {
-    let mut loaded = load(RefreshKind::nothing())?;
-    let kind = ProcessRefreshKind::nothing().with_memory().without_tasks();
-    loaded.refresh_processes_specifics(ProcessesToUpdate::All, true, kind);
-    let mut processes: Vec<_> = loaded
-        .processes()
-        .values()
-        .map(|process| Process {
-            pid: process.pid().as_u32(),
-            name: process.name().to_string_lossy().into_owned(),
-            memory_bytes: process.memory(),
-        })
-        .collect();
-    processes.sort_by_key(|process| (std::cmp::Reverse(process.memory_bytes), process.pid));
-    processes.truncate(MAX_PROCESSES);
-    Ok(processes)
+fn processes(context: &Context<'_>) -> Result<Vec<Process>, ToolError> {
+    let sample = processes::sample(Wanted::Memory, context)?;
+    let mut all: Vec<_> = sample.processes().collect();
+    all.sort_unstable_by_key(|process| (Reverse(process.memory()), process.pid()));
+    let largest = all.into_iter().take(MAX_PROCESSES);
+    let process = |process| Process {
+        pid: sysinfo::Process::pid(process).as_u32(),
+        name: processes::name(process),
+        memory_bytes: process.memory(),
+    };
+    Ok(largest.map(process).collect())
 }
 
 fn workspace(context: &Context<'_>) -> Workspace {

@@ -1,5 +1,8 @@
 //! A device for tests: a real folder that is granted, one beside it that is not, and the agent's state.
 
+#[cfg(target_os = "linux")]
+mod running;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
