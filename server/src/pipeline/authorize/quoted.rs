@@ -30,6 +30,7 @@ impl EvaluatedCall {
             | Reason::AppNotListed { .. }
             | Reason::UrlScheme { .. }
             | Reason::UrlHost { .. }
+            | Reason::HostNotListed { .. }
             | Reason::ConfirmMissing
             | Reason::Asks
             | Reason::Raised { .. }

@@ -109,6 +109,11 @@ impl Evidence {
                     None => Hint::new("write the address with its plain host and no user"),
                 }
             }
+            Reason::HostNotListed { touch } => {
+                let host = touches.and_then(|touches| touches.hosts.get(touch));
+                let host = quoted(&host.map(ToString::to_string).unwrap_or_default());
+                self.grant(question, &format!("add {host} to the hosts"))
+            }
             Reason::ConfirmMissing => {
                 Hint::new("set `confirm: true` in the arguments, if the call is meant")
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::denied::{DeniedPath, DenyList};
-use super::hosts;
+use super::hosts::{self, Address, address_of};
 use crate::capability::Capability;
 use crate::path::{DevicePath, covers, holds_system};
 use crate::touches::{Access, PathTouch};
@@ -30,7 +30,8 @@ pub struct Scope {
     pub denied: DenyList,
     /// The granted applications.
     pub apps: BTreeSet<String>,
-    /// Hosts with ports that URLs may name; empty means that hosts are not restricted.
+    /// Hosts with ports that URLs may name and that tools may contact; empty means that URLs are not
+    /// restricted, and that no host is contacted.
     pub hosts: BTreeSet<String>,
     /// Whether every write and delete is denied.
     pub read_only: bool,
@@ -120,7 +121,14 @@ impl Scope {
     /// Returns whether a URL may be opened; always, where no hosts are listed.
     #[must_use]
     pub fn lists_host(&self, url: &str) -> bool {
-        self.hosts.is_empty() || hosts::lists(&self.hosts, url)
+        self.hosts.is_empty()
+            || address_of(url).is_some_and(|address| hosts::lists(&self.hosts, &address))
+    }
+
+    /// Returns whether the device may contact a host; never, where no hosts are listed.
+    #[must_use]
+    pub fn lists_contact(&self, address: &Address) -> bool {
+        hosts::lists(&self.hosts, address)
     }
 
     /// Returns the position of the allowed path that covers this one for this access.

@@ -8,6 +8,7 @@ fn opens(app: &str, urls: &[&str]) -> Ask {
         paths: Vec::new(),
         apps: vec![app.to_owned()],
         urls: urls.iter().map(|url| (*url).to_owned()).collect(),
+        hosts: Vec::new(),
         whole: false,
     };
     Ask { tool: "open_app", touches, ..Ask::make("D:/") }
