@@ -37,7 +37,8 @@ fn needs_only_files(spec: &ToolSpec) -> bool {
     match spec.execution {
         Execution::File => spec.name != UndoCall::NAME,
         Execution::Plain => true,
-        Execution::ChildProcess | Execution::DesktopApp => false,
+        Execution::DesktopApp => !spec.has_effects,
+        Execution::ChildProcess => false,
     }
 }
 

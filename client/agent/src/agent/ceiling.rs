@@ -102,13 +102,15 @@ impl Agent {
 
     fn hold(&mut self, settings: Settings, apps: Apps) {
         self.guard.limit(settings.places.clone(), settings.scope.clone());
-        let Toolbox { places: _, apps: _, trash, device_id, sandbox } = &*self.toolbox;
+        let Toolbox { places: _, apps: _, trash, device_id, sandbox, installation } =
+            &*self.toolbox;
         self.toolbox = Arc::new(Toolbox {
             places: settings.places.clone(),
             apps,
             trash: Arc::clone(trash),
             device_id: device_id.clone(),
             sandbox: *sandbox,
+            installation: installation.clone(),
         });
         self.settings = settings;
         self.reopen();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use orion_domain::{Access, CallId, DevicePath, ErrorCode, Places, ToolError};
 
-use super::Memory;
+use super::{Installation, Memory};
 use crate::roots::{Located, Roots};
 
 /// How often a waiting call checks whether to stop.
@@ -25,6 +25,8 @@ pub struct Context<'a> {
     pub roots: &'a Roots,
     /// Base of relative paths and of `~`.
     pub places: &'a Places,
+    /// The agent that runs the call.
+    pub installation: &'a Installation,
     /// Memory that the call holds, after it reserved some.
     pub memory: &'a Memory,
     /// Set when a person stops the call.

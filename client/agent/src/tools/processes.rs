@@ -24,8 +24,6 @@ pub(super) enum Wanted {
     Memory,
     /// The memory, the processor time over a moment, and the account.
     Usage,
-    /// The account and the program's path.
-    Programs,
 }
 
 /// The processes of one moment.
@@ -58,9 +56,6 @@ pub(super) fn sample(wanted: Wanted, context: &Context<'_>) -> Result<Sample, To
     let kind = match wanted {
         Wanted::Memory => kind.with_memory(),
         Wanted::Usage => kind.with_memory().with_cpu().with_user(UpdateKind::OnlyIfNotSet),
-        Wanted::Programs => {
-            kind.with_user(UpdateKind::OnlyIfNotSet).with_exe(UpdateKind::OnlyIfNotSet)
-        }
     };
     let mut system =
         System::new_with_specifics(sysinfo::RefreshKind::nothing()).map_err(|_| not_listed())?;

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::find;
 use crate::apps::Apps;
-use crate::call::{Context, FileContext, Memory, Outcome, RiskGate};
+use crate::call::{Context, FileContext, Installation, Memory, Outcome, RiskGate};
 use crate::changes::as_it_acts;
 use crate::roots::Roots;
 use crate::trash::Trash;
@@ -50,6 +50,7 @@ pub(crate) struct Device {
     pub(crate) approved: Vec<RiskRaise>,
     /// Whether the last call could not be undone.
     pub(crate) is_final: Cell<bool>,
+    pub(crate) installation: Installation,
     memory: Memory,
     last_call: Cell<CallId>,
     /// The state folder, if it lies on another file system.
@@ -119,6 +120,10 @@ impl Device {
             progress: Cell::new(0),
             approved: RiskRaise::ALL.to_vec(),
             is_final: Cell::new(false),
+            installation: Installation {
+                backend: Vec::new(),
+                state_dir: temp.path().join("state"),
+            },
             memory: Memory::default(),
             last_call: Cell::new(CallId::new(Uuid::nil())),
             _state: state,
@@ -215,6 +220,7 @@ impl Device {
             dry_run,
             roots: &self.roots,
             places: &self.places,
+            installation: &self.installation,
             memory: &self.memory,
             cancelled: &self.cancelled,
             deadline: Instant::now() + self.time,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -25,10 +26,15 @@ impl Running {
         Pid::from_raw(self.0.try_into().unwrap()).unwrap()
     }
 
+    /// Returns whether the application runs, or has not been reaped.
+    pub(crate) fn runs(&self) -> bool {
+        std::path::Path::new(&format!("/proc/{}", self.0)).exists()
+    }
+
     /// Waits until the application has ended and the agent has reaped it.
     pub(crate) fn wait_for_end(&self) {
         let until = Instant::now() + Duration::from_secs(60);
-        while std::path::Path::new(&format!("/proc/{}", self.0)).exists() {
+        while self.runs() {
             assert!(Instant::now() < until, "process {} is still there", self.0);
             std::thread::yield_now();
         }
@@ -55,8 +61,11 @@ impl Device {
         drop(std::fs::remove_file(&ready));
         let _ = mknodat(CWD, &wait, FileType::Fifo, Mode::from(0o600), 0);
         let script = format!("{commands}\n: > '{ready}'\nwhile :; do read line < '{wait}'; done\n");
-        self.put("files/script-4711", script);
-        let opened = self.data("open_app", json!({"app": app, "args": ["script-4711"]}));
+        // A shell may read its script again, so each has its own.
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("script-4711-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        self.put(&format!("files/{name}"), script);
+        let opened = self.data("open_app", json!({"app": app, "args": [name]}));
         let running = Running(opened["pid"].as_u64().unwrap().try_into().unwrap());
         let until = Instant::now() + Duration::from_secs(60);
         while !std::path::Path::new(&ready).exists() {
