@@ -2,7 +2,6 @@
 //! sets. Both have the same format and are compiled alike.
 
 mod denied;
-mod hosts;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -17,7 +16,6 @@ use crate::path::{DevicePath, PathError, PathPattern, Places};
 use crate::touches::Access;
 
 pub use denied::{DeniedPath, DenyList};
-pub use hosts::{Address, address_of};
 pub use scope::{AllowedPath, Scope};
 
 /// A predefined set of capabilities.

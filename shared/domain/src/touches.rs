@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::grants::Address;
+use crate::hosts::Address;
 use crate::observation::{MAX_OBSERVED, Observation};
 use crate::path::DevicePath;
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use orion_catalog::tools::check_network::{Arguments, CheckNetwork, Reached, Returns, Target};
-use orion_domain::grants::Address;
+use orion_domain::hosts::Address;
 use orion_domain::{ErrorCode, ToolError};
 
 use super::reach::{Contact, contact, resolve};

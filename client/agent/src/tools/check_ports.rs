@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use orion_catalog::tools::check_ports::{Arguments, CheckPorts, Port, Returns};
 use orion_domain::ToolError;
-use orion_domain::grants::Address;
+use orion_domain::hosts::Address;
 
 use super::reach::{Contact, contact, resolve};
 use super::{Context, Outcome, PlainTool};

@@ -6,9 +6,10 @@ use orion_catalog::tools::get_device_info::{
     Arguments, Cpu, Disk, Drive, GetDeviceInfo, Interface, Memory, Process, Returns, Section,
     System, Workspace,
 };
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, ToolError, visible};
 use sysinfo::{
-    CpuRefreshKind, Disks, MINIMUM_CPU_UPDATE_INTERVAL, MemoryRefreshKind, Networks, RefreshKind,
+    CpuRefreshKind, DiskRefreshKind, Disks, MINIMUM_CPU_UPDATE_INTERVAL, MemoryRefreshKind,
+    Networks, RefreshKind,
 };
 
 use super::processes::{self, Wanted};
@@ -97,7 +98,8 @@ fn memory() -> Result<Memory, ToolError> {
 }
 
 fn disk() -> Result<Disk, ToolError> {
-    let disks = Disks::new_with_refreshed_list().map_err(not_reported)?;
+    let kind = DiskRefreshKind::nothing().with_storage();
+    let disks = Disks::new_with_refreshed_list_specifics(kind).map_err(not_reported)?;
     let mut drives: Vec<_> = disks
         .iter()
         .filter(|disk| disk.total_space() > 0)
@@ -105,7 +107,7 @@ fn disk() -> Result<Disk, ToolError> {
             let (total_gb, free_gb) = (gib(disk.total_space()), gib(disk.available_space()));
             let share = bytes(disk.available_space()) / bytes(disk.total_space());
             Drive {
-                mount: disk.mount_point().display().to_string(),
+                mount: visible(&disk.mount_point().display().to_string()),
                 total_gb,
                 free_gb,
                 percentage_free: tenths(share * 100.0),
@@ -130,7 +132,7 @@ fn network() -> Result<Vec<Interface>, ToolError> {
                 .map(|network| network.addr.to_string())
                 .collect();
             addresses.sort();
-            Interface { name: name.to_string_lossy().into_owned(), addresses }
+            Interface { name: visible(&name.to_string_lossy()), addresses }
         })
         .collect();
     interfaces.sort_by(|a, b| a.name.cmp(&b.name));

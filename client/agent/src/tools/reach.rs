@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use orion_domain::grants::Address;
+use orion_domain::hosts::Address;
 use orion_domain::{ErrorCode, ToolError};
 
 use super::Context;

@@ -1,6 +1,6 @@
 //! `check_network`: whether the device reaches its gateway, its resolvers, its backend, and granted hosts.
 
-use orion_domain::grants::Address;
+use orion_domain::hosts::Address;
 use orion_domain::{Capability, ErrorCode, Places, Risk, ToolError, Touches, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! `check_ports`: whether something listens on ports, and on the device itself which process.
 
-use orion_domain::grants::Address;
+use orion_domain::hosts::Address;
 use orion_domain::{Capability, ErrorCode, Places, Risk, ToolError, Touches, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,9 @@
 
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
-use crate::grants::{AllowedPath, Scope, address_of};
+use crate::grants::{AllowedPath, Scope};
 use crate::hint::{Actor, Hint};
+use crate::hosts::address_of;
 use crate::path::{BuiltInKind, DevicePath};
 use crate::rule::{Approvers, Rule};
 use crate::touches::{Access, PathTouch};

@@ -3,7 +3,8 @@
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::code::ErrorCode;
 use crate::envelope::ToolError;
-use crate::grants::{Address, DeniedPath, Scope, address_of};
+use crate::grants::{DeniedPath, Scope};
+use crate::hosts::{Address, address_of};
 use crate::touches::Access;
 
 impl Layer {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::denied::{DeniedPath, DenyList};
-use super::hosts::{self, Address, address_of};
 use crate::capability::Capability;
+use crate::hosts::{self, Address, address_of};
 use crate::path::{DevicePath, covers, holds_system};
 use crate::touches::{Access, PathTouch};
 

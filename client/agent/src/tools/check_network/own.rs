@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr};
 
-use orion_domain::grants::Address;
+use orion_domain::hosts::Address;
 use orion_domain::{ErrorCode, ToolError};
 
 use crate::tools::Context;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use orion_domain::grants::Address;
+use orion_domain::hosts::Address;
 use orion_domain::{ToolError, visible};
 
 use super::Listening;

@@ -139,7 +139,7 @@ fn what_starts_programs_is_read_and_not_changed(#[case] path: &str) {
 #[test]
 fn a_host_is_contacted_where_grants_and_ceiling_list_it_and_nowhere_else() {
     let contacts = |host: &str| {
-        let hosts = vec![crate::grants::Address::parse(host).unwrap()];
+        let hosts = vec![crate::hosts::Address::parse(host).unwrap()];
         Ask {
             tool: "check_network",
             touches: Touches { hosts, ..Touches::nothing() },

@@ -105,7 +105,7 @@ pub fn address_of(url: &str) -> Option<Address> {
 }
 
 /// Returns whether one of the entries, such as `api.example.com:443` or `[::1]:8080`, is the address.
-pub(super) fn lists(entries: &BTreeSet<String>, address: &Address) -> bool {
+pub(crate) fn lists(entries: &BTreeSet<String>, address: &Address) -> bool {
     entries.iter().filter_map(|entry| entry.rsplit_once(':')).any(|(listed, at)| {
         let listed = listed.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(listed);
         at.parse().is_ok_and(|at| address.is(listed, at))
