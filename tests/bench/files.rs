@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use orion_agent::apps::Apps;
-use orion_agent::call::{Context, FileContext, Memory, RiskGate};
+use orion_agent::call::{Context, FileContext, Installation, Memory, RiskGate};
 use orion_agent::roots::Roots;
 use orion_agent::tools::find;
 use orion_agent::trash::Trash;
@@ -261,6 +261,7 @@ impl Alone {
             dry_run: false,
             roots: &self.roots,
             places: &self.places,
+            installation: &Installation::default(),
             memory: &Memory::default(),
             cancelled: &AtomicBool::new(false),
             deadline: Instant::now() + Duration::from_secs(60),

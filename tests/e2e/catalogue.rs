@@ -65,7 +65,7 @@ fn needs_only_files(spec: &ToolSpec) -> bool {
     match spec.execution {
         Execution::File => spec.name != UndoCall::NAME,
         Execution::Plain | Execution::ChildProcess => true,
-        Execution::DesktopApp => false,
+        Execution::DesktopApp => !spec.has_effects,
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use orion_agent::agent::Agent;
 use orion_agent::apps::Apps;
+use orion_agent::call::Installation;
 use orion_agent::clock::now_ms;
 use orion_agent::config::Settings;
 use orion_agent::execute::Toolbox;
@@ -72,6 +73,7 @@ impl Device {
             trash: Arc::new(Trash::open(self.state.dir()).unwrap()),
             device_id: self.id.to_string(),
             sandbox: Sandbox::detect(),
+            installation: Installation::default(),
         };
         let (settings, state) = (self.settings.clone(), Arc::clone(&self.state));
         let (world, identity) = (Arc::new(self.world.clone()), self.identity());

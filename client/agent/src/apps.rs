@@ -127,6 +127,11 @@ impl Apps {
             .with("looked_for", looked_for.clone()))
     }
 
+    /// Returns every name on the list that is bound to no program.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.keys().map(String::as_str)
+    }
+
     /// Returns every bound name with its program.
     pub fn list(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.bound.iter().map(|(name, app)| (name.as_str(), app.executable.as_path()))

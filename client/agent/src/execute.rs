@@ -20,7 +20,7 @@ use tokio::sync::oneshot::{self, error::RecvError};
 
 use crate::apps::Apps;
 use crate::call::{
-    Context, ExpectedState, FileContext, Memory, ObservationMode, Outcome, RiskGate,
+    Context, ExpectedState, FileContext, Installation, Memory, ObservationMode, Outcome, RiskGate,
 };
 use crate::journal::{Admission, Ended};
 use crate::observe::{compare, compare_programs, observe, observe_programs};
@@ -56,6 +56,8 @@ pub struct Toolbox {
     pub device_id: String,
     /// The sandbox of file tools on this device.
     pub sandbox: Sandbox,
+    /// The agent's state folder and backend.
+    pub installation: Installation,
 }
 
 /// One call, ready to run.
@@ -217,7 +219,7 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
         let event = CallEvent::Progress { call: subject.call, done, total, note };
         drop(events.try_send(event.into()));
     };
-    let Toolbox { places, apps, programs, trash, device_id, sandbox: _ } = &*toolbox;
+    let Toolbox { places, apps, programs, trash, device_id, sandbox: _, installation } = &*toolbox;
     let risk = RiskGate::new(verdict.clone(), approved_raises, subject.dry_run);
     let of_call = verdict.map(|verdict| roots.of_call(verdict));
     let expected = match &seeing {
@@ -231,6 +233,7 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
         dry_run: subject.dry_run,
         roots: of_call.as_ref().unwrap_or(&roots),
         places,
+        installation,
         memory: &memory,
         cancelled: &cancelled,
         deadline,

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::Agent;
 use crate::agent::chain_recorder::happened;
 use crate::apps::Apps;
+use crate::call::Installation;
 use crate::chain::Chain;
 use crate::changes::{Recovered, recover};
 use crate::clock::now_ms;
@@ -81,6 +82,10 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
         trash: Arc::new(trash),
         device_id: identity.device_id.to_string(),
         sandbox,
+        installation: Installation {
+            backend: identity.addresses.clone(),
+            state_dir: state_dir.clone(),
+        },
     };
     let agent = Agent::new(settings, state, identity, Arc::new(toolbox), journal);
     agent.with_chain(chain).run(shutdown).await;

@@ -4,6 +4,11 @@
 //! touches files only through [`Roots`](crate::roots::Roots), which enforces its own limits.
 
 mod analyze_disk;
+mod check_disk_space;
+mod check_memory;
+mod check_network;
+mod check_ports;
+mod close_app;
 mod config_format;
 mod copy_path;
 mod counted;
@@ -17,13 +22,19 @@ mod get_datetime;
 mod get_device_info;
 mod get_file_info;
 mod glob;
+mod health_check;
+mod list_apps;
 mod list_directory;
+mod list_processes;
 mod modify_config;
 mod move_path;
 mod nearby;
 mod open_app;
+mod processes;
+mod reach;
 mod read_config;
 mod read_file;
+mod running;
 mod search_directory;
 mod search_files;
 mod search_text;
@@ -67,7 +78,7 @@ pub trait PlainTool: Tool {
     ) -> Result<Outcome<Self::Returns>, ToolError>;
 }
 
-/// A tool that opens applications on the person's desktop.
+/// A tool that opens, lists or closes applications on the person's desktop.
 pub trait AppTool: Tool {
     /// Executes the tool, as [`FileTool::run`].
     ///
@@ -191,9 +202,17 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::file::<catalog::modify_config::ModifyConfig>(),
     Executor::file::<catalog::undo_call::UndoCall>(),
     Executor::app::<catalog::open_app::OpenApp>(),
+    Executor::app::<catalog::close_app::CloseApp>(),
+    Executor::app::<catalog::list_apps::ListApps>(),
+    Executor::plain::<catalog::list_processes::ListProcesses>(),
     Executor::command::<catalog::execute_command::ExecuteCommand>(),
     Executor::plain::<catalog::get_device_info::GetDeviceInfo>(),
     Executor::plain::<catalog::get_datetime::GetDatetime>(),
+    Executor::plain::<catalog::health_check::HealthCheck>(),
+    Executor::plain::<catalog::check_ports::CheckPorts>(),
+    Executor::plain::<catalog::check_network::CheckNetwork>(),
+    Executor::file::<catalog::check_disk_space::CheckDiskSpace>(),
+    Executor::plain::<catalog::check_memory::CheckMemory>(),
 ];
 
 /// Returns the executor of a tool by its name; aliases do not match.

@@ -18,11 +18,13 @@ pub enum RunsOn {
 pub enum Execution {
     /// Orion's own code, which reaches files in the allowed folders and nothing else.
     File,
-    /// Orion's own code, which neither opens files that a call names nor starts programs.
+    /// Orion's own code, which neither opens files that a call names nor starts programs. It contacts only
+    /// hosts that the tool's `touches` returns, and those that the tool names itself: the device, its gateway,
+    /// its resolvers and its backend.
     Plain,
     /// A program that Orion starts, waits for and ends.
     ChildProcess,
-    /// An application on the person's desktop, which Orion starts and leaves to the person.
+    /// Orion's own code, which starts, lists or ends applications on the person's desktop.
     DesktopApp,
 }
 

@@ -2,6 +2,11 @@
 
 pub mod analyze_disk;
 pub mod calculate;
+pub mod check_disk_space;
+pub mod check_memory;
+pub mod check_network;
+pub mod check_ports;
+pub mod close_app;
 pub mod copy_path;
 pub mod create_directory;
 pub mod delete_directory;
@@ -12,8 +17,11 @@ pub mod get_audit_log;
 pub mod get_datetime;
 pub mod get_device_info;
 pub mod get_file_info;
+pub mod health_check;
+pub mod list_apps;
 pub mod list_devices;
 pub mod list_directory;
+pub mod list_processes;
 pub mod modify_config;
 pub mod move_path;
 pub mod open_app;
@@ -51,9 +59,17 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<modify_config::ModifyConfig>(),
     ToolSpec::of::<undo_call::UndoCall>(),
     ToolSpec::of::<open_app::OpenApp>(),
+    ToolSpec::of::<close_app::CloseApp>(),
+    ToolSpec::of::<list_apps::ListApps>(),
+    ToolSpec::of::<list_processes::ListProcesses>(),
     ToolSpec::of::<execute_command::ExecuteCommand>(),
     ToolSpec::of::<get_device_info::GetDeviceInfo>(),
     ToolSpec::of::<get_datetime::GetDatetime>(),
+    ToolSpec::of::<health_check::HealthCheck>(),
+    ToolSpec::of::<check_ports::CheckPorts>(),
+    ToolSpec::of::<check_network::CheckNetwork>(),
+    ToolSpec::of::<check_disk_space::CheckDiskSpace>(),
+    ToolSpec::of::<check_memory::CheckMemory>(),
     ToolSpec::of::<calculate::Calculate>(),
     ToolSpec::of::<list_devices::ListDevices>(),
     ToolSpec::of::<get_audit_log::GetAuditLog>(),

@@ -193,6 +193,11 @@ pub enum Reason {
         /// Position of the touched URL.
         touch: usize,
     },
+    /// The host is not listed.
+    HostNotListed {
+        /// Position of the touched host.
+        touch: usize,
+    },
     /// `confirm: true` is missing.
     ConfirmMissing,
     /// A rule matched.

@@ -3,7 +3,6 @@
 
 mod commands;
 mod denied;
-mod hosts;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -19,7 +18,6 @@ use crate::touches::Access;
 
 pub use commands::CommandGrant;
 pub use denied::{DeniedPath, DenyList};
-pub use hosts::{Address, address_of};
 pub use scope::{AllowedPath, Scope};
 
 /// A predefined set of capabilities.

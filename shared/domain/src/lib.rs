@@ -17,6 +17,7 @@ pub mod evaluate;
 pub mod extract;
 pub mod grants;
 pub mod hint;
+pub mod hosts;
 pub mod id;
 pub mod json;
 #[cfg(any(test, fuzzing))]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hosts::Address;
 use crate::observation::{MAX_OBSERVED, Observation};
 use crate::path::DevicePath;
 
@@ -82,6 +83,9 @@ pub struct Touches {
     /// Programs that the call starts, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandTouch>,
+    /// Hosts with ports that the device itself contacts, besides those that each tool of its kind contacts:
+    /// itself, its gateway, its resolvers and its backend.
+    pub hosts: Vec<Address>,
     /// Whether folders among the paths are taken with their content: deleted, moved, copied or
     /// traversed. The tool and its arguments determine this.
     #[serde(skip)]
@@ -130,6 +134,7 @@ impl Touches {
         self.apps.extend(other.apps);
         self.urls.extend(other.urls);
         self.commands.extend(other.commands);
+        self.hosts.extend(other.hosts);
         Self { whole: self.whole || other.whole, ..self }
     }
 
@@ -166,7 +171,10 @@ mod tests {
         assert!(a.clone().and_all_in_it().and(b.clone()).whole);
         assert!(!a.clone().and(b).whole);
         let opens = Touches { apps: vec!["editor".to_owned()], ..Touches::nothing() };
-        assert_eq!(a.and(opens).apps, ["editor"]);
+        assert_eq!(a.clone().and(opens).apps, ["editor"]);
+        let host = Address::parse("nas.example:443").unwrap();
+        let contacts = Touches { hosts: vec![host.clone()], ..Touches::nothing() };
+        assert_eq!(a.and(contacts).hosts, [host]);
     }
 
     #[test]

@@ -278,8 +278,20 @@ pub(crate) const ROWS: &[Row] = &[
         |_| plan::info(&["processes"]),
     ),
     row("welke programma's|processen gebruiken ?het meeste|veel geheugen", |_| {
-        plan::info(&["processes"])
+        plan::processes("memory")
     }),
+    row(
+        "welke programma's|processen gebruiken ?de|het meeste|veel cpu|processor|processortijd",
+        |_| plan::processes("cpu"),
+    ),
+    row("?welke|toon|geef ?me|mij ?de apps|applicaties draaien|lopen ?er ?nu", |_| {
+        plan::apps(true)
+    }),
+    row("?welke|toon|geef ?me|mij ?alle|de ?toegestane apps|applicaties ?zijn_er", |_| {
+        plan::apps(false)
+    }),
+    row("controleer|toon ?de gezondheid", |_| plan::health()),
+    row("controleer ?het|de netwerk|netwerkverbinding|internetverbinding", |_| plan::network()),
     row("?toon|geef ?me|mij ?de netwerkinfo|netwerkinformatie|netwerk|netwerkstatus", |_| {
         plan::info(&["network"])
     }),
@@ -366,6 +378,9 @@ pub(crate) const ROWS: &[Row] = &[
         plan::open(f.get("app"))
     }),
     row("start <app> ?op", |f| plan::open(f.get("app"))),
+    row("sluit ?even ?de|het ?app|programma|applicatie|browser <app> ?af", |f| {
+        plan::close(f.get("app"))
+    }),
     // The clock.
     row("hoe laat is het ?nu in <zone>", |f| plan::clock_in(f.get("zone"))),
     row("tijd in <zone>", |f| plan::clock_in(f.get("zone"))),

@@ -273,9 +273,21 @@ pub(crate) const ROWS: &[Row] = &[
         "list|show|which|what|get ?me ?all ?the|are ?running processes|programs|tasks ?are ?running ?now",
         |_| plan::info(&["processes"]),
     ),
-    row("which|what processes|programs use|uses ?the|up ?most memory|ram", |_| {
-        plan::info(&["processes"])
+    row("which|what processes|programs use|uses|take|takes ?up ?the ?most memory|ram", |_| {
+        plan::processes("memory")
     }),
+    row(
+        "which|what processes|programs use|uses|take|takes ?up ?the ?most cpu|processor ?time",
+        |_| plan::processes("cpu"),
+    ),
+    row("?list|show|which|what ?me ?all ?the apps|applications ?are running|run ?now", |_| {
+        plan::apps(true)
+    }),
+    row("?list|show|which|what ?me ?all ?the ?installed|allowed apps|applications", |_| {
+        plan::apps(false)
+    }),
+    row("?check|show|how_is ?me ?the health ?check", |_| plan::health()),
+    row("check ?the network|internet ?connection", |_| plan::network()),
     row(
         "?show|list|get ?me ?the ?my network ?info|information|status|interfaces|addresses",
         |_| plan::info(&["network"]),
@@ -354,6 +366,9 @@ pub(crate) const ROWS: &[Row] = &[
     }),
     row("open|start|launch|run ?the app|application|program <app>", |f| plan::open(f.get("app"))),
     row("open|start|launch ?the|my ?browser <app> ?app|browser", |f| plan::open(f.get("app"))),
+    row("close|quit|exit ?the|my ?app|application|program|browser <app> ?app|browser", |f| {
+        plan::close(f.get("app"))
+    }),
     // The clock.
     row("what_time is_it ?now in <zone>", |f| plan::clock_in(f.get("zone"))),
     row("what_is|what's ?the|current ?current time|date in <zone>", |f| {

@@ -289,6 +289,31 @@ pub(crate) fn devices() -> Plan {
     call("list_devices", Vec::new())
 }
 
+/// Closes an application.
+pub(crate) fn close(app: &str) -> Plan {
+    call("close_app", vec![("app", json!(app)), ("confirm", json!(true))])
+}
+
+/// Lists the applications, all or those that run.
+pub(crate) fn apps(running_only: bool) -> Plan {
+    call("list_apps", vec![("running_only", json!(running_only))])
+}
+
+/// Lists the processes that use most of the processor (`cpu`) or of the memory (`memory`).
+pub(crate) fn processes(sort_by: &str) -> Plan {
+    call("list_processes", vec![("sort_by", json!(sort_by))])
+}
+
+/// Checks whether a device is well.
+pub(crate) fn health() -> Plan {
+    call("health_check", Vec::new())
+}
+
+/// Checks whether a device reaches its network.
+pub(crate) fn network() -> Plan {
+    call("check_network", Vec::new())
+}
+
 /// Shows a device's facts and status.
 pub(crate) fn info(sections: &[&str]) -> Plan {
     call("get_device_info", vec![("include", json!(sections))])

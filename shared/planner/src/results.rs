@@ -3,6 +3,7 @@
 //! The content of a result is untrusted, and this answer is searched for calls like any model's. [`plain`]
 //! ensures that no content can be read as a call.
 
+mod devices;
 mod envelope;
 mod facts;
 mod files;

@@ -302,6 +302,7 @@ mod tests {
 
     use super::*;
     use crate::apps::Apps;
+    use crate::call::Installation;
     use crate::config::Settings;
     use crate::execute::{Slot, Toolbox};
     use crate::journal::Journal;
@@ -320,6 +321,7 @@ mod tests {
             trash: Arc::new(Trash::open(folder).unwrap()),
             device_id: String::new(),
             sandbox: Sandbox::detect(),
+            installation: Installation::default(),
         };
         let path = folder.join("journal.log");
         let journal = Journal::open(&path, 0, |call| interrupted(call, "kiosk", None));

@@ -102,7 +102,8 @@ impl Agent {
 
     fn hold(&mut self, settings: Settings, apps: Apps) {
         self.guard.limit(settings.places.clone(), settings.scope.clone());
-        let Toolbox { places: _, apps: _, programs, trash, device_id, sandbox } = &*self.toolbox;
+        let Toolbox { places: _, apps: _, programs, trash, device_id, sandbox, installation } =
+            &*self.toolbox;
         self.toolbox = Arc::new(Toolbox {
             places: settings.places.clone(),
             apps,
@@ -110,6 +111,7 @@ impl Agent {
             trash: Arc::clone(trash),
             device_id: device_id.clone(),
             sandbox: *sandbox,
+            installation: installation.clone(),
         });
         self.settings = settings;
         self.reopen();

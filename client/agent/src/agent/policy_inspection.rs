@@ -149,6 +149,7 @@ mod tests {
 
     use super::*;
     use crate::apps::Apps;
+    use crate::call::Installation;
     use crate::sandbox::Sandbox;
     use crate::trash::Trash;
 
@@ -168,6 +169,7 @@ mod tests {
             trash: Arc::new(Trash::open(folder).unwrap()),
             device_id: String::new(),
             sandbox: Sandbox::detect(),
+            installation: Installation::default(),
         };
         let text = grants.to_string().replace("AT", at);
         let grants: Grants = serde_json::from_str(&text).unwrap();

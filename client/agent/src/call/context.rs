@@ -2,12 +2,15 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use orion_domain::{Access, CallId, DevicePath, ErrorCode, Places, ToolError};
 
-use super::Memory;
+use super::{Installation, Memory};
 use crate::roots::{Located, Roots};
+
+/// How often a waiting call checks whether to stop.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The context of one call, for any tool.
 #[derive(Clone, Copy)]
@@ -22,6 +25,8 @@ pub struct Context<'a> {
     pub roots: &'a Roots,
     /// Base of relative paths and of `~`.
     pub places: &'a Places,
+    /// The agent that runs the call.
+    pub installation: &'a Installation,
     /// Memory that the call holds, after it reserved some.
     pub memory: &'a Memory,
     /// Set when a person stops the call.
@@ -62,6 +67,23 @@ impl Context<'_> {
             .hint("ask for less at once, or for more time"));
         }
         Ok(())
+    }
+
+    /// Waits so long, or until the call must stop.
+    ///
+    /// # Errors
+    /// As [`Context::check`].
+    pub(crate) fn wait(&self, time: Duration) -> Result<(), ToolError> {
+        let until = Instant::now() + time;
+        loop {
+            self.check()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            let to_deadline = self.deadline.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(to_deadline).min(CHECK_INTERVAL));
+        }
     }
 
     /// Parses an argument as a path of this device.

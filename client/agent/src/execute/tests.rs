@@ -72,6 +72,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
             trash: Arc::new(Trash::open(folder).unwrap()),
             device_id: Uuid::from_u128(1).to_string(),
             sandbox: Sandbox::detect(),
+            installation: Installation::default(),
         }),
     }
 }

@@ -1,17 +1,18 @@
 //! Executes `get_device_info`.
 
-use std::time::Instant;
+use std::cmp::Reverse;
 
 use orion_catalog::tools::get_device_info::{
     Arguments, Cpu, Disk, Drive, GetDeviceInfo, Interface, Memory, Process, Returns, Section,
     System, Workspace,
 };
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, ToolError, visible};
 use sysinfo::{
-    CpuRefreshKind, Disks, MINIMUM_CPU_UPDATE_INTERVAL, MemoryRefreshKind, Networks,
-    ProcessRefreshKind, ProcessesToUpdate, RefreshKind,
+    CpuRefreshKind, DiskRefreshKind, Disks, MINIMUM_CPU_UPDATE_INTERVAL, MemoryRefreshKind,
+    Networks, RefreshKind,
 };
 
+use super::processes::{self, Wanted};
 use super::{Context, Outcome, PlainTool};
 
 const MAX_LISTED: usize = 64;
@@ -32,7 +33,7 @@ impl PlainTool for GetDeviceInfo {
                 Section::Memory => data.memory = Some(memory()?),
                 Section::Disk => data.disk = Some(disk()?),
                 Section::Network => data.network = Some(network()?),
-                Section::Processes => data.processes = Some(processes()?),
+                Section::Processes => data.processes = Some(processes(context)?),
                 Section::Workspace => data.workspace = Some(workspace(context)),
             }
         }
@@ -75,11 +76,7 @@ fn cpu_name(loaded: &sysinfo::System) -> String {
 fn cpu(context: &Context<'_>) -> Result<Cpu, ToolError> {
     let mut loaded = load(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing().with_usage()))?;
     // CPU usage is the difference between two samples, which sysinfo wants this far apart.
-    let until = Instant::now() + MINIMUM_CPU_UPDATE_INTERVAL;
-    if until < context.deadline {
-        std::thread::sleep(MINIMUM_CPU_UPDATE_INTERVAL);
-    }
-    context.check()?;
+    context.wait(MINIMUM_CPU_UPDATE_INTERVAL)?;
     loaded.refresh_cpu_usage();
     let load = sysinfo::System::load_average();
     let load = load.map_or([0.0; 3], |load| [load.one, load.five, load.fifteen]);
@@ -101,7 +98,8 @@ fn memory() -> Result<Memory, ToolError> {
 }
 
 fn disk() -> Result<Disk, ToolError> {
-    let disks = Disks::new_with_refreshed_list().map_err(not_reported)?;
+    let kind = DiskRefreshKind::nothing().with_storage();
+    let disks = Disks::new_with_refreshed_list_specifics(kind).map_err(not_reported)?;
     let mut drives: Vec<_> = disks
         .iter()
         .filter(|disk| disk.total_space() > 0)
@@ -109,7 +107,7 @@ fn disk() -> Result<Disk, ToolError> {
             let (total_gb, free_gb) = (gib(disk.total_space()), gib(disk.available_space()));
             let share = bytes(disk.available_space()) / bytes(disk.total_space());
             Drive {
-                mount: disk.mount_point().display().to_string(),
+                mount: visible(&disk.mount_point().display().to_string()),
                 total_gb,
                 free_gb,
                 percentage_free: tenths(share * 100.0),
@@ -134,7 +132,7 @@ fn network() -> Result<Vec<Interface>, ToolError> {
                 .map(|network| network.addr.to_string())
                 .collect();
             addresses.sort();
-            Interface { name: name.to_string_lossy().into_owned(), addresses }
+            Interface { name: visible(&name.to_string_lossy()), addresses }
         })
         .collect();
     interfaces.sort_by(|a, b| a.name.cmp(&b.name));
@@ -142,22 +140,17 @@ fn network() -> Result<Vec<Interface>, ToolError> {
     Ok(interfaces)
 }
 
-fn processes() -> Result<Vec<Process>, ToolError> {
-    let mut loaded = load(RefreshKind::nothing())?;
-    let kind = ProcessRefreshKind::nothing().with_memory().without_tasks();
-    loaded.refresh_processes_specifics(ProcessesToUpdate::All, true, kind);
-    let mut processes: Vec<_> = loaded
-        .processes()
-        .values()
-        .map(|process| Process {
-            pid: process.pid().as_u32(),
-            name: process.name().to_string_lossy().into_owned(),
-            memory_bytes: process.memory(),
-        })
-        .collect();
-    processes.sort_by_key(|process| (std::cmp::Reverse(process.memory_bytes), process.pid));
-    processes.truncate(MAX_PROCESSES);
-    Ok(processes)
+fn processes(context: &Context<'_>) -> Result<Vec<Process>, ToolError> {
+    let sample = processes::sample(Wanted::Memory, context)?;
+    let mut all: Vec<_> = sample.processes().collect();
+    all.sort_unstable_by_key(|process| (Reverse(process.memory()), process.pid()));
+    let largest = all.into_iter().take(MAX_PROCESSES);
+    let process = |process| Process {
+        pid: sysinfo::Process::pid(process).as_u32(),
+        name: processes::name(process),
+        memory_bytes: process.memory(),
+    };
+    Ok(largest.map(process).collect())
 }
 
 fn workspace(context: &Context<'_>) -> Workspace {

@@ -15,6 +15,8 @@ use super::{Context, FileContext, FileTool, Outcome, nearby, regular};
 use crate::entry::{NoDigest, of_reader};
 use crate::roots::{FileKind, Located, Wanted, io_failure};
 
+#[cfg(unix)]
+pub(super) use accounts::account_name;
 pub use accounts::cache_accounts;
 
 /// Maximum size of a file that is hashed, in bytes.

@@ -1,5 +1,8 @@
 //! A device for tests: a real folder that is granted, one beside it that is not, and the agent's state.
 
+#[cfg(target_os = "linux")]
+mod running;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +22,7 @@ use uuid::Uuid;
 
 use super::{Installed, find};
 use crate::apps::Apps;
-use crate::call::{Context, FileContext, Memory, Outcome, RiskGate};
+use crate::call::{Context, FileContext, Installation, Memory, Outcome, RiskGate};
 use crate::changes::as_it_acts;
 use crate::programs::Programs;
 use crate::roots::Roots;
@@ -49,6 +52,7 @@ pub(crate) struct Device {
     pub(crate) approved: Vec<RiskRaise>,
     /// Whether the last call could not be undone.
     pub(crate) is_final: Cell<bool>,
+    pub(crate) installation: Installation,
     memory: Memory,
     last_call: Cell<CallId>,
     /// The state folder, if it lies on another file system.
@@ -119,6 +123,10 @@ impl Device {
             progress: Cell::new(0),
             approved: RiskRaise::ALL.to_vec(),
             is_final: Cell::new(false),
+            installation: Installation {
+                backend: Vec::new(),
+                state_dir: temp.path().join("state"),
+            },
             memory: Memory::default(),
             last_call: Cell::new(CallId::new(Uuid::nil())),
             _state: state,
@@ -222,6 +230,7 @@ impl Device {
             dry_run,
             roots: &self.roots,
             places: &self.places,
+            installation: &self.installation,
             memory: &self.memory,
             cancelled: &self.cancelled,
             deadline: Instant::now() + self.time,

@@ -1,6 +1,7 @@
 //! What an approval request shows of a call, and what the approval is bound to.
 
-use orion_catalog::tools::open_app;
+use orion_catalog::Tool as _;
+use orion_catalog::tools::{close_app::CloseApp, open_app};
 use orion_domain::{ApprovalBasis, CallBinding, Observation, visible};
 
 use super::EvaluatedCall;
@@ -59,12 +60,15 @@ impl EvaluatedCall {
     pub fn touches(&self) -> Vec<String> {
         let touches = &self.parsed.touches;
         let paths = touches.paths.iter().map(|path| format!("{} {}", path.access, path.path));
-        let apps = touches.apps.iter().map(|app| format!("open {app}"));
+        let does = if self.target.spec.name == CloseApp::NAME { "close" } else { "open" };
+        let apps = touches.apps.iter().map(|app| format!("{does} {app}"));
         let urls = touches.urls.iter().map(|url| match open_app::host_in_ascii(url) {
             Ok(Some(host)) => format!("open {url} (its host is {host})"),
             Ok(None) | Err(_) => format!("open {url}"),
         });
         let commands = touches.commands.iter().map(|command| format!("run {command}"));
-        paths.chain(apps).chain(commands).chain(urls).map(|line| visible(&line)).collect()
+        let hosts = touches.hosts.iter().map(|host| format!("contact {host}"));
+        let others = apps.chain(commands).chain(urls).chain(hosts);
+        paths.chain(others).map(|line| visible(&line)).collect()
     }
 }

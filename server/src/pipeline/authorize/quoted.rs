@@ -31,6 +31,7 @@ impl EvaluatedCall {
             | Reason::CommandNotListed { .. }
             | Reason::UrlScheme { .. }
             | Reason::UrlHost { .. }
+            | Reason::HostNotListed { .. }
             | Reason::ConfirmMissing
             | Reason::Asks
             | Reason::Raised { .. }

@@ -1,9 +1,10 @@
 //! `execute_command`: runs one program, or several one after the other, in a sandbox and without a shell.
 
 use orion_commands::{CommandLine, Effect, Judgement, Known, Network, judge, quote, split};
+use orion_domain::hosts::{Address, address_of};
 use orion_domain::touches::CommandTouch;
 use orion_domain::{
-    Access, Capability, DevicePath, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches,
+    Access, Capability, DevicePath, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches, visible,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -143,6 +144,24 @@ impl JudgedCommand {
         if network && self.runs_code() { risk.max(Risk::High) } else { risk }
     }
 
+    /// Returns the hosts that the command names, each with the port that it is contacted at.
+    ///
+    /// # Errors
+    /// `URL_FORBIDDEN` for a host that programs may read differently.
+    fn hosts(&self) -> Result<Vec<Address>, ToolError> {
+        let Some(known) = self.understood() else { return Ok(Vec::new()) };
+        let Network::Hosts(named) = &known.network else { return Ok(Vec::new()) };
+        let words = self.line.arguments().iter().map(|argument| argument.text.as_str());
+        let values = words.clone().filter_map(|word| Some(word.split_once('=')?.1));
+        let mut found: Vec<Address> = words.chain(values).filter_map(address_of).collect();
+        for host in named {
+            if found.iter().all(|address| address.host != host.to_ascii_lowercase()) {
+                found.push(Address::new(host, port(known.program)).ok_or_else(|| forbidden(host))?);
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns the path arguments and what the command does with each, as the program reads them.
     ///
     /// # Errors
@@ -161,6 +180,22 @@ impl JudgedCommand {
         });
         paths.collect()
     }
+}
+
+/// Returns the port at which a program contacts a host that it is given without one: that of DNS or of the
+/// echo service, which stands for `ping`.
+fn port(program: &str) -> u16 {
+    match program {
+        "dig" | "nslookup" | "host" => 53,
+        "ping" => 7,
+        _ => 443,
+    }
+}
+
+fn forbidden(host: &str) -> ToolError {
+    let shown = visible(&host.chars().take(200).collect::<String>());
+    ToolError::new(ErrorCode::UrlForbidden, format!("{shown} is no plain name of a host."))
+        .with("attempted_host", shown)
 }
 
 /// Returns the commands of a call, in order, each with what it would do. Changes nothing.
@@ -241,6 +276,11 @@ impl Tool for ExecuteCommand {
             }
             for (path, access) in command.paths(&folder, places)? {
                 touches = touches.and(Touches::path(path, access));
+            }
+            for host in command.hosts()? {
+                if !touches.hosts.contains(&host) {
+                    touches.hosts.push(host);
+                }
             }
             let arguments = command.line.arguments().iter().map(|it| it.text.clone()).collect();
             let program = command.line.program().text.clone();

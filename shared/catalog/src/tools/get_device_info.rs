@@ -193,6 +193,7 @@ impl Tool for GetDeviceInfo {
     const CAPABILITIES: &'static [Capability] = &[Capability::DeviceInfo];
     const HAS_EFFECTS: bool = false;
     const IDEMPOTENT: bool = true;
+    const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"get_device_info","device":"laptop-123","include":["system","disk"]}"#;
     const EXECUTION: Execution = Execution::Plain;

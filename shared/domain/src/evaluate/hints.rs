@@ -3,8 +3,9 @@
 
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
-use crate::grants::{AllowedPath, Scope, address_of};
+use crate::grants::{AllowedPath, Scope};
 use crate::hint::{Actor, Hint};
+use crate::hosts::address_of;
 use crate::path::{BuiltInKind, DevicePath};
 use crate::rule::{Approvers, Rule};
 use crate::touches::{Access, PathTouch};
@@ -113,6 +114,11 @@ impl Evidence {
                     }
                     None => Hint::new("write the address with its plain host and no user"),
                 }
+            }
+            Reason::HostNotListed { touch } => {
+                let host = touches.and_then(|touches| touches.hosts.get(touch));
+                let host = quoted(&host.map(ToString::to_string).unwrap_or_default());
+                self.grant(question, &format!("add {host} to the hosts"))
             }
             Reason::ConfirmMissing => {
                 Hint::new("set `confirm: true` in the arguments, if the call is meant")

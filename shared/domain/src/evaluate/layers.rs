@@ -85,6 +85,11 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
             deny(Reason::UrlHost { touch });
         }
     }
+    for (touch, address) in touches.hosts.iter().enumerate() {
+        if !scope.lists_contact(address) {
+            deny(Reason::HostNotListed { touch });
+        }
+    }
 }
 
 /// What the rules decided.

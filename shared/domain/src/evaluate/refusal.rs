@@ -3,7 +3,8 @@
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::code::ErrorCode;
 use crate::envelope::ToolError;
-use crate::grants::{DeniedPath, Scope, address_of};
+use crate::grants::{DeniedPath, Scope};
+use crate::hosts::{Address, address_of};
 use crate::touches::Access;
 
 impl Layer {
@@ -82,7 +83,7 @@ impl Evidence {
             Reason::AppNotListed { .. } => format!("{layer}: apps"),
             Reason::CommandNotListed { .. } => format!("{layer}: commands"),
             Reason::UrlScheme { .. } => format!("{layer}: url scheme"),
-            Reason::UrlHost { .. } => format!("{layer}: hosts"),
+            Reason::UrlHost { .. } | Reason::HostNotListed { .. } => format!("{layer}: hosts"),
             Reason::ConfirmMissing => "risk: confirm".to_owned(),
             Reason::Matched { rule } => policy
                 .rules
@@ -187,16 +188,11 @@ impl Evidence {
             ),
             Reason::UrlHost { touch } => {
                 let url = question.touches.and_then(|t| t.urls.get(touch));
-                let host = url.and_then(|url| address_of(url)).map(|it| it.to_string());
-                let host = host.unwrap_or_else(|| "The address".to_owned());
-                let hosts: Vec<_> =
-                    self.scope(policy).into_iter().flat_map(|it| it.hosts.clone()).collect();
-                ToolError::new(
-                    ErrorCode::UrlForbidden,
-                    format!("{host} is not among the hosts in {whose} {device}."),
-                )
-                .with("attempted_host", host)
-                .with("allowed_hosts", hosts)
+                self.host_error(question, policy, url.and_then(|url| address_of(url)).as_ref())
+            }
+            Reason::HostNotListed { touch } => {
+                let host = question.touches.and_then(|t| t.hosts.get(touch));
+                self.host_error(question, policy, host)
             }
             Reason::ConfirmMissing => ToolError::new(
                 ErrorCode::ConfirmationRequired,
@@ -251,6 +247,22 @@ impl Evidence {
                 (ErrorCode::PermissionDenied, "the policy denies such calls")
             }
         }
+    }
+
+    fn host_error(
+        &self,
+        question: &Question<'_>,
+        policy: &Policy,
+        host: Option<&Address>,
+    ) -> ToolError {
+        let host = host.map_or_else(|| "The address".to_owned(), ToString::to_string);
+        let hosts: Vec<_> =
+            self.scope(policy).into_iter().flat_map(|it| it.hosts.clone()).collect();
+        let (whose, device) = (self.whose(), question.device);
+        let message = format!("{host} is not among the hosts in {whose} {device}.");
+        ToolError::new(ErrorCode::UrlForbidden, message)
+            .with("attempted_host", host)
+            .with("allowed_hosts", hosts)
     }
 
     fn path_error(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> ToolError {

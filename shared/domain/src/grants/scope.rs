@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::commands::{self, CommandGrant};
 use super::denied::{DeniedPath, DenyList};
-use super::hosts;
 use crate::capability::Capability;
+use crate::hosts::{self, Address, address_of};
 use crate::path::{DevicePath, covers, holds_system};
 use crate::touches::{Access, CommandTouch, PathTouch};
 
@@ -34,7 +34,8 @@ pub struct Scope {
     /// The programs that commands may start; `None` means that capabilities alone decide, but for programs
     /// that give the whole machine.
     pub commands: Option<Vec<CommandGrant>>,
-    /// Hosts with ports that URLs may name; empty means that hosts are not restricted.
+    /// Hosts with ports that URLs may name and that tools may contact; empty means that URLs are not
+    /// restricted, and that no host is contacted.
     pub hosts: BTreeSet<String>,
     /// Whether every write and delete is denied.
     pub read_only: bool,
@@ -125,7 +126,14 @@ impl Scope {
     /// Returns whether a URL may be opened; always, where no hosts are listed.
     #[must_use]
     pub fn lists_host(&self, url: &str) -> bool {
-        self.hosts.is_empty() || hosts::lists(&self.hosts, url)
+        self.hosts.is_empty()
+            || address_of(url).is_some_and(|address| hosts::lists(&self.hosts, &address))
+    }
+
+    /// Returns whether the device may contact a host; never, where no hosts are listed.
+    #[must_use]
+    pub fn lists_contact(&self, address: &Address) -> bool {
+        hosts::lists(&self.hosts, address)
     }
 
     /// Returns whether a command may be started.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::envelope::ResultFacts;
-use super::files;
+use super::{devices, files};
 use crate::language::Language;
 
 /// How many entries of a list are shown.
@@ -130,7 +130,8 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
                 format!("Het is {time} op {date} ({zone}){on}."),
             )
         }
-        _ => files::sentence(result, english, &on),
+        _ => devices::sentence(result, english, &on)
+            .or_else(|| files::sentence(result, english, &on)),
     }
 }
 

@@ -155,6 +155,22 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ),
     ("how much memory is free", r#"{"tool":"get_device_info","include":["memory"]}"#),
     ("which programs are running?", r#"{"tool":"get_device_info","include":["processes"]}"#),
+    (
+        "which processes use the most memory on kiosk?",
+        r#"{"tool":"list_processes","device":"kiosk","sort_by":"memory"}"#,
+    ),
+    ("what programs use most cpu", r#"{"tool":"list_processes","sort_by":"cpu"}"#),
+    (
+        "which apps are running on kiosk",
+        r#"{"tool":"list_apps","device":"kiosk","running_only":true}"#,
+    ),
+    ("list the apps", r#"{"tool":"list_apps","running_only":false}"#),
+    ("check the health on kiosk", r#"{"tool":"health_check","device":"kiosk"}"#),
+    ("check the network on kiosk", r#"{"tool":"check_network","device":"kiosk"}"#),
+    (
+        "close Firefox on kiosk",
+        r#"{"tool":"close_app","device":"kiosk","app":"firefox","confirm":true}"#,
+    ),
     ("what is my ip address", r#"{"tool":"get_device_info","include":["network"]}"#),
     ("What time is it?", r#"{"tool":"get_datetime"}"#),
     ("what's the date today", r#"{"tool":"get_datetime"}"#),

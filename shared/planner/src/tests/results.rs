@@ -7,6 +7,62 @@ use crate::{Message, answer};
 /// A tool, whether the call was a preview, its data, and the sentences in English and in Dutch.
 const TOLD: &[(&str, bool, &str, &str, &str)] = &[
     (
+        "list_processes",
+        false,
+        r#"{"processes": [{"pid": 7, "name": "note", "cpu_percent": 1.5, "memory_bytes": 4096, "user": "ann"}], "total": 1}"#,
+        "Processes on kiosk:\n  note (7)  1.5%  4.0 KiB",
+        "Processen op kiosk:\n  note (7)  1.5%  4.0 KiB",
+    ),
+    (
+        "list_apps",
+        false,
+        r#"{"apps": [{"app": "code", "installed": true, "running": false}, {"app": "note", "installed": false, "running": false}]}"#,
+        "Applications on kiosk:\n  code: not running\n  note: not installed",
+        "Applicaties op kiosk:\n  code: draait niet\n  note: niet geïnstalleerd",
+    ),
+    (
+        "list_apps",
+        false,
+        r#"{"apps": []}"#,
+        "No applications on kiosk.",
+        "Geen applicaties op kiosk.",
+    ),
+    (
+        "close_app",
+        true,
+        r#"{"app": "note", "closed": [7, 8]}"#,
+        "Preview, nothing was changed. This would close note on kiosk: 2 processes.",
+        "Proef, er is niets veranderd. Dit zou note sluiten op kiosk: 2 processen.",
+    ),
+    (
+        "close_app",
+        false,
+        r#"{"app": "note", "closed": [7]}"#,
+        "Closed note on kiosk: 1 process.",
+        "note is gesloten op kiosk: 1 proces.",
+    ),
+    (
+        "close_app",
+        false,
+        r#"{"app": "note", "closed": []}"#,
+        "note does not run on kiosk.",
+        "note draait niet op kiosk.",
+    ),
+    (
+        "health_check",
+        false,
+        r#"{"checks": [{"name": "disk", "status": "warn", "detail": "/d: 2 of 9 GiB are free."}], "overall": "warn"}"#,
+        "Health on kiosk: warn\n  disk: warn. /d: 2 of 9 GiB are free.",
+        "Gezondheid op kiosk: warn\n  disk: warn. /d: 2 of 9 GiB are free.",
+    ),
+    (
+        "check_network",
+        false,
+        r#"{"targets": [{"target": "dns", "reachable": true, "latency_ms": 0.21, "detail": "It answered."}, {"target": "backend", "reachable": false, "latency_ms": null, "detail": "It did not answer."}]}"#,
+        "Network on kiosk:\n  dns (0.21 ms): It answered.\n  backend: It did not answer.",
+        "Netwerk op kiosk:\n  dns (0.21 ms): It answered.\n  backend: It did not answer.",
+    ),
+    (
         "search_directory",
         false,
         r#"{"query": "inv", "base": "/d", "count": 2, "matches": ["/d/inv", "/d/x/invoices"]}"#,

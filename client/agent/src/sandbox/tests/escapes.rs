@@ -137,10 +137,27 @@ fn escaped(
         "changed"
     } else if fs::read_to_string(key).ok().as_deref() != Some(CANARY) {
         "changed the key"
+    } else if is_of_figures(spec) && result.is_ok() && is_outside(ground, layers, arguments) {
+        "measured"
     } else {
         leaked(layers, arguments, &result)?
     };
     Some(format!("{layers:?} {}{arguments}: {what}", spec.name))
+}
+
+/// Whether the answers of a tool hold figures of a file system alone, so that they show no content, name or
+/// size of an entry: then each answer about what is outside is an escape.
+pub(super) fn is_of_figures(spec: &ToolSpec) -> bool {
+    spec.name == "check_disk_space"
+}
+
+/// Whether the path of a call leads out, for layers that govern metadata.
+fn is_outside(ground: &Ground, layers: Layers, arguments: &Value) -> bool {
+    let governs = matches!(layers, Layers::Both | Layers::Handles | Layers::Neither);
+    let path = ground.at("files").join(arguments["path"].as_str().unwrap());
+    let granted = ["files", "moved", "shared"].map(|name| ground.at(name));
+    let real = fs::canonicalize(path).ok();
+    governs && real.is_some_and(|real| !granted.iter().any(|folder| real.starts_with(folder)))
 }
 
 /// What the answer reveals that the caller must not know.

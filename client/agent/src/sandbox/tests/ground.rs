@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::apps::Apps;
-use crate::call::{Context, FileContext, Memory, Outcome, RiskGate};
+use crate::call::{Context, FileContext, Installation, Memory, Outcome, RiskGate};
 use crate::programs::Programs;
 use crate::roots::Roots;
 use crate::sandbox::{Reach, confine};
@@ -167,6 +167,7 @@ impl Ground {
                 dry_run,
                 roots,
                 places: &self.places,
+                installation: &Installation::default(),
                 memory: &Memory::default(),
                 cancelled: &AtomicBool::new(false),
                 deadline: Instant::now() + Duration::from_secs(60),

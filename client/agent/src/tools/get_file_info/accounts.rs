@@ -30,9 +30,14 @@ pub fn cache_accounts() {
 #[cfg(unix)]
 pub(super) fn owner(metadata: &Metadata) -> Option<String> {
     use cap_fs_ext::OsMetadataExt;
-    let number = metadata.uid();
+    Some(account_name(metadata.uid()))
+}
+
+/// Returns the name of an account if known, else its number.
+#[cfg(unix)]
+pub(in crate::tools) fn account_name(number: u32) -> String {
     let known = ACCOUNTS.get().and_then(|known| known.get(&number));
-    Some(known.cloned().unwrap_or_else(|| number.to_string()))
+    known.cloned().unwrap_or_else(|| number.to_string())
 }
 
 #[cfg(not(unix))]

@@ -68,11 +68,9 @@ fn paths(
     let arguments: Map<String, Value> =
         serde_json::from_slice(&row.arguments).map_err(|_| NO_PATHS)?;
     let touches = spec.parse(arguments, places).map_err(|_| NO_PATHS)?.touches;
-    if touches.paths.is_empty()
-        || !touches.apps.is_empty()
-        || !touches.commands.is_empty()
-        || !touches.urls.is_empty()
-    {
+    let others =
+        [touches.apps.len(), touches.commands.len(), touches.urls.len(), touches.hosts.len()];
+    if touches.paths.is_empty() || others != [0; 4] {
         return Err(NO_PATHS);
     }
     let mut paths = Vec::new();

@@ -83,3 +83,22 @@ fn what_never_runs_is_refused_with_the_token_at_fault() {
         assert_eq!(error.code, ErrorCode::InvalidArgument, "{arguments}");
     }
 }
+
+#[test]
+fn the_hosts_of_a_command_are_touched_with_their_ports() {
+    for (command, hosts) in [
+        (
+            "curl https://example.com:8443/a http://Example.org/",
+            &["example.com:8443", "example.org:80"][..],
+        ),
+        ("curl --url=https://example.com/", &["example.com:443"]),
+        ("ping -c 1 192.0.2.1", &["192.0.2.1:7"]),
+        ("dig example.com", &["example.com:53"]),
+        ("ls", &[]),
+        ("cargo test", &[]),
+    ] {
+        let call = parsed(json!({"command": command})).unwrap();
+        let touched: Vec<_> = call.touches.hosts.iter().map(ToString::to_string).collect();
+        assert_eq!(touched, hosts, "{command}");
+    }
+}

@@ -137,6 +137,50 @@ fn what_starts_programs_is_read_and_not_changed(#[case] path: &str) {
 }
 
 #[test]
+fn a_host_is_contacted_where_grants_and_ceiling_list_it_and_nowhere_else() {
+    let contacts = |host: &str| {
+        let hosts = vec![crate::hosts::Address::parse(host).unwrap()];
+        Ask {
+            tool: "check_network",
+            touches: Touches { hosts, ..Touches::nothing() },
+            ..Ask::make("D:/")
+        }
+    };
+    let listed = granted(&json!({"hosts": ["nas.example:443", "[::1]:8080"]}));
+    let none = granted(&json!({}));
+    for (host, allowed) in [
+        ("nas.example:443", true),
+        ("NAS.example:443", true),
+        ("[0::1]:8080", true),
+        ("nas.example:444", false),
+        ("sub.nas.example:443", false),
+        ("nas.example.:443", false),
+        ("169.254.169.254:80", false),
+    ] {
+        let refused = Some(ErrorCode::UrlForbidden);
+        let code = if allowed { None } else { refused };
+        assert_eq!(contacts(host).of(&listed).1, code, "{host}");
+        // Where nothing is listed, no host is contacted, unlike with addresses that an application opens.
+        assert_eq!(contacts(host).of(&none).1, refused, "{host}");
+        let owned = Policy { ceiling: Some(listed.grants.clone()), ..listed.clone() };
+        assert_eq!(contacts(host).of(&owned).1, code, "{host}");
+        let owned = Policy { ceiling: Some(none.grants.clone()), ..listed.clone() };
+        assert_eq!(contacts(host).of(&owned).1, refused, "{host}");
+    }
+    let text = contacts("nas.example:22").asked(&listed, |question, evaluation| {
+        let error = evaluation.refusal(question, &listed);
+        (
+            error.message.clone(),
+            evaluation.rule_name(question, &listed),
+            error.hints.first().map(ToString::to_string).unwrap(),
+        )
+    });
+    assert_eq!(text.0, "nas.example:22 is not among the hosts in the grants of laptop-123.");
+    assert_eq!(text.1, "grants: hosts");
+    assert!(text.2.starts_with("add \"nas.example:22\" to the hosts of laptop-123"), "{}", text.2);
+}
+
+#[test]
 fn where_hosts_are_listed_an_address_names_one_of_them() {
     let opens = |url: &str| {
         let touches = Touches {

@@ -1,7 +1,14 @@
 //! Extracts host and port from a URL, and rejects URLs that other programs may read differently.
 
+// The value alone: it is parsed and compared, and nothing is contacted.
+use core::net::IpAddr;
 use std::collections::BTreeSet;
 use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// The longest name of a host, in bytes, as DNS has it.
+const MAX_HOST_BYTES: usize = 253;
 
 /// A host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +17,51 @@ pub struct Address {
     pub host: String,
     /// The written port, or the scheme's default.
     pub port: u16,
+}
+
+impl Address {
+    /// Returns the address of a host, which is a name, or an IP address without brackets. `None` for a name
+    /// that programs may read differently.
+    #[must_use]
+    pub fn new(host: &str, port: u16) -> Option<Self> {
+        if let Ok(ip) = host.parse::<IpAddr>() {
+            return (port > 0).then(|| Self { host: ip.to_canonical().to_string(), port });
+        }
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        let fits = (1..=MAX_HOST_BYTES).contains(&host.len()) && host.bytes().all(is_plain);
+        (fits && port > 0).then(|| Self { host: host.to_ascii_lowercase(), port })
+    }
+
+    /// Parses an address as grants write it: `nas.example:443`, `[::1]:8080`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (host, port) = text.rsplit_once(':')?;
+        let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let port = port.parse().ok().filter(|_| is_number)?;
+        match host.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
+            Some(inside) => Self::new(inside, port).filter(|_| inside.contains(':')),
+            None => Self::new(host, port).filter(|_| !host.contains(':')),
+        }
+    }
+
+    /// Returns whether the host is the device itself: `localhost`, or a loopback address.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.host == "localhost"
+            || self.host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
+    }
+
+    fn is(&self, host: &str, port: u16) -> bool {
+        let same_ip = || Some(host.parse::<IpAddr>().ok()? == self.host.parse::<IpAddr>().ok()?);
+        port == self.port && (self.host.eq_ignore_ascii_case(host) || same_ip().unwrap_or_default())
+    }
+}
+
+/// Serializes the address as grants write it.
+impl Serialize for Address {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// Formats the address as grants write it.
@@ -52,12 +104,11 @@ pub fn address_of(url: &str) -> Option<Address> {
     Some(Address { host: host.to_ascii_lowercase(), port })
 }
 
-/// Returns whether one of the entries, such as `api.example.com:443` or `[::1]:8080`, matches the URL.
-pub(super) fn lists(entries: &BTreeSet<String>, url: &str) -> bool {
-    let Some(Address { host, port }) = address_of(url) else { return false };
+/// Returns whether one of the entries, such as `api.example.com:443` or `[::1]:8080`, is the address.
+pub(crate) fn lists(entries: &BTreeSet<String>, address: &Address) -> bool {
     entries.iter().filter_map(|entry| entry.rsplit_once(':')).any(|(listed, at)| {
         let listed = listed.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(listed);
-        listed.eq_ignore_ascii_case(&host) && at.parse() == Ok(port)
+        at.parse().is_ok_and(|at| address.is(listed, at))
     })
 }
 
@@ -106,7 +157,49 @@ mod tests {
             ("https://sub.api.example.com/", false),
             ("http://[::1]:8080/", true),
         ] {
-            assert_eq!(lists(&entries, url), listed, "{url}");
+            let is_listed = address_of(url).is_some_and(|address| lists(&entries, &address));
+            assert_eq!(is_listed, listed, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_written_address_is_one_host_with_a_port_or_none() {
+        for (text, expected) in [
+            ("NAS.example:443", Some("nas.example:443")),
+            ("192.168.1.10:22", Some("192.168.1.10:22")),
+            ("[0:0:0:0:0:0:0:1]:80", Some("[::1]:80")),
+            ("[::ffff:127.0.0.1]:80", Some("127.0.0.1:80")),
+            ("127.1:80", Some("127.1:80")),
+            ("nas.example", None),
+            ("nas.example:", None),
+            ("nas.example:0", None),
+            ("nas.example:+80", None),
+            ("nas.example:65536", None),
+            (":80", None),
+            ("::1:80", None),
+            ("[nas.example]:80", None),
+            ("[127.0.0.1]:80", None),
+            ("[fe80::1%eth0]:80", None),
+            ("ann@nas.example:80", None),
+            ("n\u{430}s.example:80", None),
+            ("nas.example/x:80", None),
+            ("nas example:80", None),
+        ] {
+            let address = Address::parse(text);
+            assert_eq!(address.map(|it| it.to_string()).as_deref(), expected, "{text}");
+        }
+        assert_eq!(Address::new(&"a".repeat(MAX_HOST_BYTES + 1), 80), None);
+        for (text, loopback) in [
+            ("LOCALHOST:1", true),
+            ("127.9.9.9:1", true),
+            ("[::ffff:127.0.0.1]:1", true),
+            ("[::1]:1", true),
+            ("localhost.:1", false),
+            ("localhost.example:1", false),
+            ("127.1:1", false),
+            ("0.0.0.0:1", false),
+        ] {
+            assert_eq!(Address::parse(text).unwrap().is_loopback(), loopback, "{text}");
         }
     }
 }
