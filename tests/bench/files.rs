@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use orion_agent::apps::Apps;
 use orion_agent::call::{Context, FileContext, Installation, Memory, RiskGate};
+use orion_agent::programs::Programs;
 use orion_agent::roots::Roots;
+use orion_agent::tools::Installed;
 use orion_agent::tools::find;
 use orion_agent::trash::Trash;
 use orion_domain::grants::{Grants, PathGrant};
@@ -232,6 +234,7 @@ struct Alone {
     roots: Roots,
     places: Places,
     apps: Apps,
+    programs: Programs,
     trash: Trash,
 }
 
@@ -249,6 +252,7 @@ impl Alone {
             roots: Roots::open(&scope, &scope, &[]),
             places,
             apps: Apps::default(),
+            programs: Programs::default(),
             trash: Trash::open(&state)?,
         })
     }
@@ -276,9 +280,10 @@ impl Alone {
             undo: None,
             expected: None,
         };
+        let installed = Installed { apps: &self.apps, programs: &self.programs };
         let executor = find(tool).context("no such tool")?;
         let outcome = executor
-            .call(arguments, &context, &self.apps)
+            .call(arguments, &context, installed)
             .map_err(|error| anyhow::anyhow!("{tool}: {}", error.message))?;
         Ok(outcome.data)
     }

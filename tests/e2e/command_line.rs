@@ -28,7 +28,7 @@ async fn every_kind_of_end_has_its_exit_code() {
         (&cli, 0, &["call", "kiosk", "create_directory", "path=x"]),
         (&cli, 0, &["call", "kiosk", "create_directory", "path=y", "--dry-run"]),
         (&cli, 2, &["call", "kiosk", "create_directory", "path=x", "colour=red"]),
-        (&cli, 2, &["call", "kiosk"]),
+        (&cli, 2, &["call"]),
         (&cli, 3, &["call", "kiosk", "no_such_tool"]),
         (&cli, 3, &["call", "nowhere", "get_datetime"]),
         (&cli, 3, &["call", "kiosk", "read_file", "path=missing.txt"]),

@@ -10,8 +10,8 @@ use crate::tree::{files, read};
 /// Each crate with the project's crates that it may depend on. Dependencies run one way.
 const MAY: &[(&str, &str, &[&str])] = &[
     ("orion-domain", "shared/domain", &[]),
-    ("orion-catalog", "shared/catalog", &["orion-domain"]),
-    ("orion-policy", "shared/policy", &["orion-catalog", "orion-domain"]),
+    ("orion-catalog", "shared/catalog", &["orion-commands", "orion-domain"]),
+    ("orion-policy", "shared/policy", &["orion-catalog", "orion-commands", "orion-domain"]),
     ("orion-audit", "shared/audit", &["orion-domain"]),
     ("orion-planner", "shared/planner", &["orion-catalog", "orion-domain"]),
     ("orion-commands", "shared/commands", &["orion-domain"]),
@@ -39,6 +39,7 @@ const MAY: &[(&str, &str, &[&str])] = &[
             "orion-allocator",
             "orion-audit",
             "orion-catalog",
+            "orion-commands",
             "orion-domain",
             "orion-mtls",
             "orion-wire",

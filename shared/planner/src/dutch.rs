@@ -11,7 +11,6 @@ const ALL: &[&str] = &["system", "cpu", "memory", "disk"];
 
 /// The sentences.
 pub(crate) const ROWS: &[Row] = &[
-    // Folders.
     row(
         "maak|creëer|creeer ?me|mij ?even|eens ?een|de|het ?nieuwe|lege geneste|diepe map|folder|directory ?genaamd|met_de_naam|met_als_naam <path> ?aan",
         |f| plan::nested(f.get("path")),
@@ -381,15 +380,12 @@ pub(crate) const ROWS: &[Row] = &[
     row("sluit ?even ?de|het ?app|programma|applicatie|browser <app> ?af", |f| {
         plan::close(f.get("app"))
     }),
-    // The clock.
     row("hoe laat is het ?nu in <zone>", |f| plan::clock_in(f.get("zone"))),
     row("tijd in <zone>", |f| plan::clock_in(f.get("zone"))),
     row("hoe laat is het ?nu", |_| plan::clock()),
     row("welke dag|datum|tijd is het ?vandaag|nu", |_| plan::clock()),
-    row(
-        "?wat_is|toon|geef ?me|mij ?de ?huidige datum|tijd|datum_en_tijd ?vandaag|nu|van_vandaag",
-        |_| plan::clock(),
-    ),
+    row("?wat_is|toon|geef ?me|mij ?de ?huidige datum|tijd ?vandaag|nu", |_| plan::clock()),
+    row("?wat_is|toon|geef ?me|mij ?de datum_en_tijd|datum_van_vandaag", |_| plan::clock()),
     // The backend's own tools.
     row("wat_is|hoeveel_is|bereken|reken_uit <expression>", |f| {
         plan::calculate(f.get("expression"))

@@ -38,10 +38,9 @@ pub(super) fn usage() -> Usage {
     })
 }
 
-/// Sends a signal to every descendant. Returns how many there were.
-pub(super) fn signal_all(signal: Signal) -> usize {
-    let found = descendants();
-    for process in &found {
+/// Sends a signal to every descendant.
+pub(super) fn signal_all(signal: Signal) {
+    for process in descendants() {
         let Ok(handle) = pidfd_open(process.pid, PidfdFlags::empty()) else { continue };
         // The handle is of the process that was found, and not of one that has its number now.
         if read(process.pid.as_raw_pid()).is_some_and(|now| now.began == process.began) {
@@ -49,12 +48,11 @@ pub(super) fn signal_all(signal: Signal) -> usize {
             let _ = pidfd_send_signal(&handle, signal);
         }
     }
-    found.len()
 }
 
 /// Ends every descendant, once. The kernel ends a group as one, so that no member can start another in
-/// between; whoever has a group of its own is ended with that. Returns how many there were.
-pub(super) fn kill_all(program: Pid) -> usize {
+/// between; whoever has a group of its own is ended with that.
+pub(super) fn kill_all(program: Pid) {
     // Most are in the group that the program began, and looking for the others takes time.
     let _ = kill_process_group(program, Signal::KILL);
     let found = descendants();
@@ -67,18 +65,15 @@ pub(super) fn kill_all(program: Pid) -> usize {
     if found.iter().any(|process| process.group == own) {
         signal_all(Signal::KILL);
     }
-    found.len()
 }
 
 /// Ends every descendant. Returns when there is none left, however long that takes: without the caller they
-/// would belong to nobody. Returns how many there were, at least.
-pub(super) fn end_all(program: Pid) -> usize {
-    let mut most = 0;
+/// would belong to nobody.
+pub(super) fn end_all(program: Pid) {
     while reap() {
-        most = most.max(kill_all(program));
+        kill_all(program);
         std::thread::sleep(Duration::from_millis(1));
     }
-    most
 }
 
 /// Takes note of descendants that ended. Returns whether any is left.

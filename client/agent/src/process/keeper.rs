@@ -136,7 +136,8 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
         }
     };
     let (exit_code, signal) = (status.exit_status(), status.terminating_signal());
-    Ok(Report::Ended { ending, exit_code, signal, left_over: end_all(pid) })
+    end_all(pid);
+    Ok(Report::Ended { ending, exit_code, signal })
 }
 
 /// Measures what the processes take.

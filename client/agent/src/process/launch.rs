@@ -81,7 +81,5 @@ pub(super) enum Report {
         exit_code: Option<i32>,
         /// The signal that ended the program.
         signal: Option<i32>,
-        /// How many processes were still there when the program ended, and were ended.
-        left_over: usize,
     },
 }

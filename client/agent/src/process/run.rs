@@ -41,8 +41,6 @@ pub struct Ended {
     pub exit_code: Option<i32>,
     /// The signal that ended the program.
     pub signal: Option<i32>,
-    /// How many processes were left when the program ended, and were ended.
-    pub left_over: usize,
     /// Standard output.
     pub stdout: Captured,
     /// Standard error.
@@ -124,8 +122,8 @@ impl Launcher {
         match report {
             Some((Report::NotStarted { why, program: true }, _)) => Err(LaunchError::Program(why)),
             Some((Report::NotStarted { why, program: false }, _)) => Err(LaunchError::Sandbox(why)),
-            Some((Report::Ended { ending, exit_code, signal, left_over }, _)) => {
-                Ok(Ended { ending, exit_code, signal, left_over, stdout, stderr })
+            Some((Report::Ended { ending, exit_code, signal }, _)) => {
+                Ok(Ended { ending, exit_code, signal, stdout, stderr })
             }
             None => Err(LaunchError::Lost(io::ErrorKind::UnexpectedEof.into())),
         }

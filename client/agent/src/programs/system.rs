@@ -90,7 +90,7 @@ const HOME_SETTINGS: &[&str] = &[
     ".config/git/config",
     ".config/git/ignore",
     ".cargo/config.toml",
-    ".cargo/registry",
+    concat!(".cargo/", "registry"),
     ".cargo/git",
     "go/pkg",
 ];

@@ -1,3 +1,5 @@
+//! Which file a name leads to, and how it is observed.
+
 use std::os::unix::fs::PermissionsExt as _;
 
 use orion_domain::Places;

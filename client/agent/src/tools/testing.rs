@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod running;
 
+mod guarded;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,17 +15,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use orion_domain::grants::{Grants, PathGrant};
-use orion_domain::{
-    Access, CallId, ErrorCode, PathStyle, Places, RiskRaise, ToolError, Touches, Undo,
-};
+use orion_domain::{Access, CallId, ErrorCode, PathStyle, Places, RiskRaise, ToolError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
 
+pub(crate) use guarded::{GuardResult, judged};
+
 use super::{Installed, find};
 use crate::apps::Apps;
 use crate::call::{Context, FileContext, Installation, Memory, Outcome, RiskGate};
-use crate::changes::as_it_acts;
 use crate::programs::Programs;
 use crate::roots::Roots;
 use crate::trash::Trash;
@@ -373,22 +374,6 @@ impl Device {
         }
         assert_eq!(self.refused(tool, with("turn/x")), ErrorCode::PreconditionFailed, "{tool}");
     }
-}
-
-/// What the guard derives from a call.
-#[derive(Default)]
-pub(crate) struct GuardResult {
-    pub(crate) touches: Touches,
-    pub(crate) undo: Option<Undo>,
-}
-
-/// Evaluates a call as the guard does. Returns the default if its arguments do not fit.
-pub(crate) fn judged(trash: &Trash, places: &Places, tool: &str, arguments: &Value) -> GuardResult {
-    let Some(arguments) = arguments.as_object() else { return GuardResult::default() };
-    let (spec, _) = orion_catalog::find(tool).unwrap();
-    let Ok(parsed) = spec.parse(arguments.clone(), places) else { return GuardResult::default() };
-    let parsed = as_it_acts(trash, parsed).unwrap();
-    GuardResult { touches: parsed.touches, undo: parsed.undo }
 }
 
 fn granted_roots(temp: &TempDir, places: &Places, paths: &[(&str, &[Access])]) -> Roots {
