@@ -272,6 +272,26 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_on_the_way_to_a_named_secret_is_passed_and_orions_own_is_not() {
+        let path = |text: &str| DevicePath::parse(PathStyle::Posix, text).unwrap();
+        let mut denied = DenyList::built_in(PathStyle::Posix);
+        for named in ["/home/ann/.ssh/id.pub", "/home/ann/.config/orion/x"] {
+            denied.lift(&AllowedPath { root: path(named), access: [Access::Read].into() });
+        }
+        for (text, barred) in [
+            ("/home/ann/.ssh", false),
+            ("/home/bob/.ssh", true),
+            ("/home/ann/.ssh/id", true),
+            ("/home/ann/.config/orion", true),
+            ("/home/ann", false),
+        ] {
+            assert_eq!(denied.barring(&path(text), Access::Read).is_some(), barred, "{text}");
+        }
+        denied.extend(list(&[("/home/ann/.ssh", false)]).iter().cloned());
+        assert!(denied.barring(&path("/home/ann/.ssh"), Access::Read).is_some(), "by the policy");
+    }
+
+    #[test]
     fn what_is_added_later_is_looked_at_as_well() {
         let mut denied = list(&[("/a", false)]);
         denied.extend(list(&[("**/*.b", true)]).iter().cloned());

@@ -209,6 +209,25 @@ fn decisions_and_roles_are_said_by_one_word() {
 }
 
 #[test]
+fn what_the_device_reports_is_named_once_beside_what_the_path_shows() {
+    use crate::raise::RiskRaise::{CannotBeUndone, StartsPrograms};
+    let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    for (path, reported, expected) in [
+        ("D:/x.bat", &[StartsPrograms][..], &[StartsPrograms][..]),
+        ("D:/x.bat", &[CannotBeUndone, StartsPrograms], &[StartsPrograms, CannotBeUndone]),
+        ("D:/x.txt", &[CannotBeUndone, CannotBeUndone], &[CannotBeUndone]),
+        ("D:/x.txt", &[], &[]),
+    ] {
+        let ask = Ask::path("write_file", Risk::Medium, path, Access::Write);
+        let raises = ask.asked(&granted, |question, _| {
+            let question = Question { raises: reported, ..*question };
+            evaluate(&question, &granted).raises().to_vec()
+        });
+        assert_eq!(raises, expected, "{path} {reported:?}");
+    }
+}
+
+#[test]
 fn an_evaluation_names_what_raises_the_risk() {
     let raises = |path: &str| {
         let ask = Ask::path("write_file", Risk::Medium, path, Access::Write);
