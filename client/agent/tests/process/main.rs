@@ -9,6 +9,7 @@
 )]
 
 mod endings;
+mod escapes;
 mod probes;
 mod reach;
 
