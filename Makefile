@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-slow test-floods test-soak test-mutants fuzz check fmt bench bench-cost bench-crowd bench-decisions dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-slow test-floods test-soak test-mutants fuzz check fmt bench bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +118,10 @@ bench: dist bench-decisions ## measure routed calls beside bare tonic, file tool
 bench-cost: needs-rust ## measure what one routed read costs the backend and the agent: switches, CPU time, written bytes (ARGS='--json FILE')
 	$(CARGO) build --locked --release $(PROGRAMS)
 	$(CARGO) bench --locked -p orion-tests --bench routed -- --cost $(ARGS)
+
+bench-programs: needs-rust ## measure a program in its sandbox beside a plain start and beside bubblewrap (ARGS='--json FILE')
+	$(CARGO) build --locked --release $(PROGRAMS)
+	$(CARGO) bench --locked -p orion-tests --bench routed -- --programs $(ARGS)
 
 bench-crowd: needs-rust ## measure 10,000 idle devices, and 5,000 that come back after a restart, beside bare tonic (ARGS='--idle N --back N --json FILE')
 	$(CARGO) build --locked --release $(PROGRAMS)

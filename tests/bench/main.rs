@@ -14,6 +14,7 @@ mod ground;
 mod light;
 mod measure;
 mod peers;
+mod programs;
 
 use std::path::Path;
 use std::time::Duration;
@@ -51,6 +52,7 @@ fn main() -> anyhow::Result<()> {
             let rows = runtime.block_on(crowd::run(number("--idle")?, number("--back")?))?;
             write(after("--json"), &rows)
         }
+        Some("--programs") => write(after("--json"), &programs::run()?),
         Some("--cost") => write(after("--json"), &runtime.block_on(cost::run())?),
         _ => runtime.block_on(run(after("--json"))),
     }
