@@ -292,6 +292,23 @@ mod tests {
     }
 
     #[test]
+    fn a_start_place_is_one_that_starts_programs_where_the_allow_list_names_any() {
+        let path = |text: &str| DevicePath::parse(PathStyle::Posix, text).unwrap();
+        let mut denied = DenyList::built_in(PathStyle::Posix);
+        assert!(!denied.is_start_place(&path("/home/ann/.bashrc")), "it is denied");
+        let named = path("/home/ann/.profile");
+        denied.lift(&AllowedPath { root: named, access: [Access::Write].into() });
+        for (text, expected) in [
+            ("/home/ann/.bashrc", true),
+            ("/home/ann/.profile", true),
+            ("/home/ann/.ssh/id_rsa", false),
+            ("/home/ann/notes.txt", false),
+        ] {
+            assert_eq!(denied.is_start_place(&path(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_added_later_is_looked_at_as_well() {
         let mut denied = list(&[("/a", false)]);
         denied.extend(list(&[("**/*.b", true)]).iter().cloned());
