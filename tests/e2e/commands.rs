@@ -177,3 +177,23 @@ async fn at_its_deadline_when_cancelled_and_with_its_agent_a_program_is_gone_wit
     let lost = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(lost.state, CallState::Unknown, "{lost:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_review_names_the_commands_that_were_used_and_those_that_were_not() {
+    let (world, kiosk) = granting(json!({
+        "profile": "developer", "paths": ["{files}"], "commands": ["ls", "git", "docker"]
+    }))
+    .await;
+    kiosk.write_file("a", "");
+    assert_eq!(run(&world, "ls").await.data()["stdout"], "a\n");
+    let review = world.cli().run(&["devices", "review", "kiosk", "-o", "json"]).await.json();
+    let commands: Vec<_> = review["grants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|grant| grant["kind"] == "command")
+        .map(|grant| (grant["entry"].clone(), grant["uses"].clone(), grant["ceiling"].clone()))
+        .collect();
+    let row = |entry, uses, ceiling| (json!(entry), json!(uses), json!(ceiling));
+    assert_eq!(commands, [row("ls", 1, true), row("git", 0, true), row("docker", 0, false)]);
+}

@@ -1,4 +1,4 @@
-//! Reviews each entry of a device's grants: tools, paths and apps, with what the linter and the device found.
+//! Reviews each entry of a device's grants: tools, paths, apps and commands, with what the linter and the device found.
 
 use orion_catalog::CATALOG;
 use orion_domain::Grants;
@@ -51,6 +51,17 @@ pub(super) fn entries(
             ..GrantReview::default()
         };
         found.push(used_or_not(entry, uses.apps.get(app)));
+    }
+    for (index, grant) in known.grants.commands.iter().flatten().enumerate() {
+        let allows = |ceiling: &orion_domain::grants::Scope| ceiling.grants_command(grant);
+        let entry = GrantReview {
+            kind: "command",
+            entry: grant.to_string(),
+            server: true,
+            ceiling: ceiling.is_none_or(allows),
+            ..GrantReview::default()
+        };
+        found.push(used_or_not(entry, uses.commands.get(&index)));
     }
     let findings = findings(known);
     for entry in &mut found {

@@ -40,6 +40,8 @@ pub(super) struct GrantUsage {
     pub(super) tools: BTreeMap<String, Usage>,
     pub(super) paths: BTreeMap<usize, Usage>,
     pub(super) apps: BTreeMap<String, Usage>,
+    /// By the position of the entry.
+    pub(super) commands: BTreeMap<usize, Usage>,
     pub(super) calls: u64,
 }
 
@@ -70,6 +72,12 @@ impl GrantUsage {
                     used.by(call);
                 }
             }
+        }
+        let granted = known.grants.commands.iter().flatten().enumerate();
+        for (index, _) in granted.filter(|(_, grant)| {
+            parsed.touches.commands.iter().any(|command| grant.covers(command))
+        }) {
+            self.commands.entry(index).or_default().by(call);
         }
         for app in &parsed.touches.apps {
             self.apps.entry(app.clone()).or_default().by(call);

@@ -1,5 +1,7 @@
 //! The programs that commands may start.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::touches::CommandTouch;
@@ -60,11 +62,36 @@ impl From<CommandGrant> for Form {
     }
 }
 
+/// Formats the entry as the command that it lets be started.
+impl fmt::Display for CommandGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.program)?;
+        self.args.iter().flatten().try_for_each(|argument| write!(f, " {argument}"))
+    }
+}
+
 impl CommandGrant {
-    fn covers(&self, command: &CommandTouch) -> bool {
+    /// Returns whether this entry lets a command be started.
+    #[must_use]
+    pub fn covers(&self, command: &CommandTouch) -> bool {
         self.program == command.program
             && self.args.as_ref().is_none_or(|args| *args == command.arguments)
     }
+}
+
+/// Returns whether some command of an entry may be started.
+pub(super) fn grants_any_of(granted: Option<&[CommandGrant]>, other: &CommandGrant) -> bool {
+    match granted {
+        Some(granted) => granted.iter().any(|grant| {
+            let same = grant.args.is_none() || other.args.is_none() || grant.args == other.args;
+            grant.program == other.program && same
+        }),
+        None => !gives_the_whole_machine(&other.program),
+    }
+}
+
+fn gives_the_whole_machine(program: &str) -> bool {
+    WHOLE_MACHINE.contains(&program.rsplit(['/', '\\']).next().unwrap_or_default())
 }
 
 /// Returns whether a command may be started. A list is complete; without one, every program that does not
@@ -72,10 +99,7 @@ impl CommandGrant {
 pub(super) fn lists(granted: Option<&[CommandGrant]>, command: &CommandTouch) -> bool {
     match granted {
         Some(granted) => granted.iter().any(|grant| grant.covers(command)),
-        None => {
-            let name = command.program.rsplit(['/', '\\']).next().unwrap_or_default();
-            !WHOLE_MACHINE.contains(&name)
-        }
+        None => !gives_the_whole_machine(&command.program),
     }
 }
 
@@ -131,6 +155,25 @@ mod tests {
             assert!(lists(Some(&[named]), &command(program, &["ps"])), "{program}");
         }
         assert!(lists(None, &command("git", &["status"])));
+    }
+
+    #[test]
+    fn an_entry_counts_where_some_command_of_it_may_be_started() {
+        let entry = |value| serde_json::from_value::<CommandGrant>(value).unwrap();
+        let granted = [entry(json!("git")), entry(json!({"program": "backup", "args": ["-n"]}))];
+        for (other, listed, without) in [
+            (json!("git"), true, true),
+            (json!({"program": "git", "args": ["status"]}), true, true),
+            (json!("backup"), true, true),
+            (json!({"program": "backup", "args": ["-n"]}), true, true),
+            (json!({"program": "backup", "args": ["-y"]}), false, true),
+            (json!("docker"), false, false),
+        ] {
+            let other = entry(other);
+            assert_eq!(grants_any_of(Some(&granted), &other), listed, "{other}");
+            assert_eq!(grants_any_of(None, &other), without, "{other}");
+        }
+        assert_eq!(granted[1].to_string(), "backup -n");
     }
 
     #[test]

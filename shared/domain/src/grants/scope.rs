@@ -136,6 +136,12 @@ impl Scope {
         hosts::lists(&self.hosts, address)
     }
 
+    /// Returns whether some command that another entry lets be started may be started here as well.
+    #[must_use]
+    pub fn grants_command(&self, other: &CommandGrant) -> bool {
+        commands::grants_any_of(self.commands.as_deref(), other)
+    }
+
     /// Returns whether a command may be started.
     #[must_use]
     pub fn lists_command(&self, command: &CommandTouch) -> bool {

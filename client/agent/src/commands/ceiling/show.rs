@@ -27,6 +27,7 @@ pub(super) struct Shown {
     built_in_denies: Vec<&'static str>,
     own_files: Vec<String>,
     apps: Vec<ShownApp>,
+    commands: Vec<String>,
     hosts: Vec<String>,
     read_only: bool,
     strict: bool,
@@ -95,6 +96,10 @@ impl Shown {
                 .collect(),
             own_files: private.iter().map(ToString::to_string).collect(),
             apps: ceiling.apps.iter().map(app).collect(),
+            commands: match &ceiling.commands {
+                Some(commands) => commands.iter().map(ToString::to_string).collect(),
+                None => vec!["all but those that give the whole machine".to_owned()],
+            },
             hosts: ceiling.hosts.iter().cloned().collect(),
             read_only: scope.read_only,
             strict: scope.strict,
@@ -204,6 +209,7 @@ impl fmt::Display for Shown {
             None => format!("{}: {}", it.name, it.missing),
         };
         section(f, "apps", &self.apps.iter().map(app).collect::<Vec<_>>())?;
+        section(f, "commands", &self.commands)?;
         section(f, "hosts", &self.hosts)?;
         let yes_or_no = |yes| if yes { "yes" } else { "no" };
         writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;
