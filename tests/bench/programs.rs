@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use orion_agent::process::{Bounds, Launch, Launcher};
-use orion_agent::sandbox::{Network, Rights};
+use orion_agent::sandbox::{Metadata, Network, Rights};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use serde_json::{Value, json};
 
@@ -104,7 +104,7 @@ impl Sandbox {
             environment: BTreeMap::new(),
             rights,
             network: Network::Nothing,
-            metadata: false,
+            metadata: Metadata::Nothing,
             bounds,
         };
         let launcher = Launcher::of_agent_at(orion_tests::program("orion-agent"));

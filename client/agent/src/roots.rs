@@ -38,7 +38,7 @@ use call::Call;
 pub(crate) use failure::refused;
 pub use failure::{Wanted, io_failure};
 #[cfg(target_os = "linux")]
-pub(crate) use ground::Ground;
+pub(crate) use ground::{Ground, Search};
 pub use located::{FileKind, Located};
 use names::{Names, real_path};
 pub(crate) use open::OpenRoot;

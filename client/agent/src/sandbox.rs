@@ -25,7 +25,7 @@ use crate::roots::Roots;
 
 #[cfg(target_os = "linux")]
 pub(crate) use landlock::confine_program;
-pub use program::{Network, Rights};
+pub use program::{Metadata, Network, Rights};
 
 /// What confines file tools on this device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::grammar::{Grammar, Node, Words, find_sub};
 use crate::judgement::{Ask, AskReason, Effect, Known};
 use crate::line::{CommandLine, Token};
 use crate::table;
-use crate::value::{Kind, Value, host_of};
+use crate::value::{Kind, Value, address_of};
 
 /// A command while its arguments are read.
 pub(crate) struct Reading {
@@ -146,7 +146,7 @@ impl Reading {
             }
             Kind::Host => self.hosts.push(text.to_owned()),
             Kind::Url => {
-                self.hosts.extend(host_of(text).map(ToOwned::to_owned));
+                self.hosts.extend(address_of(text));
             }
             Kind::Text | Kind::Name | Kind::Number | Kind::Lint | Kind::Choice => {}
         }

@@ -45,7 +45,7 @@ impl Effect {
 pub enum Network {
     /// None.
     None,
-    /// Hosts that the arguments name.
+    /// Hosts that the arguments name, those of addresses with their ports.
     Hosts(Vec<String>),
     /// Hosts that the project's or the user's configuration names, and those of the arguments.
     Configured(Vec<String>),

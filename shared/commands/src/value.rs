@@ -157,6 +157,18 @@ fn is_lint(text: &str) -> bool {
     }
 }
 
+/// Returns the host and port that an http or https address leads to, as `host:port`. Without a scheme it is
+/// http, as clients have it.
+pub(crate) fn address_of(url: &str) -> Option<String> {
+    let host = host_of(url)?;
+    let own = if url.starts_with("https://") { 443 } else { 80 };
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let port = authority.split_once(':').map_or("", |(_, port)| port);
+    let port = if port.is_empty() { own } else { port.parse().ok()? };
+    Some(format!("{host}:{port}"))
+}
+
 /// Returns the host of an http or https address, without its port. None for any other address, for one with
 /// a user, and for one that clients read in different ways.
 pub(crate) fn host_of(url: &str) -> Option<&str> {
@@ -170,5 +182,6 @@ pub(crate) fn host_of(url: &str) -> Option<&str> {
     }
     let authority = rest.split(['/', '?', '#']).next()?;
     let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
-    (is_host(host) && port.chars().all(|it| it.is_ascii_digit())).then_some(host)
+    let is_port = port.is_empty() || port.parse::<u16>().is_ok_and(|port| port > 0);
+    (is_host(host) && is_port && port.chars().all(|it| it.is_ascii_digit())).then_some(host)
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::{Network, Rights};
+use crate::sandbox::{Metadata, Network, Rights};
 
 /// One program to run, with everything that it may do. The handles of the folders travel beside it: one for
 /// each of `rights`, then the folder that the program starts in.
@@ -25,9 +25,8 @@ pub struct Launch {
     pub rights: Vec<Rights>,
     /// What the program may do on the network.
     pub network: Network,
-    /// Whether the program may change mode, owner and times of files by path. Landlock does not govern that,
-    /// so it holds for every file of the agent's user: builds need it, other programs do not get it.
-    pub metadata: bool,
+    /// Which files' mode, owner and times the program may change.
+    pub metadata: Metadata,
     /// The limits of the program and all that it starts.
     pub bounds: Bounds,
 }

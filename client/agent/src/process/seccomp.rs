@@ -10,7 +10,7 @@ use seccompiler::{
 };
 
 use super::launch::Launch;
-use crate::sandbox::Network;
+use crate::sandbox::{Metadata, Network};
 
 /// The processor's second set of call numbers on x86-64, which reaches the same calls.
 #[cfg(target_arch = "x86_64")]
@@ -35,6 +35,7 @@ const REFUSED: &[c_long] = &[
     libc::SYS_chroot,
     libc::SYS_move_mount,
     libc::SYS_open_tree,
+    SYS_OPEN_TREE_ATTR,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
     libc::SYS_fsmount,
@@ -54,6 +55,20 @@ const REFUSED: &[c_long] = &[
     libc::SYS_acct,
     libc::SYS_swapon,
     libc::SYS_swapoff,
+    // Memory that outlives a process, and that nobody counts.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     // Keys.
     libc::SYS_keyctl,
     libc::SYS_add_key,
@@ -105,9 +120,27 @@ const METADATA: &[c_long] = &[
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+    SYS_FILE_SETATTR,
 ];
-/// The same number on every architecture that Orion runs on.
+/// Numbers that are the same on every architecture that Orion runs on.
 const SYS_FCHMODAT2: c_long = 452;
+const SYS_SETXATTRAT: c_long = 463;
+const SYS_REMOVEXATTRAT: c_long = 466;
+const SYS_OPEN_TREE_ATTR: c_long = 467;
+const SYS_FILE_SETATTR: c_long = 469;
+
+/// The same for an open file, which may have been opened only to read it.
+const METADATA_OF_OPEN: &[c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchown,
+    libc::SYS_fsetxattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_utimensat,
+];
+/// Requests of `ioctl` that change the attributes of an open file.
+const ATTRIBUTES: &[u64] = &[0x4008_6602, 0x401c_5820];
 
 /// Flags of `clone` that make a namespace.
 const NAMESPACES: &[c_int] = &[
@@ -131,12 +164,20 @@ pub(super) fn apply(launch: &Launch) -> Result<(), seccompiler::Error> {
     for &call in REFUSED {
         rules.insert(call, Vec::new());
     }
-    if !launch.metadata {
-        for &call in METADATA {
-            rules.insert(call, Vec::new());
+    match launch.metadata {
+        Metadata::Anything => {}
+        Metadata::OfOpenFiles => {
+            rules.extend(METADATA.iter().map(|call| (*call, Vec::new())));
+            // With a path; without one, the file is open.
+            only_where(&mut rules, libc::SYS_utimensat, &[(1, SeccompCmpOp::Ne, 0)])?;
         }
-        // With a path; without one, the file is open and was judged when it was opened.
-        only_where(&mut rules, libc::SYS_utimensat, &[(1, SeccompCmpOp::Ne, 0)])?;
+        Metadata::Nothing => {
+            let calls = METADATA.iter().chain(METADATA_OF_OPEN);
+            rules.extend(calls.map(|call| (*call, Vec::new())));
+            for &request in ATTRIBUTES {
+                only_where(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
+            }
+        }
     }
     for &flag in NAMESPACES {
         let flag = u64::from(flag.unsigned_abs());
@@ -161,7 +202,9 @@ pub(super) fn apply(launch: &Launch) -> Result<(), seccompiler::Error> {
     only_where(&mut rules, libc::SYS_socketpair, &[(1, kind, datagram)])?;
     install(rules, libc::EPERM)?;
     // Programs then use `clone`, whose flags can be seen.
-    install(Rules::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
+    // Without memory files, they use what is counted.
+    let missing = [libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_memfd_secret];
+    install(missing.into_iter().map(|call| (call, Vec::new())).collect(), libc::ENOSYS)
 }
 
 /// Adds a rule that refuses a call where all conditions on its arguments hold.

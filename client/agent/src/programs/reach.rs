@@ -1,18 +1,24 @@
 //! What one program reaches of the granted folders, as open handles.
 
+use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
+use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
-use orion_domain::{Access, DevicePath, RiskRaise, ToolError};
+use orion_domain::{Access, DevicePath, ErrorCode, RiskRaise, ToolError};
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::{Programs, system};
 use crate::call::{Context, RiskGate};
-use crate::roots::{Ground, Located, Wanted, io_failure};
+use crate::roots::{FileKind, Ground, Located, Search, Wanted, io_failure};
 use crate::sandbox::Rights;
 
-/// The most names of a folder that a program gets one by one, because others beside them are denied.
-const MAX_SEPARATE: usize = 120;
+/// The most handles that a program gets. The kernel sends 253 at once; one is the folder to start in, one the
+/// folder for temporary files.
+const MAX_GIVEN: usize = 240;
+/// Folders of a project with the code of others, in which names of secrets are those of examples. They are not
+/// looked into for a program that runs the project's own code.
+const OF_OTHERS: &[&str] = &["node_modules", "target", ".venv", "venv", "vendor", ".git"];
 
 /// Everything that a program reaches.
 #[derive(Debug)]
@@ -33,11 +39,13 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    const fn rights(self) -> Rights {
-        match self {
-            Self::Read => Rights::Read,
-            Self::Change => Rights::Change,
-            Self::Code => Rights::ChangeAndExecute,
+    const fn rights(self, deletes: bool) -> Rights {
+        match (self, deletes) {
+            (Self::Read, _) => Rights::Read,
+            (Self::Change, true) => Rights::Change,
+            (Self::Change, false) => Rights::Write,
+            (Self::Code, true) => Rights::ChangeAndExecute,
+            (Self::Code, false) => Rights::WriteAndExecute,
         }
     }
 }
@@ -72,49 +80,30 @@ pub(crate) fn reach(
     (folder, paths): (&DevicePath, &[(DevicePath, Access)]),
     how: Use,
 ) -> Result<Reached, ToolError> {
-    let mut granted: Vec<_> = system::handles(programs.home.as_deref()).collect();
+    let roots = context.roots;
     let access = if how == Use::Read { Access::Read } else { Access::Write };
-    let here = context.roots.locate(folder, access)?.folder()?;
-    let mut grounds: Vec<DevicePath> = Vec::new();
-    for (located, how) in places(&here, paths, how, context)? {
-        if let (Use::Read, Some(name)) = (how, located.name()) {
-            // A file that is only read is given alone, and one that is missing is not given.
-            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            if let Ok(file) = openat(&located.dir, name, flags, Mode::empty()) {
-                granted.push((file, Rights::Read));
-            }
-            continue;
-        }
-        let ground = context.roots.ground(&located)?;
-        if grounds.iter().any(|known| known.may_contain(&ground.real)) {
-            continue;
-        }
-        grounds.push(ground.real.clone());
-        give(&ground, how, risk, &mut granted)?;
-    }
+    let here = roots.locate(folder, access)?.folder()?;
     let start = here.dir.try_clone();
     let start = start.map_err(|error| io_failure(&error, Wanted::Directory, folder))?;
-    Ok(Reached { granted, folder: OwnedFd::from(start.into_std_file()) })
-}
-
-/// Returns where a program acts: the folder that it starts in, then each path that it names.
-fn places(
-    here: &Located,
-    paths: &[(DevicePath, Access)],
-    how: Use,
-    context: &Context<'_>,
-) -> Result<Vec<(Located, Use)>, ToolError> {
-    let mut places = vec![(context.roots.locate(&here.asked, Access::Read)?, how)];
+    let mut given = Giving {
+        search: Search::new(roots, if how == Use::Code { OF_OTHERS } else { &[] }),
+        granted: system::handles(programs.home.as_deref(), roots).collect(),
+        grounds: Vec::new(),
+        risk,
+    };
+    let deletes = |located: &Located| roots.grants(&located.real, Access::Delete);
+    given.place(&here, how.rights(deletes(&here)))?;
     for (path, access) in paths {
-        let place = match context.roots.locate(path, *access) {
+        let place = match roots.locate(path, *access) {
             // The program says that the path is missing, and for what it took it.
             Err(error) if is_missing(&error) => continue,
             found => found?,
         };
-        let how = if *access == Access::Read && how != Use::Code { Use::Read } else { how };
-        places.push((place, how));
+        // What a program reads, it gets no other right on, whatever it does elsewhere.
+        let how = if *access == Access::Read { Use::Read } else { how };
+        given.place(&place, how.rights(deletes(&place)))?;
     }
-    Ok(places)
+    Ok(Reached { granted: given.granted, folder: OwnedFd::from(start.into_std_file()) })
 }
 
 fn is_missing(error: &ToolError) -> bool {
@@ -122,36 +111,95 @@ fn is_missing(error: &ToolError) -> bool {
     matches!(error.code, DirectoryNotFound | FileNotFound | PathNotFound)
 }
 
-/// Gives a program a folder: the whole of it, or for reading what is in it but what is denied.
-fn give(
-    ground: &Ground,
-    how: Use,
-    risk: &RiskGate,
-    granted: &mut Vec<(OwnedFd, Rights)>,
-) -> Result<(), ToolError> {
-    let Ground { real, dir, denied } = ground;
-    let failed = |error: &std::io::Error| io_failure(error, Wanted::Directory, real);
-    if let (Some(name), Use::Change | Use::Code) = (denied.first(), how) {
-        risk.raise(RiskRaise::ReachesDenied, &real.join(name).unwrap_or_else(|_| real.clone()))?;
+/// What a program was given so far.
+struct Giving<'a> {
+    search: Search<'a>,
+    granted: Vec<(OwnedFd, Rights)>,
+    /// The folders that were given, with the rights on each.
+    grounds: Vec<(DevicePath, Rights)>,
+    risk: &'a RiskGate,
+}
+
+impl Giving<'_> {
+    /// Gives a program the place of a path: a file that is only read alone, anything else with the folder
+    /// around it.
+    fn place(&mut self, located: &Located, rights: Rights) -> Result<(), ToolError> {
+        if let (Rights::Read, Some(name)) = (rights, located.name()) {
+            return match located.found {
+                Some(FileKind::File) => self.give(&located.dir, name, rights),
+                // A program gets no folder behind a name that was no folder, and no special file.
+                Some(FileKind::Folder | FileKind::Link | FileKind::Special) | None => Ok(()),
+            };
+        }
+        let known = |(path, held): &(DevicePath, Rights)| {
+            *held == rights && path.may_contain(&located.real)
+        };
+        if self.grounds.iter().any(known) {
+            return Ok(());
+        }
+        let ground = self.search.ground(located)?;
+        self.grounds.push((ground.real.clone(), rights));
+        self.ground(&ground, rights)
     }
-    if denied.is_empty() || how != Use::Read {
-        let whole = dir.try_clone().map_err(|error| failed(&error))?;
-        granted.push((OwnedFd::from(whole.into_std_file()), how.rights()));
-        return Ok(());
-    }
-    // Its names may be listed; what is in the denied ones may not be read.
-    let names = dir.try_clone().map_err(|error| failed(&error))?;
-    granted.push((OwnedFd::from(names.into_std_file()), Rights::List));
-    let entries = dir.open_dir(".").and_then(|dir: Dir| dir.entries());
-    let names = entries.map_err(|error| failed(&error))?.filter_map(|entry| {
-        let name = entry.ok()?.file_name();
-        (!denied.iter().any(|it| name.to_string_lossy() == *it)).then_some(name)
-    });
-    for name in names.take(MAX_SEPARATE) {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        if let Ok(entry) = openat(dir, &name, flags, Mode::empty()) {
-            granted.push((entry, Rights::Read));
+
+    /// Gives a program a folder: the whole of it, or for reading what is in it but what is denied.
+    fn ground(&mut self, ground: &Ground, rights: Rights) -> Result<(), ToolError> {
+        let Ground { real, dir, denied } = ground;
+        match denied {
+            None => self.give(dir, ".", rights),
+            Some(_) if rights == Rights::Read => self.separate(dir, real),
+            Some(path) => {
+                self.risk.raise(RiskRaise::ReachesDenied, path)?;
+                self.give(dir, ".", rights)
+            }
         }
     }
-    Ok(())
+
+    /// Gives a program what is in a folder for reading, one by one, but what is denied. Its names may be
+    /// listed. What does not fit among the handles is not given.
+    fn separate(&mut self, dir: &Dir, real: &DevicePath) -> Result<(), ToolError> {
+        let mut folders = VecDeque::from([(open(dir, ".", real)?, real.clone())]);
+        while let Some((dir, real)) = folders.pop_front() {
+            self.give(&dir, ".", Rights::List)?;
+            for entry in dir.entries().into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                let Ok(path) = real.join(&name) else { continue };
+                if self.granted.len() >= MAX_GIVEN {
+                    return Ok(());
+                }
+                if self.search.is_denied(&name, &path) {
+                    continue;
+                }
+                if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    self.give(&dir, &name, Rights::Read)?;
+                    continue;
+                }
+                let Ok(below) = dir.open_dir_nofollow(&*name) else { continue };
+                match self.search.denied_below(&below, &path)? {
+                    None => self.give(&below, ".", Rights::Read)?,
+                    Some(_) => folders.push_back((below, path)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a program one entry of a folder, or the folder itself. A link is not followed.
+    fn give(&mut self, dir: &Dir, name: &str, rights: Rights) -> Result<(), ToolError> {
+        if self.granted.len() >= MAX_GIVEN {
+            let message = "The command needs more folders than a program can be given.";
+            return Err(ToolError::new(ErrorCode::ResourceExhausted, message)
+                .hint("name fewer paths, or a folder that holds them"));
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if let Ok(handle) = openat(dir, name, flags, Mode::empty()) {
+            self.granted.push((handle, rights));
+        }
+        Ok(())
+    }
+}
+
+fn open(dir: &Dir, name: &str, path: &DevicePath) -> Result<Dir, ToolError> {
+    dir.open_dir(name).map_err(|error| io_failure(&error, Wanted::Directory, path))
 }

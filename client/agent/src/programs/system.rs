@@ -1,10 +1,12 @@
 //! What any program needs of the system to run at all: its libraries, its settings, and a few devices.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use orion_domain::{Access, DevicePath, PathStyle};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
+use crate::roots::Roots;
 use crate::sandbox::Rights;
 
 /// Folders of programs and libraries.
@@ -95,21 +97,38 @@ const HOME_SETTINGS: &[&str] = &[
     "go/pkg",
 ];
 
-/// Returns a handle of everything that is there, with the rights on it.
-pub(super) fn handles(home: Option<&Path>) -> impl Iterator<Item = (OwnedFd, Rights)> {
+/// Returns a handle of everything that is there, with the rights on it. What lies below the home folder
+/// counts only where no call could have put it there, and where it is not denied.
+pub(super) fn handles(
+    home: Option<&Path>,
+    roots: &Roots,
+) -> impl Iterator<Item = (OwnedFd, Rights)> {
     let fixed = |paths: &'static [&'static str], rights| {
-        paths.iter().map(move |path| (Path::new(path).to_owned(), rights))
+        paths.iter().map(move |path| (PathBuf::from(path), rights))
     };
     let of_home = |paths: &'static [&'static str], rights| {
-        home.map(|home| paths.iter().map(|path| (home.join(path), rights)).collect::<Vec<_>>())
-            .unwrap_or_default()
+        let paths = home.into_iter().flat_map(|home| paths.iter().map(|path| home.join(path)));
+        paths.filter_map(move |path| Some((unchanged(&path, roots)?, rights)))
     };
+    let of_home: Vec<_> = of_home(HOME_PROGRAMS, Rights::Execute)
+        .chain(of_home(HOME_SETTINGS, Rights::Read))
+        .collect();
     fixed(PROGRAMS, Rights::Execute)
         .chain(fixed(SETTINGS, Rights::Read))
         .chain(fixed(DEVICES, Rights::Device))
-        .chain(of_home(HOME_PROGRAMS, Rights::Execute))
-        .chain(of_home(HOME_SETTINGS, Rights::Read))
+        .chain(of_home)
         .filter_map(|(path, rights)| Some((handle(&path)?, rights)))
+}
+
+/// Returns the real path of a folder or file that calls may not write, by any folder on its way.
+fn unchanged(path: &Path, roots: &Roots) -> Option<PathBuf> {
+    let real = std::fs::canonicalize(path).ok()?;
+    let is_safe = |path: &Path| {
+        let path = DevicePath::parse(PathStyle::Posix, path.to_str().unwrap_or_default());
+        path.is_ok_and(|path| !roots.grants(&path, Access::Write) && !roots.denies(&path))
+    };
+    let ways = path.ancestors().take(3).chain(real.ancestors().take(1));
+    ways.into_iter().all(is_safe).then_some(real)
 }
 
 /// Opens what is at a path, only to name it.

@@ -30,6 +30,8 @@ const CHANGE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
         | Refer
 });
 
+const DELETE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{RemoveDir | RemoveFile});
+
 /// Confines the calling thread.
 pub(super) fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), Unconfined> {
     let granted: Vec<_> = roots.granted().collect();
@@ -61,6 +63,8 @@ pub(crate) fn confine_program<'a>(
             Rights::List => AccessFs::ReadDir.into(),
             Rights::Read => READ,
             Rights::Execute => READ | AccessFs::Execute,
+            Rights::Write => CHANGE & !DELETE,
+            Rights::WriteAndExecute => (CHANGE & !DELETE) | AccessFs::Execute,
             Rights::Change => CHANGE,
             Rights::ChangeAndExecute => CHANGE | AccessFs::Execute,
             Rights::Device => make_bitflags!(AccessFs::{ReadFile | WriteFile | IoctlDev}),

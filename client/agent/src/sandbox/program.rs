@@ -12,9 +12,13 @@ pub enum Rights {
     Read,
     /// Reads files, lists folders and executes programs.
     Execute,
-    /// Reads and changes files, and executes none.
+    /// Reads, makes and changes files, deletes none and executes none.
+    Write,
+    /// Reads, makes, changes and executes files, and deletes none.
+    WriteAndExecute,
+    /// Reads, changes and deletes files, and executes none.
     Change,
-    /// Reads, changes and executes files.
+    /// Reads, changes, deletes and executes files.
     ChangeAndExecute,
     /// Reads and writes a device such as `/dev/null`.
     Device,
@@ -28,4 +32,16 @@ pub enum Network {
     Nothing,
     /// Connects to hosts over IPv4 and IPv6, and to nothing on this machine by a socket file.
     Hosts,
+}
+
+/// Which files' mode, owner, times and attributes a program may change. Landlock does not govern that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metadata {
+    /// No file's.
+    Nothing,
+    /// Those of files that it could open.
+    OfOpenFiles,
+    /// Those of every file of its account, by path: compilers need it.
+    Anything,
 }

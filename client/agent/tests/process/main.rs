@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use orion_agent::process::{Bounds, Ended, Launch, LaunchError, Launcher};
-use orion_agent::sandbox::{Network, Rights};
+use orion_agent::sandbox::{Metadata, Network, Rights};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 /// Folders that programs and their libraries are in.
@@ -58,7 +58,7 @@ impl Program {
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             rights: Vec::new(),
             network: Network::Nothing,
-            metadata: false,
+            metadata: Metadata::Nothing,
             bounds,
         };
         let mut made = Self { launch, handles: Vec::new(), folder: PathBuf::from("/") };

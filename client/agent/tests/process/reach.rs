@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use orion_agent::sandbox::Network;
+use orion_agent::sandbox::{Metadata, Network};
 
 use super::probes::probe;
 use super::{Program, Rights, out, system};
@@ -105,7 +105,7 @@ fn mode_and_owner_of_a_file_change_only_for_a_program_that_may() {
     let told = out(probe("change_metadata", file.to_str().unwrap()));
     assert_eq!(told.matches("PermissionDenied").count(), 3, "{told}");
     let mut builder = probe("change_metadata", file.to_str().unwrap());
-    builder.launch.metadata = true;
+    builder.launch.metadata = Metadata::Anything;
     let told = out(builder.with(folder.path(), Rights::Change));
     assert_eq!(told.matches(": done").count(), 3, "{told}");
 }

@@ -48,6 +48,12 @@ pub(super) fn for_chat(row: &ApprovalRow) -> Result<ApprovalScope, DecideError> 
     if row.conversation.is_none() {
         return Err(DecideError::OnlyOnce("the call came from no chat"));
     }
+    let starts_programs = |(spec, _): (&orion_catalog::ToolSpec, _)| {
+        spec.execution == orion_catalog::Execution::ChildProcess
+    };
+    if orion_catalog::find(&row.tool).is_some_and(starts_programs) {
+        return Err(DecideError::OnlyOnce("the call starts programs, and the next one starts others"));
+    }
     Ok(ApprovalScope::ForChat(now_ms() + CHAT_MS))
 }
 

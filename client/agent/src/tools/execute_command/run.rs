@@ -13,7 +13,7 @@ use super::Outcome;
 use crate::call::{ProgramEnd, reserve_memory};
 use crate::process::{Bounds, Captured, Ended, Ending, Launch, LaunchError};
 use crate::programs::{CommandContext, FoundProgram, Reached, Use, reach};
-use crate::sandbox::Network;
+use crate::sandbox::{Metadata, Network};
 
 /// Memory of the agent for the output of one call, in bytes.
 const OUTPUT_BYTES: u64 = 1024 * 1024;
@@ -196,7 +196,12 @@ impl Sequence<'_> {
             environment,
             rights: reached.rights(),
             network: if connects { Network::Hosts } else { Network::Nothing },
-            metadata: command.understood().is_some() && command.runs_code(),
+            metadata: match (command.understood().is_some(), command.runs_code()) {
+                (true, true) => Metadata::Anything,
+                (false, _) => Metadata::OfOpenFiles,
+                (true, false) if command.only_reads() => Metadata::Nothing,
+                (true, false) => Metadata::OfOpenFiles,
+            },
             bounds: Bounds {
                 time_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
                 memory: MAX_MEMORY,
