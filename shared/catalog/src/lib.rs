@@ -3,6 +3,7 @@
 //!
 //! Not here: running a tool (the device does) and evaluating a call (the domain does).
 
+pub mod command;
 mod execution;
 mod sample;
 mod sample_call;

@@ -17,6 +17,8 @@ pub mod get_audit_log;
 pub mod get_datetime;
 pub mod get_device_info;
 pub mod get_file_info;
+pub mod git_diff;
+pub mod git_status;
 pub mod health_check;
 pub mod list_apps;
 pub mod list_devices;
@@ -63,6 +65,8 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<list_apps::ListApps>(),
     ToolSpec::of::<list_processes::ListProcesses>(),
     ToolSpec::of::<execute_command::ExecuteCommand>(),
+    ToolSpec::of::<git_status::GitStatus>(),
+    ToolSpec::of::<git_diff::GitDiff>(),
     ToolSpec::of::<get_device_info::GetDeviceInfo>(),
     ToolSpec::of::<get_datetime::GetDatetime>(),
     ToolSpec::of::<health_check::HealthCheck>(),
