@@ -87,6 +87,9 @@ async fn developer(world: &World) -> Device {
     kiosk.write_file(".git/HEAD", "ref: refs/heads/main\n");
     kiosk.write_file(".git/objects/info/packs", "");
     kiosk.write_file(".git/refs/heads/README", "");
+    kiosk.write_file("Makefile", "all:\ntest:\nlint:\n");
+    #[cfg(target_os = "linux")]
+    crate::dev_tools::install_rust(&kiosk);
     kiosk
 }
 

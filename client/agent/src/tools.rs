@@ -33,11 +33,18 @@ mod move_path;
 mod nearby;
 mod open_app;
 mod processes;
+#[cfg(target_os = "linux")]
+mod project;
 mod reach;
 mod read_config;
 mod read_file;
+mod run_build;
 #[cfg(target_os = "linux")]
 mod run_commands;
+mod run_format;
+mod run_lint;
+mod run_tests;
+mod run_typecheck;
 mod running;
 mod search_directory;
 mod search_files;
@@ -212,6 +219,11 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::command::<catalog::execute_command::ExecuteCommand>(),
     Executor::command::<catalog::git_status::GitStatus>(),
     Executor::command::<catalog::git_diff::GitDiff>(),
+    Executor::command::<catalog::run_tests::RunTests>(),
+    Executor::command::<catalog::run_lint::RunLint>(),
+    Executor::command::<catalog::run_build::RunBuild>(),
+    Executor::command::<catalog::run_typecheck::RunTypecheck>(),
+    Executor::command::<catalog::run_format::RunFormat>(),
     Executor::plain::<catalog::get_device_info::GetDeviceInfo>(),
     Executor::plain::<catalog::get_datetime::GetDatetime>(),
     Executor::plain::<catalog::health_check::HealthCheck>(),

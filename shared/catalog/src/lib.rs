@@ -5,6 +5,7 @@
 
 pub mod command;
 mod execution;
+pub mod project;
 mod sample;
 mod sample_call;
 mod spec;

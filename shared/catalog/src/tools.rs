@@ -29,6 +29,11 @@ pub mod move_path;
 pub mod open_app;
 pub mod read_config;
 pub mod read_file;
+pub mod run_build;
+pub mod run_format;
+pub mod run_lint;
+pub mod run_tests;
+pub mod run_typecheck;
 pub mod search_directory;
 pub mod search_files;
 pub mod search_text;
@@ -67,6 +72,11 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<execute_command::ExecuteCommand>(),
     ToolSpec::of::<git_status::GitStatus>(),
     ToolSpec::of::<git_diff::GitDiff>(),
+    ToolSpec::of::<run_tests::RunTests>(),
+    ToolSpec::of::<run_lint::RunLint>(),
+    ToolSpec::of::<run_build::RunBuild>(),
+    ToolSpec::of::<run_typecheck::RunTypecheck>(),
+    ToolSpec::of::<run_format::RunFormat>(),
     ToolSpec::of::<get_device_info::GetDeviceInfo>(),
     ToolSpec::of::<get_datetime::GetDatetime>(),
     ToolSpec::of::<health_check::HealthCheck>(),

@@ -3,12 +3,15 @@
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
-use orion_catalog::tools::git_diff::{Arguments, ChangedFile, GitDiff, Returns};
+#[cfg(target_os = "linux")]
+use orion_catalog::tools::git_diff::ChangedFile;
+use orion_catalog::tools::git_diff::{Arguments, GitDiff, Returns};
 use orion_domain::ToolError;
 
 use super::{CommandContext, CommandTool, Outcome};
 
 /// The most files that are listed.
+#[cfg(target_os = "linux")]
 const MAX_FILES: usize = 1000;
 
 impl CommandTool for GitDiff {
@@ -37,6 +40,7 @@ impl CommandTool for GitDiff {
 }
 
 /// Parses the list of files, and behind an empty line the patch.
+#[cfg(target_os = "linux")]
 fn parse(stdout: &str) -> Returns {
     let (list, patch) = stdout.split_once("\n\n").unwrap_or((stdout, ""));
     let mut files: Vec<_> = list.lines().map_while(parse_file).take(MAX_FILES + 1).collect();
@@ -51,6 +55,7 @@ fn parse(stdout: &str) -> Returns {
 }
 
 /// Parses two counts and a name. A file that is not text has a dash for each count.
+#[cfg(target_os = "linux")]
 fn parse_file(line: &str) -> Option<ChangedFile> {
     let mut parts = line.splitn(3, '\t');
     let mut count = || match parts.next()? {
@@ -61,6 +66,7 @@ fn parse_file(line: &str) -> Option<ChangedFile> {
     Some(ChangedFile { path: parts.next()?.to_owned(), added, removed })
 }
 
+#[cfg(target_os = "linux")]
 fn describe(returns: &Returns) -> String {
     match (returns.files.len(), returns.added, returns.removed) {
         (0, ..) => "There are no changes.".to_owned(),

@@ -33,6 +33,7 @@ impl CommandTool for GitStatus {
 }
 
 /// Parses the porcelain format, version 2.
+#[cfg(target_os = "linux")]
 fn parse(stdout: String) -> Returns {
     let mut returns = Returns {
         branch: None,
@@ -70,6 +71,7 @@ fn parse(stdout: String) -> Returns {
     Returns { stdout, ..returns }
 }
 
+#[cfg(target_os = "linux")]
 fn parse_header(header: &str, returns: &mut Returns) {
     match header.split_once(' ') {
         Some(("branch.head", name)) => {
@@ -86,6 +88,7 @@ fn parse_header(header: &str, returns: &mut Returns) {
 }
 
 /// Returns the state as the end of a sentence.
+#[cfg(target_os = "linux")]
 fn describe(returns: &Returns) -> String {
     let branch = match &returns.branch {
         Some(branch) => format!("is on branch {}", orion_domain::visible(branch)),
