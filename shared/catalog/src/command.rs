@@ -7,7 +7,10 @@ use orion_domain::{Access, DevicePath, ErrorCode, Places, Risk, ToolError, Touch
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::tools::path;
+use crate::argument_path::path;
+
+/// The longest time that a call may ask for, in seconds.
+pub const MAX_TIMEOUT_S: u32 = 3600;
 
 /// One program of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

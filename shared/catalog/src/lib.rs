@@ -3,6 +3,7 @@
 //!
 //! Not here: running a tool (the device does) and evaluating a call (the domain does).
 
+mod argument_path;
 pub mod command;
 mod execution;
 pub mod project;

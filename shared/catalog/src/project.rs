@@ -5,8 +5,8 @@ use orion_domain::{Access, DevicePath, ErrorCode, Places, ToolError, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::command::{JudgedCommand, touches_of};
-use crate::tools::path;
+use crate::argument_path::path;
+use crate::command::{JudgedCommand, MAX_TIMEOUT_S, touches_of};
 
 /// Why a person should look at a call that runs a project's code.
 pub const RUNS_PROJECT: &str = "What the files of the project say is run, in the sandbox.";
@@ -232,9 +232,8 @@ pub(crate) fn touches(
     (target, runner, timeout): (&str, Option<Runner>, u32),
     places: &Places,
 ) -> Result<Touches, ToolError> {
-    let most = crate::tools::execute_command::MAX_TIMEOUT_S;
-    if !(1..=most).contains(&timeout) {
-        let message = format!("`timeout` is between 1 and {most} seconds.");
+    if !(1..=MAX_TIMEOUT_S).contains(&timeout) {
+        let message = format!("`timeout` is between 1 and {MAX_TIMEOUT_S} seconds.");
         return Err(ToolError::new(ErrorCode::InvalidArgument, message));
     }
     let folder = folder(target, places)?;

@@ -8,12 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
-use crate::command::{JudgedCommand, StartedProgram, touches_of};
+use crate::command::{JudgedCommand, MAX_TIMEOUT_S, StartedProgram, touches_of};
 use crate::execution::Execution;
 use crate::spec::{Alias, Category, Tool};
-
-/// The longest time that a call may ask for, in seconds.
-pub const MAX_TIMEOUT_S: u32 = 3600;
 
 const WITHOUT_NETWORK: &[Capability] = &[Capability::CommandExecute];
 const WITH_NETWORK: &[Capability] = &[Capability::CommandExecute, Capability::NetworkAccess];
