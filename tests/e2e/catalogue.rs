@@ -82,7 +82,15 @@ fn assert_success(spec: &ToolSpec, call: &Call) {
 async fn developer(world: &World) -> Device {
     let grants = json!({"profile": "developer", "paths": ["{files}"]});
     let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
-    world.device("kiosk").grant(grants).ceiling(ceiling).start().await
+    let kiosk = world.device("kiosk").grant(grants).ceiling(ceiling).start().await;
+    // What makes a folder a repository for git.
+    kiosk.write_file(".git/HEAD", "ref: refs/heads/main\n");
+    kiosk.write_file(".git/objects/info/packs", "");
+    kiosk.write_file(".git/refs/heads/README", "");
+    kiosk.write_file("Makefile", "all:\ntest:\nlint:\n");
+    #[cfg(target_os = "linux")]
+    crate::dev_tools::install_rust(&kiosk);
+    kiosk
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -22,6 +22,7 @@ mod copies;
 mod crashes;
 mod decisions;
 mod demo;
+mod dev_tools;
 mod device_tools;
 mod enough;
 mod enrolment;

@@ -21,6 +21,8 @@ mod execute_command;
 mod get_datetime;
 mod get_device_info;
 mod get_file_info;
+mod git_diff;
+mod git_status;
 mod glob;
 mod health_check;
 mod list_apps;
@@ -31,9 +33,18 @@ mod move_path;
 mod nearby;
 mod open_app;
 mod processes;
+#[cfg(target_os = "linux")]
+mod project;
 mod reach;
 mod read_config;
 mod read_file;
+mod run_build;
+#[cfg(target_os = "linux")]
+mod run_commands;
+mod run_format;
+mod run_lint;
+mod run_tests;
+mod run_typecheck;
 mod running;
 mod search_directory;
 mod search_files;
@@ -206,6 +217,13 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::app::<catalog::list_apps::ListApps>(),
     Executor::plain::<catalog::list_processes::ListProcesses>(),
     Executor::command::<catalog::execute_command::ExecuteCommand>(),
+    Executor::command::<catalog::git_status::GitStatus>(),
+    Executor::command::<catalog::git_diff::GitDiff>(),
+    Executor::command::<catalog::run_tests::RunTests>(),
+    Executor::command::<catalog::run_lint::RunLint>(),
+    Executor::command::<catalog::run_build::RunBuild>(),
+    Executor::command::<catalog::run_typecheck::RunTypecheck>(),
+    Executor::command::<catalog::run_format::RunFormat>(),
     Executor::plain::<catalog::get_device_info::GetDeviceInfo>(),
     Executor::plain::<catalog::get_datetime::GetDatetime>(),
     Executor::plain::<catalog::health_check::HealthCheck>(),
@@ -263,6 +281,13 @@ fn as_json<T: Tool>(outcome: Outcome<T::Returns>) -> Result<Outcome, ToolError> 
             ToolError::new(ErrorCode::Internal, message)
         })
     })
+}
+
+/// Returns the error of a tool that starts programs, where the agent cannot confine them.
+#[cfg(not(target_os = "linux"))]
+fn unconfined() -> ToolError {
+    let message = "Programs run on Linux only, where the kernel confines them.";
+    ToolError::new(ErrorCode::NotSupported, message)
 }
 
 /// Returns the error for an invalid argument.

@@ -8,6 +8,8 @@ use orion_catalog::ParsedCall;
 use orion_domain::grants::AllowedPath;
 use orion_domain::path::PathPattern;
 use orion_domain::rule::Moment;
+#[cfg(target_os = "linux")]
+use orion_domain::touches::CommandTouch;
 use orion_domain::touches::PathTouch;
 use orion_domain::{
     Access, Caller, Decision, DeviceName, DevicePath, ErrorCode, Evaluation, Policy, Question,
@@ -97,6 +99,33 @@ impl Verdict {
             let after = evaluate(&question, &policy);
             if is_stricter(&after, &before) {
                 return Err(refusal(asked, real, &after, &question, &policy));
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates the call again with programs that only the device knows, and rejects it if that decision is
+    /// stricter.
+    ///
+    /// # Errors
+    /// `COMMAND_NOT_ALLOWED`, or the policy's error for the programs.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn hold_commands(&self, commands: Vec<CommandTouch>) -> Result<(), ToolError> {
+        let mut touches = self.touches.clone();
+        touches.commands.extend(commands);
+        // A preview is rejected as well if the call itself would be.
+        let ways = if self.dry_run { &[true, false][..] } else { &[false] };
+        for &dry_run in ways {
+            let before = evaluate(&self.question(&self.touches, dry_run), &self.policy);
+            let question = self.question(&touches, dry_run);
+            let after = evaluate(&question, &self.policy);
+            if is_stricter(&after, &before) {
+                let mut error = after.refusal(&question, &self.policy);
+                if after.decision() != Decision::Deny {
+                    // No person was asked about the programs.
+                    error.code = ErrorCode::CommandNotAllowed;
+                }
+                return Err(error);
             }
         }
         Ok(())

@@ -3,7 +3,10 @@
 //!
 //! Not here: running a tool (the device does) and evaluating a call (the domain does).
 
+mod argument_path;
+pub mod command;
 mod execution;
+pub mod project;
 mod sample;
 mod sample_call;
 mod spec;

@@ -17,6 +17,8 @@ pub mod get_audit_log;
 pub mod get_datetime;
 pub mod get_device_info;
 pub mod get_file_info;
+pub mod git_diff;
+pub mod git_status;
 pub mod health_check;
 pub mod list_apps;
 pub mod list_devices;
@@ -27,16 +29,18 @@ pub mod move_path;
 pub mod open_app;
 pub mod read_config;
 pub mod read_file;
+pub mod run_build;
+pub mod run_format;
+pub mod run_lint;
+pub mod run_tests;
+pub mod run_typecheck;
 pub mod search_directory;
 pub mod search_files;
 pub mod search_text;
 pub mod undo_call;
 pub mod write_file;
 
-use orion_domain::envelope::sentence;
-use orion_domain::path::PathError;
-use orion_domain::{DevicePath, ErrorCode, Places, ToolError};
-
+pub use crate::argument_path::path;
 use crate::spec::ToolSpec;
 
 /// Every tool, in the order of the reference.
@@ -63,6 +67,13 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<list_apps::ListApps>(),
     ToolSpec::of::<list_processes::ListProcesses>(),
     ToolSpec::of::<execute_command::ExecuteCommand>(),
+    ToolSpec::of::<git_status::GitStatus>(),
+    ToolSpec::of::<git_diff::GitDiff>(),
+    ToolSpec::of::<run_tests::RunTests>(),
+    ToolSpec::of::<run_lint::RunLint>(),
+    ToolSpec::of::<run_build::RunBuild>(),
+    ToolSpec::of::<run_typecheck::RunTypecheck>(),
+    ToolSpec::of::<run_format::RunFormat>(),
     ToolSpec::of::<get_device_info::GetDeviceInfo>(),
     ToolSpec::of::<get_datetime::GetDatetime>(),
     ToolSpec::of::<health_check::HealthCheck>(),
@@ -74,18 +85,3 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<list_devices::ListDevices>(),
     ToolSpec::of::<get_audit_log::GetAuditLog>(),
 ];
-
-/// Parses an argument as a path of the device.
-///
-/// # Errors
-/// `INVALID_PATH`, with the attempted path.
-pub fn path(places: &Places, text: &str) -> Result<DevicePath, ToolError> {
-    DevicePath::resolve(places, text).map_err(|error| invalid_path(text, &error))
-}
-
-fn invalid_path(text: &str, error: &PathError) -> ToolError {
-    let shown: String = text.chars().take(256).collect();
-    ToolError::new(ErrorCode::InvalidPath, sentence(&error.problem()))
-        .with("attempted_path", shown)
-        .hint(error.hint())
-}

@@ -3,6 +3,8 @@
 
 use std::cell::RefCell;
 
+#[cfg(target_os = "linux")]
+use orion_domain::touches::CommandTouch;
 use orion_domain::{DevicePath, ErrorCode, RiskRaise, ToolError};
 
 use crate::verdict::Verdict;
@@ -61,6 +63,21 @@ impl RiskGate {
             self.raise(RiskRaise::StartsPrograms, path)?;
         }
         Ok(())
+    }
+
+    /// Evaluates the call again with programs that only the device knows. Without a verdict none may start.
+    ///
+    /// # Errors
+    /// `COMMAND_NOT_ALLOWED`, or the policy's error for the programs.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn hold_commands(&self, commands: Vec<CommandTouch>) -> Result<(), ToolError> {
+        match &self.verdict {
+            Some(verdict) => verdict.hold_commands(commands),
+            None => {
+                let message = "The programs of this call were not evaluated.";
+                Err(ToolError::new(ErrorCode::CommandNotAllowed, message))
+            }
+        }
     }
 
     /// Returns the reasons that a preview found.

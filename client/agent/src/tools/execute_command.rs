@@ -21,7 +21,6 @@ impl CommandTool for ExecuteCommand {
 
     #[cfg(not(target_os = "linux"))]
     fn run(_: Arguments, _: &CommandContext<'_>) -> Result<Outcome<Returns>, ToolError> {
-        let message = "Programs run on Linux only, where the kernel confines them.";
-        Err(ToolError::new(orion_domain::ErrorCode::NotSupported, message))
+        Err(super::unconfined())
     }
 }

@@ -52,7 +52,9 @@ pub(super) fn for_chat(row: &ApprovalRow) -> Result<ApprovalScope, DecideError> 
         spec.execution == orion_catalog::Execution::ChildProcess
     };
     if orion_catalog::find(&row.tool).is_some_and(starts_programs) {
-        return Err(DecideError::OnlyOnce("the call starts programs, and the next one starts others"));
+        return Err(DecideError::OnlyOnce(
+            "the call starts programs, and the next one starts others",
+        ));
     }
     Ok(ApprovalScope::ForChat(now_ms() + CHAT_MS))
 }

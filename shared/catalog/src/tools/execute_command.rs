@@ -1,20 +1,16 @@
 //! `execute_command`: runs one program, or several one after the other, in a sandbox and without a shell.
 
-use orion_commands::{CommandLine, Effect, Judgement, Known, Network, judge, quote, split};
-use orion_domain::hosts::{Address, address_of};
-use orion_domain::touches::CommandTouch;
+use orion_commands::{CommandLine, quote, split};
 use orion_domain::{
-    Access, Capability, DevicePath, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches, visible,
+    Capability, DevicePath, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+use crate::command::{JudgedCommand, MAX_TIMEOUT_S, StartedProgram, touches_of};
 use crate::execution::Execution;
 use crate::spec::{Alias, Category, Tool};
-
-/// The longest time that a call may ask for, in seconds.
-pub const MAX_TIMEOUT_S: u32 = 3600;
 
 const WITHOUT_NETWORK: &[Capability] = &[Capability::CommandExecute];
 const WITH_NETWORK: &[Capability] = &[Capability::CommandExecute, Capability::NetworkAccess];
@@ -72,132 +68,6 @@ pub struct Returns {
     pub programs: Vec<StartedProgram>,
 }
 
-/// One program of a command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StartedProgram {
-    /// The program's file on the device.
-    pub program: String,
-    /// The arguments that it gets, with those that Orion adds.
-    pub arguments: Vec<String>,
-    /// The risk of this command.
-    pub risk: String,
-    /// Why it has that risk.
-    pub reason: String,
-    /// Its exit code; none in a preview, where it was not started, and where a signal ended it.
-    pub exit_code: Option<i32>,
-}
-
-/// One command of a call, and what it would do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JudgedCommand {
-    /// The command.
-    pub line: CommandLine,
-    /// What the command would do.
-    pub judgement: Judgement,
-}
-
-impl JudgedCommand {
-    /// Returns what the grammar says, if there is one.
-    #[must_use]
-    pub fn known(&self) -> Option<&Known> {
-        match &self.judgement {
-            Judgement::Known(known) => Some(known),
-            Judgement::NoGrammar(_) | Judgement::Refused(_) => None,
-        }
-    }
-
-    /// Returns what the grammar says. `None` without a grammar, and where the grammar does not know all of
-    /// the arguments.
-    #[must_use]
-    pub fn understood(&self) -> Option<&Known> {
-        self.known().filter(|known| known.asks.is_empty())
-    }
-
-    /// Returns whether the command only reads.
-    #[must_use]
-    pub fn only_reads(&self) -> bool {
-        self.understood().is_some_and(|known| known.effect == Effect::Reads)
-    }
-
-    /// Returns whether the command runs code of the project, or what nobody knows.
-    #[must_use]
-    pub fn runs_code(&self) -> bool {
-        self.understood().is_none_or(|known| match known.effect {
-            Effect::RunsProject => true,
-            Effect::Reads | Effect::Writes | Effect::Deletes | Effect::Other => false,
-        })
-    }
-
-    /// Returns whether the command connects to other machines, when the call asks for that or not.
-    #[must_use]
-    pub fn connects(&self, asked: bool) -> bool {
-        match self.understood() {
-            Some(Known { effect: Effect::RunsProject, .. }) | None => asked,
-            Some(known) => known.network != Network::None,
-        }
-    }
-
-    /// Returns the risk of the command, with the network for a project's code or without.
-    #[must_use]
-    pub fn risk(&self, network: bool) -> Risk {
-        let risk = self.judgement.risk();
-        if network && self.runs_code() { risk.max(Risk::High) } else { risk }
-    }
-
-    /// Returns the hosts that the command names, each with the port that it is contacted at.
-    ///
-    /// # Errors
-    /// `URL_FORBIDDEN` for a host that programs may read differently.
-    fn hosts(&self) -> Result<Vec<Address>, ToolError> {
-        let Some(known) = self.understood() else { return Ok(Vec::new()) };
-        let Network::Hosts(named) = &known.network else { return Ok(Vec::new()) };
-        let words = self.line.arguments().iter().map(|argument| argument.text.as_str());
-        let values = words.clone().filter_map(|word| Some(word.split_once('=')?.1));
-        let mut found: Vec<Address> = words.chain(values).filter_map(address_of).collect();
-        for host in named {
-            if found.iter().all(|address| address.host != host.to_ascii_lowercase()) {
-                found.push(Address::new(host, port(known.program)).ok_or_else(|| forbidden(host))?);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Returns the path arguments and what the command does with each, as the program reads them.
-    ///
-    /// # Errors
-    /// `INVALID_PATH`.
-    pub fn paths(
-        &self,
-        folder: &DevicePath,
-        places: &Places,
-    ) -> Result<Vec<(DevicePath, Access)>, ToolError> {
-        let named = self.known().map_or(&[][..], |known| &known.paths);
-        let here = Places { workspace: Some(folder.clone()), ..places.clone() };
-        let paths = named.iter().map(|(text, access)| {
-            // A program takes a tilde or a variable as it is.
-            let as_is = if text.starts_with(['/', '.']) { "" } else { "./" };
-            Ok((path(&here, &format!("{as_is}{text}"))?, *access))
-        });
-        paths.collect()
-    }
-}
-
-/// Returns the port at which a program contacts a host that it is given without one: that of DNS or of the
-/// echo service, which stands for `ping`.
-fn port(program: &str) -> u16 {
-    match program {
-        "dig" | "nslookup" | "host" => 53,
-        "ping" => 7,
-        _ => 443,
-    }
-}
-
-fn forbidden(host: &str) -> ToolError {
-    let shown = visible(&host.chars().take(200).collect::<String>());
-    ToolError::new(ErrorCode::UrlForbidden, format!("{shown} is no plain name of a host."))
-        .with("attempted_host", shown)
-}
-
 /// Returns the commands of a call, in order, each with what it would do. Changes nothing.
 ///
 /// # Errors
@@ -215,13 +85,7 @@ pub fn commands(arguments: &Arguments) -> Result<Vec<JudgedCommand>, ToolError> 
         let message = format!("`timeout` is between 1 and {MAX_TIMEOUT_S} seconds.");
         return Err(ToolError::new(ErrorCode::InvalidArgument, message));
     }
-    let judged = lines.into_iter().map(|line| match judge(&line) {
-        Judgement::Refused(refusal) => Err(ToolError::from(refusal)),
-        judgement @ (Judgement::Known(_) | Judgement::NoGrammar(_)) => {
-            Ok(JudgedCommand { line, judgement })
-        }
-    });
-    judged.collect()
+    lines.into_iter().map(JudgedCommand::of).collect()
 }
 
 /// Returns the folder that the programs start in.
@@ -269,25 +133,7 @@ impl Tool for ExecuteCommand {
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let folder = folder(arguments, places)?;
-        let mut touches = Touches::path(folder.clone(), Access::Read);
-        for command in commands(arguments)? {
-            if !command.only_reads() {
-                touches = touches.and(Touches::path(folder.clone(), Access::Write));
-            }
-            for (path, access) in command.paths(&folder, places)? {
-                touches = touches.and(Touches::path(path, access));
-            }
-            for host in command.hosts()? {
-                if !touches.hosts.contains(&host) {
-                    touches.hosts.push(host);
-                }
-            }
-            let arguments = command.line.arguments().iter().map(|it| it.text.clone()).collect();
-            let program = command.line.program().text.clone();
-            let folder = folder.clone();
-            touches.commands.push(CommandTouch { program, arguments, folder });
-        }
-        Ok(touches)
+        touches_of(&commands(arguments)?, &folder, places)
     }
 
     fn confirmed(arguments: &Arguments) -> bool {

@@ -60,7 +60,10 @@ fn every_host_is_reported() {
     let hosts = |hosts: &[&str]| hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>();
     for (text, expected) in [
         ("curl https://example.com/a?b", None),
-        ("curl 'https://example.com:8443/a?b#c'", Some(Network::Hosts(hosts(&["example.com:8443"])))),
+        (
+            "curl 'https://example.com:8443/a?b#c'",
+            Some(Network::Hosts(hosts(&["example.com:8443"]))),
+        ),
         ("curl http://a http://b", Some(Network::Hosts(hosts(&["a:80", "b:80"])))),
         ("curl --url=https://a", Some(Network::Hosts(hosts(&["a:443"])))),
         ("ping -c 1 192.0.2.1", Some(Network::Hosts(hosts(&["192.0.2.1"])))),

@@ -1,0 +1,340 @@
+//! Runs commands one after the other, each confined: what all tools that start programs share.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use orion_catalog::command::{JudgedCommand, StartedProgram};
+use orion_commands::{Next, Program};
+use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+
+use crate::call::{ProgramEnd, reserve_memory};
+use crate::process::{Bounds, Captured, Ended, Ending, Launch, LaunchError};
+use crate::programs::{CommandContext, FoundProgram, Reached, Use, reach};
+use crate::sandbox::{Metadata, Network};
+
+/// Memory of the agent for the output of one call, in bytes.
+const OUTPUT_BYTES: u64 = 1024 * 1024;
+/// Bytes of memory of all processes of one program.
+const MAX_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
+/// The number of processes of one program.
+const MAX_PROCESSES: usize = 256;
+/// Bytes of one file that a program writes.
+const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
+/// What is left of a call's time for ending the program and reporting.
+const TO_END: Duration = Duration::from_millis(800);
+
+/// A command that can be started.
+struct Ready {
+    command: JudgedCommand,
+    program: FoundProgram,
+    reached: Reached,
+}
+
+/// Commands that are to run in one folder.
+pub(super) struct Order<'a> {
+    /// The commands, in order.
+    pub(super) commands: Vec<JudgedCommand>,
+    /// The folder that they start in.
+    pub(super) folder: &'a DevicePath,
+    /// The commands as text, for people.
+    pub(super) text: String,
+    /// Whether a project's own code may connect to other machines.
+    pub(super) network: bool,
+    /// How long they may take together, within the time of the call.
+    pub(super) time: Duration,
+}
+
+/// Commands that can be started: each program was found, and its paths were checked.
+pub(super) struct Prepared {
+    ready: Vec<Ready>,
+    text: String,
+    network: bool,
+    time: Duration,
+}
+
+/// How commands ended.
+pub(super) struct Finished {
+    /// The commands as text, for people.
+    pub(super) text: String,
+    /// The exit code of the last program. None if a signal ended it.
+    pub(super) exit_code: Option<i32>,
+    /// The signal that ended the last program.
+    pub(super) signal: Option<i32>,
+    /// Standard output of all programs.
+    pub(super) stdout: Captured,
+    /// Standard error of all programs.
+    pub(super) stderr: Captured,
+    /// Milliseconds that the programs took together.
+    pub(super) duration: u64,
+    /// The programs that were started.
+    pub(super) programs: Vec<StartedProgram>,
+}
+
+/// Looks each command up and checks its paths, before the first one runs.
+///
+/// # Errors
+/// A program that is missing, and a path that is not granted.
+pub(super) fn prepare(
+    order: Order<'_>,
+    context: &CommandContext<'_>,
+) -> Result<Prepared, ToolError> {
+    let Order { commands, folder, text, network, time } = order;
+    let mut ready = Vec::new();
+    for command in commands {
+        context.check()?;
+        ready.push(prepare_one(command, folder, context)?);
+    }
+    Ok(Prepared { ready, text, network, time })
+}
+
+impl Prepared {
+    /// Returns the programs that would be started.
+    pub(super) fn programs(&self) -> Vec<StartedProgram> {
+        self.ready.iter().map(|it| it.started(self.network, None)).collect()
+    }
+
+    /// Runs the commands. A program that ends with a failure is no error.
+    ///
+    /// # Errors
+    /// A program that cannot be started, and one that was ended at a limit, at its deadline or by a person.
+    pub(super) fn run(self, context: &CommandContext<'_>) -> Result<Finished, ToolError> {
+        let Self { mut ready, text, network, time } = self;
+        reserve_memory(&context.common, OUTPUT_BYTES)?;
+        let scratch = context.programs.scratch(context.call)?;
+        for one in &mut ready {
+            one.reached.extend(scratch.handle());
+        }
+        let deadline = context.deadline.checked_sub(TO_END).unwrap_or(context.deadline);
+        Sequence {
+            text,
+            network,
+            context,
+            deadline: deadline.min(Instant::now() + time),
+            temporary: scratch.path().display().to_string(),
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+            programs: Vec::new(),
+        }
+        .run(ready)
+    }
+}
+
+/// Runs one command that Orion writes, within the time of the call.
+///
+/// # Errors
+/// As [`prepare`] and [`Prepared::run`].
+pub(super) fn run_one(
+    command: JudgedCommand,
+    folder: &DevicePath,
+    context: &CommandContext<'_>,
+) -> Result<Finished, ToolError> {
+    let text = command.line.quoted();
+    let time = context.deadline.saturating_duration_since(Instant::now());
+    let order = Order { commands: vec![command], folder, text, network: false, time };
+    prepare(order, context)?.run(context)
+}
+
+impl Finished {
+    /// Returns the end of the commands for the answer.
+    pub(super) fn end(&self) -> ProgramEnd {
+        let Self { text, exit_code, stdout, stderr, .. } = self;
+        ProgramEnd::new(text.clone(), *exit_code, &stdout.last(), &stderr.last())
+    }
+
+    /// Returns whether a part of the output was left out.
+    pub(super) fn is_cut(&self) -> bool {
+        self.stdout.left_out() + self.stderr.left_out() > 0
+    }
+
+    /// Returns the error of commands that failed.
+    pub(super) fn failure(&self) -> ToolError {
+        let text = &self.text;
+        let how = match (self.exit_code, self.signal) {
+            (Some(code), _) => format!("ended with exit code {code}"),
+            (None, Some(signal)) => format!("was ended by signal {signal}"),
+            (None, None) => "ended".to_owned(),
+        };
+        failed(ErrorCode::ExecutionFailed, format!("`{text}` {how}."), self.exit_code, self.end())
+    }
+}
+
+fn failed(code: ErrorCode, message: String, exit_code: Option<i32>, end: ProgramEnd) -> ToolError {
+    ToolError::new(code, message)
+        .with("exit_code", exit_code)
+        .with("stdout_tail", end.stdout_tail)
+        .with("stderr_tail", end.stderr_tail)
+}
+
+/// Finds a program and what it reaches.
+fn prepare_one(
+    command: JudgedCommand,
+    folder: &DevicePath,
+    context: &CommandContext<'_>,
+) -> Result<Ready, ToolError> {
+    let named = Program::from_word(&command.line.program().text);
+    let program = context.programs.find(&named, folder, context.roots)?;
+    let paths: Vec<(DevicePath, Access)> = command.paths(folder, context.places)?;
+    let how = if command.only_reads() {
+        Use::Read
+    } else if command.runs_code() {
+        Use::Code
+    } else {
+        Use::Change
+    };
+    let reached = reach(context.programs, &context.common, context.risk, (folder, &paths), how)?;
+    Ok(Ready { command, program, reached })
+}
+
+impl Ready {
+    fn arguments(&self) -> Vec<String> {
+        match self.command.known() {
+            Some(known) => known.arguments.clone(),
+            None => self.command.line.arguments().iter().map(|it| it.text.clone()).collect(),
+        }
+    }
+
+    fn started(&self, network: bool, exit_code: Option<i32>) -> StartedProgram {
+        StartedProgram {
+            program: self.program.file.display().to_string(),
+            arguments: self.arguments(),
+            risk: self.command.risk(network).to_string(),
+            reason: self.command.judgement.reason(),
+            exit_code,
+        }
+    }
+}
+
+/// The commands of one call, while they run.
+struct Sequence<'a> {
+    text: String,
+    network: bool,
+    context: &'a CommandContext<'a>,
+    deadline: Instant,
+    /// The folder for temporary files.
+    temporary: String,
+    stdout: Captured,
+    stderr: Captured,
+    programs: Vec<StartedProgram>,
+}
+
+impl Sequence<'_> {
+    fn run(mut self, ready: Vec<Ready>) -> Result<Finished, ToolError> {
+        let began = Instant::now();
+        let mut last = None;
+        let mut goes_on = true;
+        for one in ready {
+            if !goes_on {
+                // A later command of the sequence may run whether this one did or not.
+                goes_on = one.command.line.next() == Some(Next::Always);
+                continue;
+            }
+            let ended = self.start(self.launch(&one)?, &one)?;
+            self.stdout.push(ended.stdout.text().as_bytes());
+            self.stderr.push(ended.stderr.text().as_bytes());
+            self.programs.push(one.started(self.network, ended.exit_code));
+            if let Some(error) = self.stopped(&ended) {
+                return Err(error);
+            }
+            goes_on = ended.exit_code == Some(0) || one.command.line.next() == Some(Next::Always);
+            last = Some(ended);
+        }
+        let (exit_code, signal) = last.map_or((None, None), |it| (it.exit_code, it.signal));
+        Ok(Finished {
+            text: self.text,
+            exit_code,
+            signal,
+            stdout: self.stdout,
+            stderr: self.stderr,
+            duration: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            programs: self.programs,
+        })
+    }
+
+    fn launch(&self, one: &Ready) -> Result<Launch, ToolError> {
+        self.context.check()?;
+        let Ready { command, program, reached } = one;
+        let mut environment = self.context.programs.environment();
+        environment.insert("TMPDIR".to_owned(), self.temporary.clone());
+        for (name, value) in command.known().into_iter().flat_map(|known| &known.environment) {
+            environment.insert((*name).to_owned(), (*value).to_owned());
+        }
+        let connects = command.connects(self.network);
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        Ok(Launch {
+            program: program.file.clone(),
+            name: program.named.display().to_string(),
+            arguments: one.arguments(),
+            environment,
+            rights: reached.rights(),
+            network: if connects { Network::Hosts } else { Network::Nothing },
+            metadata: match (command.understood().is_some(), command.runs_code()) {
+                (true, true) => Metadata::Anything,
+                (false, _) => Metadata::OfOpenFiles,
+                (true, false) if command.only_reads() => Metadata::Nothing,
+                (true, false) => Metadata::OfOpenFiles,
+            },
+            bounds: Bounds {
+                time_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+                memory: MAX_MEMORY,
+                processes: MAX_PROCESSES,
+                file_bytes: MAX_FILE_BYTES,
+            },
+        })
+    }
+
+    fn start(&self, launch: Launch, one: &Ready) -> Result<Ended, ToolError> {
+        let mut bytes = 0_u64;
+        let mut output = |piece: &[u8]| {
+            bytes = bytes.saturating_add(piece.len() as u64);
+            let text = String::from_utf8_lossy(piece);
+            let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            (self.context.progress)(bytes, None, &orion_domain::visible(line));
+        };
+        let goes_on = || !self.context.cancelled.load(Ordering::Relaxed);
+        let launcher = self.context.programs.launcher();
+        let program = one.program.file.display();
+        launcher.run(&launch, &one.reached.handles(), &mut output, &goes_on).map_err(|error| {
+            let (code, message) = match error {
+                LaunchError::Program(why) => {
+                    (ErrorCode::ExecutionFailed, format!("{program} cannot be run: {why}."))
+                }
+                LaunchError::Sandbox(why) => (
+                    ErrorCode::ExecutionFailed,
+                    format!("{program} was not run, because it could not be confined: {why}."),
+                ),
+                LaunchError::Lost(why) => (
+                    ErrorCode::OutcomeUnknown,
+                    format!("What {program} did is not known, because it was lost: {why}."),
+                ),
+            };
+            ToolError::new(code, message)
+        })
+    }
+
+    /// Returns the error of a program that did not end by itself.
+    fn stopped(&self, ended: &Ended) -> Option<ToolError> {
+        let text = &self.text;
+        let (code, message) = match ended.ending {
+            Ending::Itself => return None,
+            Ending::Deadline => (
+                ErrorCode::Timeout,
+                format!("`{text}` took too long and was ended, with all that it started."),
+            ),
+            Ending::Cancelled => (
+                ErrorCode::Cancelled,
+                format!("`{text}` was cancelled and ended, with all that it started."),
+            ),
+            Ending::Memory => (
+                ErrorCode::ResourceExhausted,
+                format!("`{text}` took more than {MAX_MEMORY} bytes of memory and was ended."),
+            ),
+            Ending::Processes => (
+                ErrorCode::ResourceExhausted,
+                format!("`{text}` started more than {MAX_PROCESSES} processes and was ended."),
+            ),
+        };
+        let (stdout, stderr) = (self.stdout.last(), self.stderr.last());
+        let end = ProgramEnd::new(text.clone(), ended.exit_code, &stdout, &stderr);
+        Some(failed(code, message, ended.exit_code, end))
+    }
+}
