@@ -1,8 +1,9 @@
-//! Reviews each entry of a device's grants: tools, paths and apps, with what the linter and the device found.
+//! Reviews each entry of a device's grants: tools, paths, apps and services, with what the linter and the device found.
 
 use orion_catalog::CATALOG;
 use orion_domain::Grants;
 use orion_domain::grants::PathGrant;
+use orion_domain::touches::ServiceTouch;
 use orion_policy::LintContext;
 use serde_json::json;
 
@@ -51,6 +52,17 @@ pub(super) fn entries(
             ..GrantReview::default()
         };
         found.push(used_or_not(entry, uses.apps.get(app)));
+    }
+    for grant in &known.grants.services {
+        let touch = ServiceTouch::read(grant.service.clone());
+        let entry = GrantReview {
+            kind: "service",
+            entry: grant.to_string(),
+            server: true,
+            ceiling: ceiling.is_none_or(|ceiling| ceiling.lists_service(&touch)),
+            ..GrantReview::default()
+        };
+        found.push(used_or_not(entry, uses.services.get(&grant.service)));
     }
     let findings = findings(known);
     for entry in &mut found {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use orion_catalog::find;
+use orion_domain::services::Service;
 use orion_domain::{Access, CallId, DevicePath};
 use serde_json::Value;
 
@@ -40,6 +41,7 @@ pub(super) struct GrantUsage {
     pub(super) tools: BTreeMap<String, Usage>,
     pub(super) paths: BTreeMap<usize, Usage>,
     pub(super) apps: BTreeMap<String, Usage>,
+    pub(super) services: BTreeMap<Service, Usage>,
     pub(super) calls: u64,
 }
 
@@ -73,6 +75,9 @@ impl GrantUsage {
         }
         for app in &parsed.touches.apps {
             self.apps.entry(app.clone()).or_default().by(call);
+        }
+        for touch in &parsed.touches.services {
+            self.services.entry(touch.service.clone()).or_default().by(call);
         }
     }
 }

@@ -27,6 +27,7 @@ pub(super) struct Shown {
     built_in_denies: Vec<&'static str>,
     own_files: Vec<String>,
     apps: Vec<ShownApp>,
+    services: Vec<String>,
     hosts: Vec<String>,
     read_only: bool,
     strict: bool,
@@ -95,6 +96,7 @@ impl Shown {
                 .collect(),
             own_files: private.iter().map(ToString::to_string).collect(),
             apps: ceiling.apps.iter().map(app).collect(),
+            services: ceiling.services.iter().map(ToString::to_string).collect(),
             hosts: ceiling.hosts.iter().cloned().collect(),
             read_only: scope.read_only,
             strict: scope.strict,
@@ -204,6 +206,7 @@ impl fmt::Display for Shown {
             None => format!("{}: {}", it.name, it.missing),
         };
         section(f, "apps", &self.apps.iter().map(app).collect::<Vec<_>>())?;
+        section(f, "services", &self.services)?;
         section(f, "hosts", &self.hosts)?;
         let yes_or_no = |yes| if yes { "yes" } else { "no" };
         writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;
