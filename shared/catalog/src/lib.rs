@@ -4,8 +4,10 @@
 //! Not here: running a tool (the device does) and evaluating a call (the domain does).
 
 mod execution;
+pub mod installed;
 mod sample;
 mod sample_call;
+pub mod service_state;
 mod spec;
 mod table;
 pub mod tools;
