@@ -88,8 +88,7 @@ async fn developer(world: &World) -> Device {
     let ceiling = format!(
         "[ceiling]\ncapabilities = {capabilities}\npaths = [\"{{files}}\"]\nservices = {services}\n"
     );
-    let grants =
-        json!({"capabilities": capabilities, "paths": ["{files}"], "services": services});
+    let grants = json!({"capabilities": capabilities, "paths": ["{files}"], "services": services});
     let kiosk = world.device("kiosk").grant(grants).ceiling(&ceiling).enroll().await;
     // The managers of services do not run here, so programs of their names answer like them.
     #[cfg(target_os = "linux")]
