@@ -3,10 +3,13 @@
 
 use orion_catalog::tools::undo_call::UndoCall;
 use orion_catalog::{CATALOG, Execution, RunsOn, Target, Tool as _, ToolSpec};
-use orion_domain::{CallState, ErrorCode};
+use orion_domain::{CallState, Capability, ErrorCode};
 use orion_tests::{Call, Device, World};
 use orion_wire::v1;
 use serde_json::{Value, json};
+
+#[cfg(target_os = "linux")]
+use super::services::{DOCKER, SYSTEMCTL};
 
 /// The first line of the files that the calls find.
 const FIRST_LINE: &str = "first=line";
@@ -80,9 +83,18 @@ fn assert_success(spec: &ToolSpec, call: &Call) {
 
 /// Returns a device on which every tool is granted.
 async fn developer(world: &World) -> Device {
-    let grants = json!({"profile": "developer", "paths": ["{files}"]});
-    let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
-    let kiosk = world.device("kiosk").grant(grants).ceiling(ceiling).start().await;
+    let services = json!(["nginx.service"]);
+    let capabilities = json!(Capability::ALL);
+    let ceiling = format!(
+        "[ceiling]\ncapabilities = {capabilities}\npaths = [\"{{files}}\"]\nservices = {services}\n"
+    );
+    let grants = json!({"capabilities": capabilities, "paths": ["{files}"], "services": services});
+    let kiosk = world.device("kiosk").grant(grants).ceiling(&ceiling).enroll().await;
+    // The managers of services do not run here, so programs of their names answer like them.
+    #[cfg(target_os = "linux")]
+    for (name, script) in [("systemctl", SYSTEMCTL), ("docker", DOCKER)] {
+        kiosk.install(name, script);
+    }
     // What makes a folder a repository for git.
     kiosk.write_file(".git/HEAD", "ref: refs/heads/main\n");
     kiosk.write_file(".git/objects/info/packs", "");
@@ -90,6 +102,7 @@ async fn developer(world: &World) -> Device {
     kiosk.write_file("Makefile", "all:\ntest:\nlint:\n");
     #[cfg(target_os = "linux")]
     crate::dev_tools::install_rust(&kiosk);
+    kiosk.run().await;
     kiosk
 }
 

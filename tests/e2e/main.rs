@@ -55,6 +55,7 @@ mod refusals;
 mod renewal;
 mod revoking;
 mod rotation;
+mod services;
 mod shown;
 mod signing_in;
 mod slow;

@@ -1,5 +1,7 @@
 //! The programs that commands name: where they are on this device, and what is needed to run them.
 
+mod answer;
+mod ask;
 mod context;
 mod reach;
 mod scratch;
@@ -21,6 +23,8 @@ use sha2::{Digest as _, Sha256};
 use crate::process::Launcher;
 use crate::roots::Roots;
 
+pub(crate) use answer::Answer;
+pub(crate) use ask::ask;
 pub use context::CommandContext;
 pub(crate) use reach::{Reached, Use, reach};
 use scratch::Scratch;

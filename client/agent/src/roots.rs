@@ -30,6 +30,7 @@ use std::sync::{Arc, LazyLock};
 use cap_std::fs::Dir;
 use orion_domain::grants::{AllowedPath, DenyList, Scope};
 use orion_domain::path::{PathPattern, covers};
+use orion_domain::services::Service;
 use orion_domain::{Access, DevicePath, Places, ToolError};
 
 #[cfg(target_os = "linux")]
@@ -81,6 +82,8 @@ pub struct GrantedRoots {
     suspects: Suspects,
     deny_all: bool,
     read_only: bool,
+    /// The services that both the ceiling and the grants list.
+    services: Vec<Service>,
 }
 
 impl Deref for Roots {
@@ -137,6 +140,7 @@ impl Roots {
             private: private.to_vec(),
             deny_all: ceiling.deny_all_paths || grants.deny_all_paths,
             read_only: ceiling.read_only || grants.read_only,
+            services: grants.services_with(ceiling),
         };
         for granted in &grants.allowed {
             for owned in &ceiling.allowed {
@@ -162,6 +166,12 @@ impl Roots {
             drop(roots.opened(root));
         }
         roots
+    }
+
+    /// Returns the services that may be read.
+    #[must_use]
+    pub fn services(&self) -> &[Service] {
+        &self.services
     }
 
     /// Finds where a path leads, following links that stay inside its root.

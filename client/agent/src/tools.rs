@@ -4,10 +4,15 @@
 //! touches files only through [`Roots`](crate::roots::Roots), which enforces its own limits.
 
 mod analyze_disk;
+mod check_compose;
 mod check_disk_space;
+mod check_docker;
+mod check_git;
 mod check_memory;
 mod check_network;
 mod check_ports;
+mod check_python;
+mod check_service;
 mod close_app;
 mod config_format;
 mod copy_path;
@@ -25,9 +30,11 @@ mod git_diff;
 mod git_status;
 mod glob;
 mod health_check;
+mod installed;
 mod list_apps;
 mod list_directory;
 mod list_processes;
+mod list_services;
 mod modify_config;
 mod move_path;
 mod nearby;
@@ -38,6 +45,7 @@ mod project;
 mod reach;
 mod read_config;
 mod read_file;
+mod restart_service;
 mod run_build;
 #[cfg(target_os = "linux")]
 mod run_commands;
@@ -49,6 +57,7 @@ mod running;
 mod search_directory;
 mod search_files;
 mod search_text;
+mod service_managers;
 #[cfg(test)]
 pub(crate) mod testing;
 mod undo_call;
@@ -231,6 +240,13 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::plain::<catalog::check_network::CheckNetwork>(),
     Executor::file::<catalog::check_disk_space::CheckDiskSpace>(),
     Executor::plain::<catalog::check_memory::CheckMemory>(),
+    Executor::command::<catalog::check_git::CheckGit>(),
+    Executor::command::<catalog::check_python::CheckPython>(),
+    Executor::command::<catalog::check_docker::CheckDocker>(),
+    Executor::command::<catalog::check_compose::CheckCompose>(),
+    Executor::command::<catalog::list_services::ListServices>(),
+    Executor::command::<catalog::check_service::CheckService>(),
+    Executor::command::<catalog::restart_service::RestartService>(),
 ];
 
 /// Returns the executor of a tool by its name; aliases do not match.

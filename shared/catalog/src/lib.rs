@@ -6,9 +6,11 @@
 mod argument_path;
 pub mod command;
 mod execution;
+pub mod installed;
 pub mod project;
 mod sample;
 mod sample_call;
+pub mod service_state;
 mod spec;
 mod table;
 pub mod tools;

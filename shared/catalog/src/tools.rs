@@ -2,10 +2,15 @@
 
 pub mod analyze_disk;
 pub mod calculate;
+pub mod check_compose;
 pub mod check_disk_space;
+pub mod check_docker;
+pub mod check_git;
 pub mod check_memory;
 pub mod check_network;
 pub mod check_ports;
+pub mod check_python;
+pub mod check_service;
 pub mod close_app;
 pub mod copy_path;
 pub mod create_directory;
@@ -24,11 +29,13 @@ pub mod list_apps;
 pub mod list_devices;
 pub mod list_directory;
 pub mod list_processes;
+pub mod list_services;
 pub mod modify_config;
 pub mod move_path;
 pub mod open_app;
 pub mod read_config;
 pub mod read_file;
+pub mod restart_service;
 pub mod run_build;
 pub mod run_format;
 pub mod run_lint;
@@ -81,6 +88,13 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<check_network::CheckNetwork>(),
     ToolSpec::of::<check_disk_space::CheckDiskSpace>(),
     ToolSpec::of::<check_memory::CheckMemory>(),
+    ToolSpec::of::<check_git::CheckGit>(),
+    ToolSpec::of::<check_python::CheckPython>(),
+    ToolSpec::of::<check_docker::CheckDocker>(),
+    ToolSpec::of::<check_compose::CheckCompose>(),
+    ToolSpec::of::<list_services::ListServices>(),
+    ToolSpec::of::<check_service::CheckService>(),
+    ToolSpec::of::<restart_service::RestartService>(),
     ToolSpec::of::<calculate::Calculate>(),
     ToolSpec::of::<list_devices::ListDevices>(),
     ToolSpec::of::<get_audit_log::GetAuditLog>(),

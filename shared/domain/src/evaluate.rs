@@ -183,6 +183,11 @@ pub enum Reason {
         /// Position of the touched command.
         touch: usize,
     },
+    /// The service is not listed, or not for changes.
+    ServiceNotListed {
+        /// Position of the touched service.
+        touch: usize,
+    },
     /// The URL is not plain http(s).
     UrlScheme {
         /// Position of the touched URL.

@@ -4,6 +4,7 @@
 mod commands;
 mod denied;
 mod scope;
+mod services;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -19,6 +20,7 @@ use crate::touches::Access;
 pub use commands::CommandGrant;
 pub use denied::{DeniedPath, DenyList};
 pub use scope::{AllowedPath, Scope};
+pub use services::{BadService, ServiceGrant};
 
 /// A predefined set of capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -142,6 +144,9 @@ pub struct Grants {
     /// such as `docker`. A list is complete.
     #[serde(alias = "allowed_commands", skip_serializing_if = "Option::is_none")]
     pub commands: Option<Vec<CommandGrant>>,
+    /// Units of systemd, containers and services of compose projects. Everything left out is not granted.
+    #[serde(alias = "allowed_services", skip_serializing_if = "BTreeSet::is_empty")]
+    pub services: BTreeSet<ServiceGrant>,
     /// Hosts with ports that may be contacted, such as `api.example.com:443`.
     #[serde(alias = "allowed_hosts", skip_serializing_if = "BTreeSet::is_empty")]
     pub hosts: BTreeSet<String>,
@@ -173,6 +178,7 @@ impl Grants {
             capabilities: self.effective_capabilities(),
             apps: self.apps.clone(),
             commands: self.commands.clone(),
+            services: self.services.clone(),
             hosts: self.hosts.clone(),
             read_only: self.read_only,
             strict: self.profile == Some(Profile::Strict),

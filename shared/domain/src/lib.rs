@@ -31,6 +31,7 @@ pub mod raise;
 pub mod risk;
 pub mod rule;
 pub mod secret;
+pub mod services;
 pub mod state;
 pub mod touches;
 pub mod undo;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::hosts::Address;
 use crate::observation::{MAX_OBSERVED, Observation};
 use crate::path::DevicePath;
+use crate::services::Service;
 
 /// The kind of access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -71,6 +72,30 @@ impl fmt::Display for CommandTouch {
     }
 }
 
+/// A service that a call reads or changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceTouch {
+    /// The service.
+    pub service: Service,
+    /// Whether the call changes the service, rather than only read its state or log.
+    pub changes: bool,
+}
+
+impl ServiceTouch {
+    /// Creates the value for a service that is only read.
+    #[must_use]
+    pub const fn read(service: Service) -> Self {
+        Self { service, changes: false }
+    }
+
+    /// Creates the value for a service that is changed.
+    #[must_use]
+    pub const fn change(service: Service) -> Self {
+        Self { service, changes: true }
+    }
+}
+
 /// Everything that one call would touch. Empty means that the call touches only the tool itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Touches {
@@ -83,6 +108,9 @@ pub struct Touches {
     /// Programs that the call starts, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandTouch>,
+    /// Services that the call reads or changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceTouch>,
     /// Hosts with ports that the device itself contacts, besides those that each tool of its kind contacts:
     /// itself, its gateway, its resolvers and its backend.
     pub hosts: Vec<Address>,
@@ -103,6 +131,12 @@ impl Touches {
     #[must_use]
     pub fn path(path: DevicePath, access: Access) -> Self {
         Self { paths: vec![PathTouch { path, access }], ..Self::default() }
+    }
+
+    /// Creates the value for a call that touches one service.
+    #[must_use]
+    pub fn service(touch: ServiceTouch) -> Self {
+        Self { services: vec![touch], ..Self::default() }
     }
 
     /// Adds one access to one path.
@@ -134,6 +168,7 @@ impl Touches {
         self.apps.extend(other.apps);
         self.urls.extend(other.urls);
         self.commands.extend(other.commands);
+        self.services.extend(other.services);
         self.hosts.extend(other.hosts);
         Self { whole: self.whole || other.whole, ..self }
     }

@@ -142,6 +142,7 @@ fn lists(grants: &Grants) -> Vec<(&'static str, BTreeSet<String>)> {
         ("deny_paths", grants.deny_paths.iter().cloned().collect()),
         ("apps", grants.apps.clone()),
         ("commands", grants.commands.iter().flatten().map(written).collect()),
+        ("services", grants.services.iter().map(ToString::to_string).collect()),
         ("hosts", grants.hosts.clone()),
     ]
 }

@@ -81,8 +81,6 @@ codes! {
     WithoutEffect = "without-effect";
     /// A pre-approval of a critical tool.
     CriticalPreapproved = "critical-preapproved";
-    /// A key that this version of Orion reads and does not evaluate.
-    NotEvaluated = "not-evaluated";
     /// An entry that grants nearly everything.
     TooWide = "too-wide";
     /// Entries that differ only in case, on a device that ignores case.

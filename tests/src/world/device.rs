@@ -191,8 +191,28 @@ impl Device {
             OsStr::new("--config"),
             config.as_os_str(),
         ]);
-        let launch = Launch { arguments: &arguments, ..launch };
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = [self.programs()].into_iter().chain(std::env::split_paths(&path));
+        let path = std::env::join_paths(folders).unwrap();
+        let environment = [("PATH", path.as_os_str())];
+        let launch = Launch { arguments: &arguments, environment: &environment, ..launch };
         Process::start(&program("orion-agent"), &self.folder.join(log), &launch)
+    }
+
+    /// Puts a program into a folder that the agent's search path starts with, from its next start on.
+    ///
+    /// # Panics
+    /// It cannot be written.
+    pub fn install(&self, name: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::create_dir_all(self.programs()).unwrap();
+        let path = self.programs().join(name);
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn programs(&self) -> PathBuf {
+        self.folder.join("programs")
     }
 
     /// Starts the agent without waiting.

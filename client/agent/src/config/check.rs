@@ -18,7 +18,7 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file::{nearest, unjudged};
+use super::file::nearest;
 use super::source::distrust;
 use super::{Settings, home, own_files};
 
@@ -202,6 +202,8 @@ const CEILING: &[&str] = &[
     "allowed_apps",
     "commands",
     "allowed_commands",
+    "services",
+    "allowed_services",
     "hosts",
     "allowed_hosts",
     "read_only",
@@ -210,7 +212,7 @@ const CEILING: &[&str] = &[
 fn unknown_keys(table: &DeTable<'_>, known: &[&str], place: &str, findings: &mut Findings<'_>) {
     for (key, _) in table {
         let word = key.get_ref();
-        if !known.contains(&word.as_ref()) && unjudged(word).is_none() {
+        if !known.contains(&word.as_ref()) {
             let message = format!("`{}` is no key of {place}.", shown(word));
             let hint = did_you_mean(word, known.iter().copied());
             findings.error(key.span().start, "unknown-key", message, hint);
@@ -227,12 +229,6 @@ pub fn check(text: &str, device: &CheckedDevice) -> Vec<Finding> {
         unknown_keys(root, TOP, "the file", &mut findings);
         let ceiling = get(root, &["ceiling"]);
         if let Some(ceiling) = ceiling.as_ref().and_then(Entry::table) {
-            for (key, _) in ceiling {
-                if let Some(message) = unjudged(key.get_ref()) {
-                    let hint = "Leave it out.";
-                    findings.error(key.span().start, "not-evaluated", format!("{message}."), hint);
-                }
-            }
             unknown_keys(ceiling, CEILING, "[ceiling]", &mut findings);
             entries::check(ceiling, &mut findings);
             paths::check(ceiling, device, &mut findings);

@@ -55,9 +55,6 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
     // serde writes the unknown word first and then the known ones, all in backquotes.
     let mut quoted = message.split('`').skip(1).step_by(2);
     let hint = match quoted.next() {
-        Some(word) if unjudged(word).is_some() && message.starts_with("unknown field") => {
-            return format!("line {line}: {}; leave it out", unjudged(word).unwrap_or_default());
-        }
         Some(word) if message.starts_with("unknown ") => nearest(word, quoted)
             .map(|near| format!("; did you mean `{near}`?"))
             .unwrap_or_default(),
@@ -68,12 +65,6 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
         Some(_) | None => String::new(),
     };
     format!("line {line}: {}{hint}", message.trim_end())
-}
-
-/// Returns the message for a list that no tool uses, so that the owner does not rely on it.
-pub(super) fn unjudged(key: &str) -> Option<String> {
-    matches!(key, "services" | "allowed_services")
-        .then(|| format!("`{key}` is not evaluated by this version: no tool uses it"))
 }
 
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {

@@ -195,6 +195,16 @@ pub(super) fn apply(launch: &Launch) -> Result<(), seccompiler::Error> {
             let others = domains.map(|it| (0, SeccompCmpOp::Ne, u64::from(it.unsigned_abs())));
             only_where(&mut rules, libc::SYS_socket, &others)?;
         }
+        Network::Services => {
+            let unix = u64::from(libc::AF_UNIX.unsigned_abs());
+            only_where(&mut rules, libc::SYS_socket, &[(0, SeccompCmpOp::Ne, unix)])?;
+            let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
+            // The kind without its flags.
+            for kind in (0..16).filter(|kind| *kind != stream) {
+                let other = [(1, SeccompCmpOp::MaskedEq(0xf), kind)];
+                only_where(&mut rules, libc::SYS_socket, &other)?;
+            }
+        }
     }
     // A pair of datagram sockets can send to any socket file.
     let datagram = u64::from(libc::SOCK_DGRAM.unsigned_abs());

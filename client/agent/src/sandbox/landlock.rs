@@ -31,6 +31,7 @@ const CHANGE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
 });
 
 const DELETE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{RemoveDir | RemoveFile});
+const CONNECT: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | WriteFile | ResolveUnix});
 
 /// Confines the calling thread.
 pub(super) fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), Unconfined> {
@@ -67,6 +68,7 @@ pub(crate) fn confine_program<'a>(
             Rights::WriteAndExecute => (CHANGE & !DELETE) | AccessFs::Execute,
             Rights::Change => CHANGE,
             Rights::ChangeAndExecute => CHANGE | AccessFs::Execute,
+            Rights::Connect => CONNECT,
             Rights::Device => make_bitflags!(AccessFs::{ReadFile | WriteFile | IoctlDev}),
         };
         // The kernel takes no rights on folders for a file.
@@ -75,7 +77,7 @@ pub(crate) fn confine_program<'a>(
         (handle, if is_folder { rights } else { rights & AccessFs::from_file(KNOWN) })
     });
     let refused = match network {
-        Network::Nothing => AccessNet::from_all(KNOWN),
+        Network::Nothing | Network::Services => AccessNet::from_all(KNOWN),
         Network::Hosts => AccessNet::BindTcp.into(),
     };
     restrict(rules, refused).map(drop)

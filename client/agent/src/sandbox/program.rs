@@ -22,6 +22,8 @@ pub enum Rights {
     ChangeAndExecute,
     /// Reads and writes a device such as `/dev/null`.
     Device,
+    /// Connects to a socket file. Kernels before Landlock 9 do not restrict to which.
+    Connect,
 }
 
 /// What a program may do on the network.
@@ -32,6 +34,9 @@ pub enum Network {
     Nothing,
     /// Connects to hosts over IPv4 and IPv6, and to nothing on this machine by a socket file.
     Hosts,
+    /// Connects to socket files of this machine, by streams, and to no host. Only for the tools that ask the
+    /// managers of services.
+    Services,
 }
 
 /// Which files' mode, owner, times and attributes a program may change. Landlock does not govern that.

@@ -95,6 +95,20 @@ fn a_program_opens_no_socket_unless_it_may_and_then_none_on_this_machine_by_a_fi
         let told = out(program);
         assert_eq!(told.matches("PermissionDenied").count(), 3, "{told}");
     }
+
+    // A tool that asks a manager of services connects to its socket file and to nothing else.
+    let mut asking =
+        probe("open_socket_files", path.to_str().unwrap()).with(&path, Rights::Connect);
+    asking.launch.network = Network::Services;
+    let told = out(asking);
+    assert!(told.contains("connect: done"), "{told}");
+    assert_eq!(told.matches("PermissionDenied").count(), 2, "{told}");
+    let mut asking = probe("open_sockets", &address);
+    asking.launch.network = Network::Services;
+    let told = out(asking);
+    for refused in ["tcp", "udp", "listen", "datagrams"] {
+        assert!(told.contains(&format!("{refused}: PermissionDenied")), "{told}");
+    }
 }
 
 #[test]

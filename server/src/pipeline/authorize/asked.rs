@@ -67,8 +67,12 @@ impl EvaluatedCall {
             Ok(None) | Err(_) => format!("open {url}"),
         });
         let commands = touches.commands.iter().map(|command| format!("run {command}"));
+        let services = touches.services.iter().map(|touch| {
+            let does = if touch.changes { "restart the service" } else { "read the service" };
+            format!("{does} {}", touch.service)
+        });
         let hosts = touches.hosts.iter().map(|host| format!("contact {host}"));
-        let others = apps.chain(commands).chain(urls).chain(hosts);
+        let others = apps.chain(commands).chain(services).chain(urls).chain(hosts);
         paths.chain(others).map(|line| visible(&line)).collect()
     }
 }

@@ -29,6 +29,7 @@ impl EvaluatedCall {
             | Reason::PathDenied { .. }
             | Reason::AppNotListed { .. }
             | Reason::CommandNotListed { .. }
+            | Reason::ServiceNotListed { .. }
             | Reason::UrlScheme { .. }
             | Reason::UrlHost { .. }
             | Reason::HostNotListed { .. }

@@ -1,8 +1,10 @@
-//! Reviews each entry of a device's grants: tools, paths, apps and commands, with what the linter and the device found.
+//! Reviews each entry of a device's grants: tools, paths, apps, commands and services, with what the linter and
+//! the device found.
 
 use orion_catalog::CATALOG;
 use orion_domain::Grants;
 use orion_domain::grants::PathGrant;
+use orion_domain::touches::ServiceTouch;
 use orion_policy::LintContext;
 use serde_json::json;
 
@@ -62,6 +64,17 @@ pub(super) fn entries(
             ..GrantReview::default()
         };
         found.push(used_or_not(entry, uses.commands.get(&index)));
+    }
+    for grant in &known.grants.services {
+        let touch = ServiceTouch::read(grant.service.clone());
+        let entry = GrantReview {
+            kind: "service",
+            entry: grant.to_string(),
+            server: true,
+            ceiling: ceiling.is_none_or(|ceiling| ceiling.lists_service(&touch)),
+            ..GrantReview::default()
+        };
+        found.push(used_or_not(entry, uses.services.get(&grant.service)));
     }
     let findings = findings(known);
     for entry in &mut found {

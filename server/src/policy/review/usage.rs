@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use orion_catalog::find;
+use orion_domain::services::Service;
 use orion_domain::{Access, CallId, DevicePath};
 use serde_json::Value;
 
@@ -42,6 +43,7 @@ pub(super) struct GrantUsage {
     pub(super) apps: BTreeMap<String, Usage>,
     /// By the position of the entry.
     pub(super) commands: BTreeMap<usize, Usage>,
+    pub(super) services: BTreeMap<Service, Usage>,
     pub(super) calls: u64,
 }
 
@@ -81,6 +83,9 @@ impl GrantUsage {
         }
         for app in &parsed.touches.apps {
             self.apps.entry(app.clone()).or_default().by(call);
+        }
+        for touch in &parsed.touches.services {
+            self.services.entry(touch.service.clone()).or_default().by(call);
         }
     }
 }

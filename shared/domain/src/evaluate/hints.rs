@@ -102,6 +102,16 @@ impl Evidence {
                 let program = quoted(command.map_or("", |command| command.program.as_str()));
                 self.grant(question, &format!("add {program} to the commands"))
             }
+            Reason::ServiceNotListed { touch } => {
+                let touched = touches.and_then(|touches| touches.services.get(touch));
+                let service = touched.map(|it| it.service.to_string()).unwrap_or_default();
+                let change = if touched.is_some_and(|it| self.is_readable(policy, it)) {
+                    format!("take read_only from {} in the services", quoted(&service))
+                } else {
+                    format!("add {} to the services", quoted(&service))
+                };
+                self.grant(question, &change)
+            }
             Reason::UrlScheme { .. } => {
                 nobody("no change allows it: only http and https addresses can be opened")
             }

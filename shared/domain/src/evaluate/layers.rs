@@ -77,6 +77,11 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
             deny(Reason::CommandNotListed { touch });
         }
     }
+    for (touch, service) in touches.services.iter().enumerate() {
+        if !scope.lists_service(service) {
+            deny(Reason::ServiceNotListed { touch });
+        }
+    }
     for (touch, url) in touches.urls.iter().enumerate() {
         let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
         if !(lower.starts_with("http://") || lower.starts_with("https://")) {

@@ -5,7 +5,7 @@ use crate::code::ErrorCode;
 use crate::envelope::ToolError;
 use crate::grants::{DeniedPath, Scope};
 use crate::hosts::{Address, address_of};
-use crate::touches::Access;
+use crate::touches::{Access, ServiceTouch};
 
 impl Layer {
     /// Returns the name that people and the wire use.
@@ -82,6 +82,7 @@ impl Evidence {
             },
             Reason::AppNotListed { .. } => format!("{layer}: apps"),
             Reason::CommandNotListed { .. } => format!("{layer}: commands"),
+            Reason::ServiceNotListed { .. } => format!("{layer}: services"),
             Reason::UrlScheme { .. } => format!("{layer}: url scheme"),
             Reason::UrlHost { .. } | Reason::HostNotListed { .. } => format!("{layer}: hosts"),
             Reason::ConfirmMissing => "risk: confirm".to_owned(),
@@ -182,6 +183,7 @@ impl Evidence {
                     .with("attempted_command", program)
                     .with("allowed_commands", allowed.collect::<Vec<_>>())
             }
+            Reason::ServiceNotListed { touch } => self.service_error(question, policy, touch),
             Reason::UrlScheme { .. } => ToolError::new(
                 ErrorCode::UrlForbidden,
                 "Only http and https addresses may be opened.",
@@ -263,6 +265,28 @@ impl Evidence {
         ToolError::new(ErrorCode::UrlForbidden, message)
             .with("attempted_host", host)
             .with("allowed_hosts", hosts)
+    }
+
+    /// Returns whether the layer lists a service for reading.
+    pub(super) fn is_readable(&self, policy: &Policy, touched: &ServiceTouch) -> bool {
+        let read = ServiceTouch::read(touched.service.clone());
+        self.scope(policy).is_some_and(|scope| scope.lists_service(&read))
+    }
+
+    fn service_error(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> ToolError {
+        let touched = question.touches.and_then(|touches| touches.services.get(touch));
+        let service = touched.map(|touched| touched.service.to_string()).unwrap_or_default();
+        let granted = self.scope(policy).into_iter().flat_map(|scope| &scope.services);
+        let allowed: Vec<_> = granted.map(ToString::to_string).collect();
+        let (whose, device) = (self.whose(), question.device);
+        let message = if touched.is_some_and(|touched| self.is_readable(policy, touched)) {
+            format!("{service} may only be read, by the services in {whose} {device}.")
+        } else {
+            format!("{service} is not among the services in {whose} {device}.")
+        };
+        ToolError::new(ErrorCode::PermissionDenied, message)
+            .with("attempted_service", service)
+            .with("allowed_services", allowed)
     }
 
     fn path_error(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> ToolError {

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use super::commands::{self, CommandGrant};
 use super::denied::{DeniedPath, DenyList};
+use super::services::{self, ServiceGrant};
 use crate::capability::Capability;
 use crate::hosts::{self, Address, address_of};
 use crate::path::{DevicePath, covers, holds_system};
-use crate::touches::{Access, CommandTouch, PathTouch};
+use crate::services::Service;
+use crate::touches::{Access, CommandTouch, PathTouch, ServiceTouch};
 
 /// An allowed path, compiled for comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct Scope {
     /// The programs that commands may start; `None` means that capabilities alone decide, but for programs
     /// that give the whole machine.
     pub commands: Option<Vec<CommandGrant>>,
+    /// The services that tools may read, or read and change.
+    pub services: BTreeSet<ServiceGrant>,
     /// Hosts with ports that URLs may name and that tools may contact; empty means that URLs are not
     /// restricted, and that no host is contacted.
     pub hosts: BTreeSet<String>,
@@ -58,6 +62,7 @@ impl Scope {
             denied: DenyList::default(),
             apps: BTreeSet::new(),
             commands: Some(Vec::new()),
+            services: BTreeSet::new(),
             hosts: BTreeSet::new(),
             read_only: true,
             strict: false,
@@ -146,6 +151,22 @@ impl Scope {
     #[must_use]
     pub fn lists_command(&self, command: &CommandTouch) -> bool {
         commands::lists(self.commands.as_deref(), command)
+    }
+
+    /// Returns whether a service may be read, or changed.
+    #[must_use]
+    pub fn lists_service(&self, touch: &ServiceTouch) -> bool {
+        services::lists(&self.services, touch)
+    }
+
+    /// Returns the services that may be read in both scopes.
+    #[must_use]
+    pub fn services_with(&self, other: &Self) -> Vec<Service> {
+        let touch = |grant: &ServiceGrant| ServiceTouch::read(grant.service.clone());
+        let both = self.services.iter().map(touch).filter(|touch| other.lists_service(touch));
+        let mut services: Vec<_> = both.map(|touch| touch.service).collect();
+        services.dedup();
+        services
     }
 
     /// Returns the position of the allowed path that covers this one for this access.

@@ -1,8 +1,9 @@
 //! The grants of a profile or a device as written. An omitted list differs from an empty one.
 
 mod commands;
+mod services;
 
-use orion_domain::grants::{CommandGrant, PathGrant};
+use orion_domain::grants::{CommandGrant, PathGrant, ServiceGrant};
 use orion_domain::{Access, Capability, Grants, Profile};
 
 use crate::finding::{At, Code, Findings, Position, shown};
@@ -21,6 +22,7 @@ pub(crate) struct GrantedPaths {
     pub(crate) deny_paths: Vec<At<String>>,
     pub(crate) apps: Option<Vec<String>>,
     pub(crate) commands: Option<Vec<CommandGrant>>,
+    pub(crate) services: Option<Vec<ServiceGrant>>,
     pub(crate) hosts: Option<Vec<String>>,
     pub(crate) read_only: Option<bool>,
 }
@@ -70,10 +72,12 @@ impl GrantedPaths {
             .map(|entry| At { at: entry.at, value: entry.value.to_owned() })
             .collect();
         let apps = owned(fields.take(&["apps", "allowed_apps"], findings), "`apps`", findings);
-        refuse_unevaluated(fields, findings);
         let commands = fields
             .take(&["commands", "allowed_commands"], findings)
             .map(|node| commands::read(node, findings));
+        let services = fields
+            .take(&["services", "allowed_services"], findings)
+            .map(|node| services::read(node, findings));
         let hosts = fields.take(&["hosts", "allowed_hosts"], findings).map(|node| {
             let items = read::texts(node, "`hosts`", findings);
             items.into_iter().filter_map(|item| host(item, findings)).collect()
@@ -90,6 +94,7 @@ impl GrantedPaths {
             deny_paths,
             apps,
             commands,
+            services,
             hosts,
             read_only,
         }
@@ -106,6 +111,7 @@ impl GrantedPaths {
             deny_paths,
             apps,
             commands,
+            services,
             hosts,
             read_only,
         } = self.clone();
@@ -119,6 +125,7 @@ impl GrantedPaths {
             deny_paths,
             apps: apps.or_else(|| profile.apps.clone()),
             commands: commands.or_else(|| profile.commands.clone()),
+            services: services.or_else(|| profile.services.clone()),
             hosts: hosts.or_else(|| profile.hosts.clone()),
             read_only: read_only.or(profile.read_only),
         }
@@ -135,6 +142,7 @@ impl GrantedPaths {
             deny_paths: self.deny_paths.into_iter().map(|entry| entry.value).collect(),
             apps: set(self.apps),
             commands: self.commands,
+            services: self.services.into_iter().flatten().collect(),
             hosts: set(self.hosts),
             read_only: self.read_only.unwrap_or(false),
         }
@@ -257,16 +265,6 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
         findings.error(path.at, Code::BadPath, message, hint);
     }
     Some(At { at: path.at, value: PathGrant { path: path.value.to_owned(), access } })
-}
-
-/// Rejects services and commands: nothing evaluates them, and their author must not believe otherwise.
-fn refuse_unevaluated(fields: &mut Fields<'_>, findings: &mut Findings) {
-    for key in ["services", "allowed_services"] {
-        if let Some(node) = fields.take(&[key], findings) {
-            let message = format!("`{key}` is not evaluated by this version: no tool uses it.");
-            findings.error(node.at, Code::NotEvaluated, message, "Leave it out.");
-        }
-    }
 }
 
 fn host(name: At<&str>, findings: &mut Findings) -> Option<String> {

@@ -34,13 +34,16 @@ use crate::{codes, findings, valid};
 #[case::bare_home("devices: { a: { paths: [~] } }", "1:25 !wrong-type")]
 #[case::wildcard("devices: { a: { paths: [\"/srv/**\"] } }", "1:25 !bad-path")]
 #[case::both_forms("devices: { a: { tools: [], allowed_tools: [] } }", "1:28 !duplicate-key")]
-#[case::services("devices: { a: { services: [nginx.service] } }", "1:27 !not-evaluated")]
-#[case::no_services("devices: { a: { allowed_services: [] } }", "1:35 !not-evaluated")]
-#[case::services("devices: { a: { services: [nginx] } }", "1:27 !not-evaluated")]
+#[case::services("devices: { a: { services: [\"--all\"] } }", "1:28 !bad-value")]
+#[case::two_services(
+    "devices: { a: { services: [{ unit: a, container: b }] } }",
+    "1:28 !bad-value"
+)]
+#[case::no_service("devices: { a: { services: [{ read_only: true }] } }", "1:28 !bad-value")]
 #[case::commands("devices: { a: { commands: [bash] } }", "1:28 !bad-value")]
-#[case::services_by_their_other_name(
-    "devices: { a: { allowed_services: nginx } }",
-    "1:35 !not-evaluated"
+#[case::commands_by_their_other_name(
+    "devices: { a: { allowed_commands: [{ args: [a] }] } }",
+    "1:36 !missing"
 )]
 #[case::host("devices: { a: { hosts: [\"https://example.com\"] } }", "1:25 !bad-value")]
 #[case::read_only("devices: { a: { read_only: yes } }", "1:28 !wrong-type")]
@@ -53,7 +56,7 @@ fn what_is_wrong_is_told_at_its_place(#[case] text: &str, #[case] first: &str) {
 #[case::nothing_done("{ tool: open_app }", "1:10 !missing")]
 #[case::action("{ action: reject }", "1:20 !bad-value")]
 #[case::id("{ id: \"My rule\", action: deny }", "1:16 !bad-value")]
-#[case::tool("{ tools: [a_shell], action: deny }", "1:20 !unknown-tool")]
+#[case::tool("{ tools: [shel], action: deny }", "1:20 !unknown-tool")]
 #[case::no_tools("{ tools: [], action: deny }", "1:19 !bad-value")]
 #[case::user("{ users: [Ann], action: deny }", "1:20 !bad-value")]
 #[case::role("{ roles: [root], action: deny }", "1:20 !bad-value")]

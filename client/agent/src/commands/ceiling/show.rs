@@ -28,6 +28,7 @@ pub(super) struct Shown {
     own_files: Vec<String>,
     apps: Vec<ShownApp>,
     commands: Vec<String>,
+    services: Vec<String>,
     hosts: Vec<String>,
     read_only: bool,
     strict: bool,
@@ -100,6 +101,7 @@ impl Shown {
                 Some(commands) => commands.iter().map(ToString::to_string).collect(),
                 None => vec!["all but those that give the whole machine".to_owned()],
             },
+            services: ceiling.services.iter().map(ToString::to_string).collect(),
             hosts: ceiling.hosts.iter().cloned().collect(),
             read_only: scope.read_only,
             strict: scope.strict,
@@ -210,6 +212,7 @@ impl fmt::Display for Shown {
         };
         section(f, "apps", &self.apps.iter().map(app).collect::<Vec<_>>())?;
         section(f, "commands", &self.commands)?;
+        section(f, "services", &self.services)?;
         section(f, "hosts", &self.hosts)?;
         let yes_or_no = |yes| if yes { "yes" } else { "no" };
         writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;

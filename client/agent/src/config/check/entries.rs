@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use orion_domain::Capability;
+use orion_domain::services::Service;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Findings, did_you_mean, get, list, shown};
 use crate::apps::Apps;
 
-/// Checks the tools, capabilities and hosts.
+/// Checks the tools, capabilities, services and hosts.
 pub(super) fn check(ceiling: &DeTable<'_>, findings: &mut Findings<'_>) {
     if let Some(tools) = get(ceiling, &["tools", "allowed_tools"]) {
         for (name, _) in tools.table().into_iter().flatten() {
@@ -28,6 +29,20 @@ pub(super) fn check(ceiling: &DeTable<'_>, findings: &mut Findings<'_>) {
         if !known().any(|it| it == word) {
             let message = format!("`{}` is no permission.", shown(word));
             findings.error(entry.at, "unknown-permission", message, did_you_mean(word, known()));
+        }
+    }
+    for entry in list(ceiling, &["services", "allowed_services"]) {
+        let texts = ["unit", "container", "compose"].map(|key| entry.under(key));
+        let [unit, container, compose] = texts.each_ref().map(|it| it.as_ref()?.text(""));
+        let of_entry = entry.text("").filter(|_| entry.table().is_none());
+        let service = of_entry
+            .and_then(Service::parse)
+            .or_else(|| Service::unit(unit?))
+            .or_else(|| Service::container(container?))
+            .or_else(|| Service::compose(compose?));
+        if service.is_none() {
+            let hint = "Write \"nginx.service\", { container = \"pihole\" } or { compose = \"homelab/grafana\" }.";
+            findings.error(entry.at, "bad-value", "This entry names no service.", hint);
         }
     }
     for entry in list(ceiling, &["hosts", "allowed_hosts"]) {

@@ -68,9 +68,14 @@ fn paths(
     let arguments: Map<String, Value> =
         serde_json::from_slice(&row.arguments).map_err(|_| NO_PATHS)?;
     let touches = spec.parse(arguments, places).map_err(|_| NO_PATHS)?.touches;
-    let others =
-        [touches.apps.len(), touches.commands.len(), touches.urls.len(), touches.hosts.len()];
-    if touches.paths.is_empty() || others != [0; 4] {
+    let others = [
+        touches.apps.len(),
+        touches.commands.len(),
+        touches.services.len(),
+        touches.urls.len(),
+        touches.hosts.len(),
+    ];
+    if touches.paths.is_empty() || others != [0; 5] {
         return Err(NO_PATHS);
     }
     let mut paths = Vec::new();

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::grants::{Profile, Scope};
-use crate::touches::CommandTouch;
+use crate::services::Service;
+use crate::touches::{CommandTouch, ServiceTouch};
 
 fn opens(app: &str, urls: &[&str]) -> Ask {
     let touches = Touches {
@@ -59,6 +60,36 @@ fn a_command_is_started_where_it_is_listed_and_nowhere_else() {
         let code = (by_list == Decision::Deny).then_some(ErrorCode::CommandNotAllowed);
         assert_eq!(call.of(&listed).1, code, "{program}");
     }
+}
+
+#[test]
+fn a_service_is_read_or_changed_where_it_is_listed_for_that_and_nowhere_else() {
+    let listed = policy(&json!({
+        "profile": "homelab", "services": ["nginx", {"unit": "db", "read_only": true}]
+    }));
+    let unlisted = policy(&json!({"profile": "homelab"}));
+    for (service, changes, allowed) in [
+        ("nginx.service", false, true),
+        ("nginx.service", true, true),
+        ("db.service", false, true),
+        ("db.service", true, false),
+        ("container:nginx", false, false),
+        ("sshd.service", false, false),
+    ] {
+        let service = Service::parse(service).unwrap();
+        let touch = ServiceTouch { service: service.clone(), changes };
+        let call = Ask { touches: Touches::service(touch), ..Ask::make("D:/") };
+        let refused = Some(ErrorCode::PermissionDenied);
+        let code = if allowed { None } else { refused };
+        assert_eq!(call.of(&listed).1, code, "{service} {changes}");
+        assert_eq!(call.of(&unlisted).1, refused, "{service}: nothing is listed");
+        let owned = Policy { ceiling: Some(unlisted.grants.clone()), ..listed.clone() };
+        assert_eq!(call.of(&owned).1, refused, "{service}: the ceiling only narrows");
+    }
+    let db = Touches::service(ServiceTouch::change(Service::parse("db").unwrap()));
+    let hint = Ask { touches: db, ..Ask::make("D:/") }
+        .asked(&listed, |question, evaluation| evaluation.hints(question, &listed));
+    assert!(hint[0].text.contains("take read_only from \"db.service\""), "{hint:?}");
 }
 
 #[rstest]

@@ -1,0 +1,136 @@
+//! Asks a program of the system, such as `systemctl`, with arguments that Orion alone writes.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use orion_commands::Program;
+use orion_domain::{DevicePath, ErrorCode, PathStyle, ToolError, strip_hidden};
+
+use super::answer::Answer;
+use super::{CommandContext, system};
+use crate::call::reserve_memory;
+use crate::process::{Bounds, Ending, Launch, LaunchError};
+use crate::sandbox::{Metadata, Network, Rights};
+
+/// How long a program may take.
+const MAX_TIME: Duration = Duration::from_secs(60);
+/// What is left of a call's time for ending the program and reporting.
+const TO_END: Duration = Duration::from_millis(800);
+/// Memory of the agent for the output of a program, in bytes.
+const OUTPUT_BYTES: u64 = 1024 * 1024;
+/// Bytes of memory of all processes of a program.
+const MAX_MEMORY: u64 = 1024 * 1024 * 1024;
+/// The number of processes of a program.
+const MAX_PROCESSES: usize = 64;
+/// Bytes of a file that a program writes.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+/// The longest line of an error that is passed on, in characters.
+const MAX_COMPLAINT: usize = 200;
+/// The sockets of the managers of services.
+const SOCKETS: &[&str] = &[
+    "/run/systemd/private",
+    "/run/dbus/system_bus_socket",
+    "/run/docker.sock",
+    "/run/podman/podman.sock",
+];
+
+/// Runs a program of the system by its name and returns what it printed.
+///
+/// # Errors
+/// `NOT_SUPPORTED` where there is no such program, `EXECUTION_FAILED` for one that was not run to its end,
+/// `RESOURCE_EXHAUSTED` for one that prints too much, `TIMEOUT` and `CANCELLED`.
+pub(crate) fn ask(
+    context: &CommandContext<'_>,
+    name: &str,
+    arguments: &[&str],
+    network: Network,
+) -> Result<Answer, ToolError> {
+    let root = DevicePath::parse(PathStyle::Posix, "/");
+    let root = root.map_err(|_| failed(name, "the device has no root folder"))?;
+    let found = context.programs.find(&Program::Name(name.to_owned()), &root, context.roots)?;
+    reserve_memory(&context.common, OUTPUT_BYTES)?;
+    let scratch = context.programs.scratch(context.call)?;
+    let sockets: &[&str] = match network {
+        Network::Services => SOCKETS,
+        Network::Nothing | Network::Hosts => &[],
+    };
+    let sockets =
+        sockets.iter().filter_map(|path| Some((system::handle(Path::new(path))?, Rights::Connect)));
+    let granted: Vec<_> = system::handles(context.programs.home.as_deref(), context.roots)
+        .chain(system::handle(&found.file).map(|file| (file, Rights::Execute)))
+        .chain(scratch.handle().map(|own| (own, Rights::Change)))
+        .chain(sockets)
+        .collect();
+    let folder = scratch.handle().ok_or_else(|| failed(name, "its folder is gone"))?;
+    let mut environment = context.programs.environment();
+    let temporary = scratch.path().display().to_string();
+    let own =
+        [("TMPDIR", &*temporary), ("DOCKER_CONFIG", &temporary), ("LC_ALL", "C"), ("TZ", "UTC")];
+    environment.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let deadline = context.deadline.checked_sub(TO_END).unwrap_or(context.deadline);
+    let left = deadline.saturating_duration_since(Instant::now()).min(MAX_TIME);
+    let launch = Launch {
+        program: found.file.clone(),
+        name: found.named.display().to_string(),
+        arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+        environment,
+        rights: granted.iter().map(|(_, rights)| *rights).collect(),
+        network,
+        metadata: Metadata::Nothing,
+        bounds: Bounds {
+            time_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+            memory: MAX_MEMORY,
+            processes: MAX_PROCESSES,
+            file_bytes: MAX_FILE_BYTES,
+        },
+    };
+    context.check()?;
+    let handles: Vec<_> = granted
+        .iter()
+        .map(|(handle, _)| handle)
+        .chain([&folder])
+        .map(std::os::fd::AsFd::as_fd)
+        .collect();
+    let goes_on = || !context.cancelled.load(Ordering::Relaxed);
+    let launcher = context.programs.launcher();
+    let ended =
+        launcher.run(&launch, &handles, &mut |_| {}, &goes_on).map_err(|error| match error {
+            LaunchError::Program(why) | LaunchError::Sandbox(why) => failed(name, &why),
+            LaunchError::Lost(why) => {
+                let message = format!("What {name} did is not known, because it was lost: {why}.");
+                ToolError::new(ErrorCode::OutcomeUnknown, message)
+            }
+        })?;
+    match ended.ending {
+        Ending::Itself => {}
+        Ending::Deadline => {
+            let message = format!("{name} took too long and was ended.");
+            return Err(ToolError::new(ErrorCode::Timeout, message));
+        }
+        Ending::Cancelled => {
+            let message = format!("The call was cancelled, and {name} was ended.");
+            return Err(ToolError::new(ErrorCode::Cancelled, message));
+        }
+        Ending::Memory | Ending::Processes => {
+            let message = format!("{name} took more than it may and was ended.");
+            return Err(ToolError::new(ErrorCode::ResourceExhausted, message));
+        }
+    }
+    if ended.stdout.left_out() > 0 {
+        let message = format!("{name} printed more than is read.");
+        return Err(ToolError::new(ErrorCode::ResourceExhausted, message));
+    }
+    let stderr = ended.stderr.text();
+    let complaint = stderr.lines().map(str::trim).find(|line| !line.is_empty());
+    Ok(Answer {
+        path: found.file.display().to_string(),
+        exit_code: ended.exit_code,
+        stdout: ended.stdout.text(),
+        complaint: strip_hidden(complaint.unwrap_or_default(), MAX_COMPLAINT),
+    })
+}
+
+fn failed(name: &str, why: &str) -> ToolError {
+    ToolError::new(ErrorCode::ExecutionFailed, format!("{name} was not run: {why}."))
+}
