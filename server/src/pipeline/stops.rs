@@ -141,11 +141,7 @@ impl Stops {
 }
 
 /// Returns the widest stop that covers a call of this person on this device.
-fn covering<'a>(
-    active: &'a ActiveStops,
-    user: &UserName,
-    device: DeviceId,
-) -> Option<&'a StopRow> {
+fn covering<'a>(active: &'a ActiveStops, user: &UserName, device: DeviceId) -> Option<&'a StopRow> {
     if active.is_empty() {
         return None;
     }

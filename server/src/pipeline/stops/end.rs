@@ -8,6 +8,7 @@ use orion_domain::{ErrorCode, PlanId, ToolError};
 
 use super::refusal::sentence;
 use crate::clock::now_ms;
+use crate::pipeline::reconcile::UNKNOWN_WINDOW_MS;
 use crate::pipeline::view::CallView;
 use crate::pipeline::{Pipeline, cancel, plan};
 use crate::store::{PlanRow, StopRow, StoreError};
@@ -17,9 +18,6 @@ const MAX_CONCURRENT: usize = 64;
 
 /// How long a request waits until everything that its stop covers was cancelled. The rest follows in the background.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long ago a call may have become unknown to be cancelled on its device, in milliseconds.
-const UNKNOWN_WINDOW_MS: i64 = 10 * 60_000;
 
 /// How many calls and plans a stop ended. A call that runs ends with the report of its device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -17,8 +17,9 @@ pub(super) fn refusal(stop: &StopRow) -> ToolError {
     };
     error.hint(match &stop.scope.user {
         Some(_) if stop.is_own() => Hint::run("let the calls run again", resume),
-        Some(user) => Hint::run("let the calls run again", format!("{resume} --user {user}"))
-            .by(Actor::Admin),
+        Some(user) => {
+            Hint::run("let the calls run again", format!("{resume} --user {user}")).by(Actor::Admin)
+        }
         None => Hint::run("let the calls run again", resume).by(Actor::Admin),
     })
 }

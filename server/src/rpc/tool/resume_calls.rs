@@ -25,7 +25,9 @@ pub(super) async fn resume_calls(
         let list = Hint::run("list what is stopped", "orion stop --list");
         let place = name.map(|name| format!(" on {name}")).unwrap_or_default();
         let clause = match &scope.user {
-            Some(user) => format!("the calls of {user}{place} are not stopped, or an admin stopped them"),
+            Some(user) => {
+                format!("the calls of {user}{place} are not stopped, or an admin stopped them")
+            }
             None => format!("no stop of all calls{place} is set"),
         };
         return Err(status::hinted(ErrorCode::PreconditionFailed, clause, list));

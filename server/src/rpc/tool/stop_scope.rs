@@ -19,9 +19,7 @@ pub(super) async fn stop_scope(
         ("", true) => None,
         ("", false) => return Err(status::invalid("name a device, or all devices")),
         (_, true) => return Err(status::invalid("name either a device or all devices")),
-        (device, false) => {
-            Some(api.pipeline.fleet.find(device).map_err(status::tool_error)?)
-        }
+        (device, false) => Some(api.pipeline.fleet.find(device).map_err(status::tool_error)?),
     };
     let is_admin = caller.role == Role::Admin;
     let user = match user {
