@@ -28,7 +28,7 @@ use crate::listen::connections::Owner;
 use crate::people::{FirstAdmin, Identity, IdentityCache};
 use crate::store::Store;
 use crate::tasks::Tasks;
-use rate_limits::PersonRateLimits;
+use rate_limits::{PersonRateLimits, STOPS};
 use refusals::Refusals;
 pub use refusals::Why;
 use request_limits::RequestLimits;
@@ -38,6 +38,8 @@ use source_limits::SourceLimits;
 const TICK: Duration = Duration::from_secs(1);
 /// How many requests one person may have in flight beside calls: those that watch and wait.
 const BESIDE_CALLS: usize = 1_000;
+/// How many requests to stop calls one person may have in flight, whatever else they have.
+const MAX_STOP_REQUESTS: usize = 4;
 /// The operation in the audit log for one that does not exist.
 const UNKNOWN: &str = "unknown";
 
@@ -50,6 +52,7 @@ pub struct AccessControl {
     sources: SourceLimits,
     rates: PersonRateLimits,
     requests: RequestLimits,
+    stops: RequestLimits,
     refusals: Refusals,
 }
 
@@ -80,6 +83,7 @@ impl AccessControl {
             sources: SourceLimits::of_table(),
             rates: PersonRateLimits::new(limits),
             requests: RequestLimits::new(most.saturating_add(BESIDE_CALLS)),
+            stops: RequestLimits::new(MAX_STOP_REQUESTS),
             refusals: Refusals::default(),
             store,
             people,
@@ -178,7 +182,8 @@ impl AccessControl {
             return Err(AccessError::scope(scope, identity));
         }
         self.rates.check(path, &caller.user).map_err(AccessError::limit)?;
-        self.requests.begin(caller).map_err(AccessError::limit)
+        let requests = if STOPS.contains(&path) { &self.stops } else { &self.requests };
+        requests.begin(caller).map_err(AccessError::limit)
     }
 
     async fn record(&self, row: refusals::Row) {

@@ -28,6 +28,7 @@ pub mod reconcile;
 mod requests;
 pub mod result;
 pub mod route;
+pub mod stops;
 mod undo;
 pub mod validate;
 mod verdict;
@@ -43,6 +44,7 @@ use self::call::CallContext;
 use self::call_limits::CallLimits;
 use self::result::DeviceReport;
 use self::route::{DispatchSlot, Sent};
+use self::stops::Stops;
 use self::verdict::{Held, Subject, Verdict};
 use crate::bus::Bus;
 use crate::config::Config;
@@ -71,6 +73,8 @@ pub struct Pipeline {
     pub bus: Bus,
     /// The calls in flight of each person, and their limits.
     pub limits: CallLimits,
+    /// The calls that are stopped.
+    pub stops: Stops,
     /// The tasks in which calls run.
     pub tasks: Tasks,
 }
@@ -93,9 +97,9 @@ impl From<CallView> for Ended {
 impl Pipeline {
     /// Puts together what calls need.
     #[must_use]
-    pub fn new(config: Arc<Config>, devices: Devices) -> Self {
+    pub fn new(config: Arc<Config>, devices: Devices, stops: Stops) -> Self {
         let Devices { store, fleet, bus, tasks, .. } = devices.clone();
-        Self { config, store, fleet, devices, bus, limits: CallLimits::default(), tasks }
+        Self { config, store, fleet, devices, bus, limits: CallLimits::default(), stops, tasks }
     }
 
     /// Runs a call, new or stored, until it ends or waits for an approval or its device. A stored call
@@ -114,7 +118,8 @@ impl Pipeline {
         match self.rounds(context, held, &mut is_approved).await {
             Ok(Ended { view, report }) => {
                 DeviceReport::record_any(report, self).await?;
-                Ok(view)
+                // A stop may have been set after the call was decided, and before it waited.
+                stops::end_if_covered(self, view).await
             }
             Err(error) => {
                 // An approved call that was not sent ends, instead of waiting for a restart.

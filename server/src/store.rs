@@ -20,6 +20,7 @@ mod labels;
 mod people;
 mod plans;
 mod policies;
+mod stops;
 
 #[cfg(test)]
 mod tests;
@@ -64,6 +65,7 @@ pub use plans::{
     PlanState, StepEnd, StepRow, StepState,
 };
 pub use policies::{NewPolicy, PolicyRow};
+pub use stops::{StopRow, StopScope};
 
 use calls::OpenCalls;
 use db::{Db, Durability, Tx};

@@ -139,6 +139,27 @@ impl ToolService for Router {
     ) -> Result<Response<v1::CancelCallResponse>, Status> {
         Err(Status::unimplemented("the baseline only routes"))
     }
+
+    async fn stop_calls(
+        &self,
+        _: Request<v1::StopCallsRequest>,
+    ) -> Result<Response<v1::StopCallsResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
+    async fn resume_calls(
+        &self,
+        _: Request<v1::ResumeCallsRequest>,
+    ) -> Result<Response<v1::ResumeCallsResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
+    async fn list_stops(
+        &self,
+        _: Request<v1::ListStopsRequest>,
+    ) -> Result<Response<v1::ListStopsResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
 }
 
 /// Starts the baseline with this authority, its door for devices at this address.

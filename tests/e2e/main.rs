@@ -62,6 +62,7 @@ mod slow;
 mod soak;
 mod special_files;
 mod start_up;
+mod stop;
 
 mod tools;
 mod undo;

@@ -15,6 +15,8 @@ pub(crate) mod logout;
 pub(crate) mod password;
 pub(crate) mod plan;
 pub(crate) mod policy;
+pub(crate) mod resume;
+pub(crate) mod stop;
 pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod undo;
@@ -47,6 +49,10 @@ pub(crate) enum Command {
     Call(call::Call),
     /// What is under way, what waits for a device, and how a call goes on
     Calls(calls::Calls),
+    /// End what runs and waits, and refuse new calls until they are resumed
+    Stop(stop::Stop),
+    /// Let stopped calls run again
+    Resume(resume::Resume),
     /// Several calls, shown together and approved once
     Plan(plan::Plan),
     /// Take back what a call changed
@@ -95,6 +101,8 @@ pub(crate) async fn run(command: Command, global: &Global, out: &Output) -> Resu
         Command::Ask(command) => command.run(&app()?).await,
         Command::Call(command) => interruptible(command.run(&app()?)).await,
         Command::Calls(command) => interruptible(command.run(&app()?)).await,
+        Command::Stop(command) => interruptible(command.run(&app()?)).await,
+        Command::Resume(command) => interruptible(command.run(&app()?)).await,
         Command::Undo(command) => interruptible(command.run(&app()?)).await,
         Command::Why(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,

@@ -7,6 +7,7 @@ mod device;
 mod person;
 mod plan;
 mod policy;
+mod stop;
 mod tool;
 mod value;
 
@@ -19,5 +20,6 @@ pub(crate) use policy::{
     DeviceChangeView, FindingView, OnDeviceView, VersionView, changes_text, findings_text,
     found_there, on_devices_table, versions_table,
 };
+pub(crate) use stop::{StopView, stops_table};
 pub(crate) use tool::{ToolView, openai, tool_page, tools_table};
 pub(crate) use value::{short_arguments, value};

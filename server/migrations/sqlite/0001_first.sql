@@ -391,3 +391,16 @@ CREATE TABLE plan_steps (
     ended_at INTEGER,
     PRIMARY KEY (plan_id, number)
 ) STRICT;
+
+-- Which calls are stopped: while a row covers a call, the call does not run.
+CREATE TABLE stops (
+    -- Whose calls. Empty for everybody's.
+    user_name TEXT NOT NULL,
+    -- On which device. Empty for every device and the backend.
+    device_id TEXT NOT NULL,
+    device_name TEXT NOT NULL,
+    stopped_by TEXT NOT NULL,
+    stopped_at INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (user_name, device_id)
+) STRICT;

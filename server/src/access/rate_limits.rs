@@ -17,6 +17,11 @@ const CALLS: [&str; 5] = [
     "/orion.v1.PolicyService/ExplainCall",
     "/orion.v1.PlanService/CreatePlan",
 ];
+/// The RPCs that end calls. Neither calls nor other requests use up what a person may make of them.
+pub(super) const STOPS: [&str; 1] = ["/orion.v1.ToolService/StopCalls"];
+/// How many of those a person may make a second, and how many at once.
+const STOPS_PER_SECOND: NonZeroU32 = NonZeroU32::new(2).unwrap();
+const STOPS_BURST: NonZeroU32 = NonZeroU32::new(20).unwrap();
 /// How many other requests are allowed for each call.
 const OTHERS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// How many people a limiter keeps before it drops the idle ones.
@@ -25,6 +30,7 @@ const REMEMBERED: usize = 10_000;
 /// The rate limits of every person.
 pub(super) struct PersonRateLimits {
     calls: Limit,
+    stops: Limit,
     others: Limit,
 }
 
@@ -42,6 +48,7 @@ impl PersonRateLimits {
         let burst = positive(calls.burst_per_person);
         Self {
             calls: Limit::new("calls", rate, burst),
+            stops: Limit::new("stops", STOPS_PER_SECOND, STOPS_BURST),
             others: Limit::new(
                 "requests",
                 rate.saturating_mul(OTHERS),
@@ -55,7 +62,13 @@ impl PersonRateLimits {
     /// # Errors
     /// `RATE_LIMITED`: the person is above the limit, so the request must not be processed.
     pub(super) fn check(&self, path: &str, user: &UserName) -> Result<(), ToolError> {
-        let limit = if CALLS.contains(&path) { &self.calls } else { &self.others };
+        let limit = if CALLS.contains(&path) {
+            &self.calls
+        } else if STOPS.contains(&path) {
+            &self.stops
+        } else {
+            &self.others
+        };
         limit.check(user)
     }
 }
@@ -106,11 +119,15 @@ mod tests {
         let refused = pace.check(other, &ann).unwrap_err();
         assert!(refused.message.starts_with("ann makes more than 10 requests"), "{refused:?}");
         assert_eq!(pace.check(CALLS[0], &bob), Ok(()));
+        for _ in 0..STOPS_BURST.get() {
+            assert_eq!(pace.check(STOPS[0], &ann), Ok(()), "a flood leaves room for a stop");
+        }
+        assert_eq!(pace.check(STOPS[0], &ann).unwrap_err().code, ErrorCode::RateLimited);
     }
 
     #[test]
     fn what_is_paced_is_in_the_table() {
-        for path in CALLS {
+        for path in CALLS.into_iter().chain(STOPS) {
             assert!(Operation::find(path).is_some(), "{path}");
         }
     }

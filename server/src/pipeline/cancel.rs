@@ -1,7 +1,7 @@
 //! Cancels a call. A call that was not sent ends at once. For a sent call the device receives a cancel and
 //! reports the outcome.
 
-use orion_domain::{CallState, Caller, ErrorCode, ToolError};
+use orion_domain::{CallState, Caller, ErrorCode, ToolError, UserName};
 
 use super::view::CallView;
 use super::{Pipeline, audit};
@@ -18,6 +18,17 @@ pub async fn cancel(
     by: &Caller,
     call: CallRow,
 ) -> Result<CallView, StoreError> {
+    let message = format!("{} cancelled this call before it was sent.", by.user);
+    end(pipeline, &by.user, call, message).await
+}
+
+/// Cancels a call as [`cancel`] does. A call that was not sent ends with this message.
+pub(super) async fn end(
+    pipeline: &Pipeline,
+    by: &UserName,
+    call: CallRow,
+    message: String,
+) -> Result<CallView, StoreError> {
     // A step that waits for approval ends with its plan, not alone.
     let waits_with_plan = call.plan.is_some() && call.state == CallState::AwaitingApproval;
     let is_over = call.state.is_closed() && call.state != CallState::Unknown;
@@ -25,16 +36,13 @@ pub async fn cancel(
         return Ok(CallView::from(call));
     }
     let (id, device) = (call.id, call.device.as_ref().map(|(id, _)| *id));
-    pipeline.store.request_cancel(id, &by.user, now_ms()).await?;
+    pipeline.store.request_cancel(id, by, now_ms()).await?;
     if let Some(question) = pipeline.store.withdraw_approval(id, now_ms()).await? {
         pipeline.bus.publish(Change::Approval(question.id, id));
     }
     // A person may approve the call at this moment. Either it is closed unsent here and never sent, or it
     // was sent and its result must come from the device.
-    let error = ToolError::new(
-        ErrorCode::Cancelled,
-        format!("{} cancelled this call before it was sent.", by.user),
-    );
+    let error = ToolError::new(ErrorCode::Cancelled, message);
     if !audit::close_unsent(pipeline, &CallView::from(call), error).await?
         && !pipeline.fleet.waiting().stop(id)
         && let Some(device) = device

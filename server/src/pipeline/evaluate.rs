@@ -84,6 +84,10 @@ pub(super) async fn evaluate(
             return Ok(Err(Box::new(Stopped { context, target, error, trace })));
         }
     };
+    let refusal = pipeline.stops.refusal(&context.caller.user, target.device.id);
+    if let Some(error) = refusal {
+        return stopped(context, Some(target), error);
+    }
     // A name may be given to another device before the call is evaluated again.
     context.request.device = Some(target.device.id.to_string());
     let arguments = context.request.arguments.clone();

@@ -17,6 +17,7 @@ use crate::store::{PlanRow, StepState, StoreError};
 
 pub use create::{MAX_PLAN_BYTES, create};
 pub use decide::decide;
+pub(super) use end::end_stopped;
 pub use end::expire;
 pub use run::recover;
 pub(super) use shown::{another, is_as_shown};

@@ -27,7 +27,7 @@ const ASK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a call that ended as unknown is asked about, in milliseconds. A device that does not remember
 /// it by then will not remember it later.
-const UNKNOWN_WINDOW_MS: i64 = 10 * 60_000;
+pub(super) const UNKNOWN_WINDOW_MS: i64 = 10 * 60_000;
 
 /// The most devices that are asked at once.
 const MAX_CONCURRENT: usize = 16;

@@ -4,7 +4,11 @@ mod call_tool;
 mod cancel_call;
 mod get_call;
 mod list_calls;
+mod list_stops;
 mod list_tools;
+mod resume_calls;
+mod stop_calls;
+mod stop_scope;
 pub(super) mod to_proto;
 mod watch_call;
 
@@ -67,5 +71,26 @@ impl ToolService for ToolApi {
         request: Request<v1::CancelCallRequest>,
     ) -> RpcResult<v1::CancelCallResponse> {
         cancel_call::cancel_call(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn stop_calls(
+        &self,
+        request: Request<v1::StopCallsRequest>,
+    ) -> RpcResult<v1::StopCallsResponse> {
+        stop_calls::stop_calls(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn resume_calls(
+        &self,
+        request: Request<v1::ResumeCallsRequest>,
+    ) -> RpcResult<v1::ResumeCallsResponse> {
+        resume_calls::resume_calls(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn list_stops(
+        &self,
+        request: Request<v1::ListStopsRequest>,
+    ) -> RpcResult<v1::ListStopsResponse> {
+        list_stops::list_stops(self, request.try_into()?).map(Response::new)
     }
 }

@@ -27,6 +27,7 @@ use crate::local_tools;
 use crate::model::Model;
 use crate::notary::Notary;
 use crate::people::{FirstAdmin, IdentityCache};
+use crate::pipeline::stops::{Stops, end_all_covered};
 use crate::pipeline::{Pipeline, plan, queue};
 use crate::store::Store;
 use crate::tasks::Tasks;
@@ -95,7 +96,8 @@ pub async fn prepare(
         addresses,
         certificate_seconds: config.devices.certificate_seconds,
     };
-    let pipeline = Arc::new(Pipeline::new(Arc::clone(&config), devices.clone()));
+    let stops = Stops::load(&store).await?;
+    let pipeline = Arc::new(Pipeline::new(Arc::clone(&config), devices.clone(), stops));
     let people = Arc::new(IdentityCache::default());
     let chat = Chat { pipeline: Arc::clone(&pipeline), models, people: Arc::clone(&people) };
     let backend = Arc::new(Backend {
@@ -117,6 +119,7 @@ pub async fn prepare(
     local_tools::register(&backend.store).await?;
     load_all(&backend.devices).await?;
     plan::recover(&backend.pipeline).await?;
+    end_all_covered(&backend.pipeline).await?;
     // Calls that waited too long while the backend was down end before their device can connect.
     while queue::expire(&backend.pipeline, now_ms()).await? > 0 {}
     write_addresses(data_dir, people_address, device_address)?;

@@ -4,6 +4,7 @@
 mod advance;
 mod close;
 mod counts;
+mod covered;
 mod event;
 mod find;
 mod history;

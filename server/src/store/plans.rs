@@ -6,6 +6,7 @@ mod make;
 mod progress;
 mod row;
 mod state;
+mod stop;
 
 use orion_domain::{PlanId, UserName};
 
@@ -18,6 +19,7 @@ pub use make::MakePlanError;
 pub use progress::StepEnd;
 pub use row::{EarlierChanges, NewPlan, NewStep, PlanRow, StepRow};
 pub use state::{PlanState, StepState};
+pub(super) use stop::stop_covered;
 
 /// How many plans are listed or expired at a time.
 const PAGE: i64 = 100;

@@ -18,6 +18,7 @@ mod policies;
 mod redeeming;
 mod standing;
 mod statements;
+mod stops;
 mod waiting;
 mod writer;
 

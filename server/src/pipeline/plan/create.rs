@@ -15,6 +15,7 @@ use crate::clock::new_uuid;
 use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::preview::PreviewResult;
+use crate::pipeline::stops::end_plan_if_covered;
 use crate::store::{EarlierChanges, MakePlanError, PlanRow, StoreError};
 
 use bind::plan;
@@ -93,6 +94,9 @@ async fn make(
     let row = pipeline.store.plan(id).await?;
     tracing::info!(plan = %id, user = %caller.user, steps = row.steps.len(), "a plan waits");
     publish(pipeline, &row);
+    if let Some(error) = end_plan_if_covered(pipeline, &row).await? {
+        return Err(PlanError::Plan(Box::new(error)));
+    }
     Ok(row)
 }
 

@@ -6,7 +6,7 @@ use orion_domain::{CallId, ErrorCode, PlanId, ToolError};
 use super::publish;
 use crate::pipeline::view::CallView;
 use crate::pipeline::{Pipeline, audit};
-use crate::store::{PlanRow, StoreError};
+use crate::store::{PlanRow, PlanState, StoreError};
 
 /// Ends the plans that nobody answered in time, and their waiting calls.
 ///
@@ -29,6 +29,23 @@ pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreErro
         publish(pipeline, &plan);
     }
     Ok(count)
+}
+
+/// Ends the waiting calls of a plan that was stopped before it ran. The calls of one that runs end with it.
+///
+/// # Errors
+/// The database cannot be written.
+pub(in crate::pipeline) async fn end_stopped(
+    pipeline: &Pipeline,
+    id: PlanId,
+    error: &ToolError,
+) -> Result<(), StoreError> {
+    let plan = pipeline.store.plan(id).await?;
+    if plan.state == PlanState::Cancelled {
+        close_waiting(pipeline, &plan, error).await?;
+    }
+    publish(pipeline, &plan);
+    Ok(())
 }
 
 /// Ends the calls of a plan that still wait.

@@ -38,6 +38,8 @@ pub(in crate::pipeline) struct InFlight<'a> {
     was_sent: bool,
     /// Whether a person cancelled the call.
     is_cancelled: bool,
+    /// Whether the cancel is to be sent again, because the device was slow.
+    is_cancel_due: bool,
     /// How often the device reported that the call did not arrive.
     not_delivered: u32,
 }
@@ -58,6 +60,7 @@ impl<'a> InFlight<'a> {
             deadline: None,
             was_sent: false,
             is_cancelled: false,
+            is_cancel_due: false,
             not_delivered: 0,
         })
     }
@@ -94,9 +97,12 @@ impl<'a> InFlight<'a> {
         approval: Option<ApprovalProof>,
         time: Duration,
     ) -> Result<(), ToolError> {
+        let (user, device) = (&call.context.caller.user, call.target.device.id);
+        // A stop is set before this, and the call is not sent, or after it, and the call is cancelled.
+        let _unstopped = self.pipeline.stops.pass(user, device)?;
         let dispatch = Dispatch {
             call: call.context.id,
-            device: call.target.device.id,
+            device,
             tool: call.target.spec.name,
             arguments: call.parsed.arguments.clone(),
             dry_run: call.context.request.dry_run,
@@ -117,9 +123,8 @@ impl<'a> InFlight<'a> {
 
     /// Sends the cancel if a person cancelled the call. It follows the dispatch, so that the device knows
     /// the call.
-    fn send_cancel(&self, call: CallId) {
-        if self.is_cancelled {
-            self.slot.link.cancel(call).ok();
-        }
+    fn send_cancel(&mut self, call: CallId) {
+        self.is_cancel_due =
+            self.is_cancelled && self.slot.link.cancel(call) == Err(SendError::Full);
     }
 }

@@ -6,6 +6,7 @@ use orion_wire::{call_state, risk, v1};
 use crate::fleet::{CallProgress, Fleet};
 use crate::pipeline::CallView;
 use crate::pipeline::explain::Explanation;
+use crate::store::StopRow;
 
 /// Converts a tool.
 pub(super) fn tool(spec: &ToolSpec) -> v1::Tool {
@@ -86,5 +87,17 @@ pub(in crate::rpc) fn call(view: CallView) -> v1::Call {
         caller: caller.user.to_string(),
         advance: None,
         queued_until: queued_until.unwrap_or_default(),
+    }
+}
+
+/// Converts a stop.
+pub(super) fn stop(stop: StopRow) -> v1::Stop {
+    let StopRow { scope, device_name, by, at, reason } = stop;
+    v1::Stop {
+        user: scope.user.map(|user| user.to_string()).unwrap_or_default(),
+        device: device_name.map(String::from).unwrap_or_default(),
+        stopped_by: by.to_string(),
+        stopped_at: at,
+        reason,
     }
 }

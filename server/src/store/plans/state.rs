@@ -50,7 +50,7 @@ words! {
         Denied = "denied",
         /// Nobody decided in time.
         Expired = "expired",
-        /// A person stopped it while it ran.
+        /// A person stopped it.
         Cancelled = "cancelled",
         /// The backend stopped while it ran.
         Interrupted = "interrupted",

@@ -19,6 +19,7 @@ const SMALL: &[(&str, &str)] = &[
     ("authorities", "two or three count, and one more comes every few years"),
     ("device_modes", "a row for each device that is dangerous just now"),
     ("policies", "a version for each change that a person makes"),
+    ("stops", "a row for each stop that somebody set and nobody has lifted"),
     ("users", "there are at most so many accounts"),
 ];
 

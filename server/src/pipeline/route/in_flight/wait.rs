@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use orion_domain::DeviceId;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::failure::unknown;
 use super::{InFlight, Sent};
@@ -14,6 +14,9 @@ use crate::pipeline::route::dispatch_slot::offline;
 
 /// How long a device may take to answer beyond the call's own timeout.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How long until a cancel is sent again to a device that is slow to receive.
+const CANCEL_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long a call waits for its device to reconnect after the connection was lost.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -37,6 +40,7 @@ impl<'a> InFlight<'a> {
                         return Sent::NotDelivered;
                     }
                 },
+                () = sleep(CANCEL_RETRY_INTERVAL), if self.is_cancel_due => self.send_cancel(id),
                 () = self.slot.link.ended(), if linked => {
                     linked = false;
                     until = (deadline + GRACE).min(Instant::now() + RECONNECT_TIMEOUT);
