@@ -59,6 +59,8 @@ const BOUNDED: &[(&str, &str, &str)] = &[
     ("SELECT * FROM tokens WHERE user_name", "ORDER BY", "one person's"),
     ("trusted_at, retired_at FROM authorities", "ORDER BY", "two or three"),
     // The other conditions leave few rows to sort.
+    ("SELECT * FROM stops ORDER BY", "ORDER BY", "the stops that are set"),
+    ("AND +id > $4 ORDER BY +id", "ORDER BY", "calls under way, as in `calls_current`"),
     ("ORDER BY +calls.id LIMIT", "ORDER BY", "what was under way"),
     ("OR NOT dry_run) ORDER BY +id DESC", "ORDER BY", "what is under way, or unknown"),
     ("FROM approvals WHERE state = 'open' ORDER BY", "ORDER BY", "what stands"),
