@@ -197,3 +197,32 @@ async fn a_review_names_the_commands_that_were_used_and_those_that_were_not() {
     let row = |entry, uses, ceiling| (json!(entry), json!(uses), json!(ceiling));
     assert_eq!(commands, [row("ls", 1, true), row("git", 0, true), row("docker", 0, false)]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_denied_deep_in_a_folder_reaches_nobody_through_a_program() {
+    let (world, kiosk) = developer().await;
+    kiosk.write_file("sub/deep/.env", "SECRET=denied\n");
+    kiosk.write_file("sub/open.txt", "SECRET=open\n");
+    kiosk.write_file("Makefile", "read:\n\tcat sub/deep/.env\n");
+    for command in ["grep -r SECRET .", "grep -r SECRET sub", "rg SECRET sub"] {
+        let call = run(&world, command).await;
+        let told = serde_json::to_string(&call.envelope).unwrap();
+        assert!(!told.contains("SECRET=denied"), "{command}: {told}");
+        let is_installed = !told.contains("There is no program");
+        assert_eq!(told.contains("SECRET=open"), is_installed, "{command}: {told}");
+    }
+    let asked = run(&world, "make read").await;
+    assert_eq!(asked.state, CallState::AwaitingApproval, "{asked:?}");
+    world.admin().decide(asked.approval_id(), false, "no").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approval_of_a_command_is_for_the_files_that_it_names_and_for_that_command_alone() {
+    let (world, kiosk) = developer().await;
+    kiosk.write_file("own.mk", "all:\n\techo first > made\n");
+    let asked = run(&world, "make -f own.mk").await;
+    kiosk.write_file("own.mk", "all:\n\techo other > made\n");
+    let drifted = approved(&world, &asked).await;
+    assert_eq!(drifted.end().1, Some(ErrorCode::PreconditionFailed), "{drifted:?}");
+    assert!(!kiosk.files().join("made").exists());
+}

@@ -276,7 +276,7 @@ async fn without_a_policy_everything_is_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_tool_or_an_alias_is_refused() {
     let (_server, _device, mut link) = deceive(MODEST).await;
-    for tool in ["execute_command", "get_system_time", "", "../create_directory"] {
+    for tool in ["no_such_tool", "shell", "get_system_time", "", "../create_directory"] {
         let order = link.order("get_datetime", &json!({}));
         let order = v1::Dispatch { tool: tool.to_owned(), ..order };
         assert_eq!(link.dispatch(order).await, refused("TOOL_NOT_FOUND"), "{tool:?}");

@@ -203,3 +203,6 @@ impl Giving<'_> {
 fn open(dir: &Dir, name: &str, path: &DevicePath) -> Result<Dir, ToolError> {
     dir.open_dir(name).map_err(|error| io_failure(&error, Wanted::Directory, path))
 }
+
+#[cfg(test)]
+mod tests;

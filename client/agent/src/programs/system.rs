@@ -125,7 +125,7 @@ fn unchanged(path: &Path, roots: &Roots) -> Option<PathBuf> {
     let real = std::fs::canonicalize(path).ok()?;
     let is_safe = |path: &Path| {
         let path = DevicePath::parse(PathStyle::Posix, path.to_str().unwrap_or_default());
-        path.is_ok_and(|path| !roots.grants(&path, Access::Write) && !roots.denies(&path))
+        path.is_ok_and(|path| !roots.grants(&path, Access::Write) && !roots.denies_reading(&path))
     };
     let ways = path.ancestors().take(3).chain(real.ancestors().take(1));
     ways.into_iter().all(is_safe).then_some(real)

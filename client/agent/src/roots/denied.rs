@@ -16,6 +16,12 @@ impl Roots {
         self.denies_at(path, access) || self.awaits(path)
     }
 
+    /// Returns whether reading this path is denied, whoever asks.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn denies_reading(&self, path: &DevicePath) -> bool {
+        self.denies_at(path, Access::Read)
+    }
+
     /// Returns whether one access to this path is denied: by a deny entry, or as the agent's own state or
     /// trash.
     pub(super) fn denies_at(&self, path: &DevicePath, access: Access) -> bool {

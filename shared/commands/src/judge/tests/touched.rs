@@ -68,7 +68,10 @@ fn every_host_is_reported() {
         ("curl --url=https://a", Some(Network::Hosts(hosts(&["a:443"])))),
         ("ping -c 1 192.0.2.1", Some(Network::Hosts(hosts(&["192.0.2.1"])))),
         ("git fetch", Some(Network::Configured(vec![]))),
-        ("git clone https://example.com/a.git", Some(Network::Configured(hosts(&["example.com"])))),
+        (
+            "git clone https://example.com/a.git",
+            Some(Network::Configured(hosts(&["example.com:443"]))),
+        ),
         ("git status", Some(Network::None)),
     ] {
         match expected {
@@ -143,7 +146,7 @@ fn what_asks_names_its_token_and_says_why_in_a_sentence() {
 fn what_does_not_ask_says_what_it_does() {
     for (text, reason) in [
         ("git status", "This `git` command only reads."),
-        ("curl http://a", "This `curl` command only reads, and connects to a."),
+        ("curl http://a", "This `curl` command only reads, and connects to a:80."),
         ("git fetch", "This `git` command writes files, and connects to configured hosts."),
         ("make", "This `make` command runs the project's own code."),
         ("vim", "Orion has no grammar for `vim` and does not know what it would do."),

@@ -1,0 +1,88 @@
+//! Which rights a program gets on which folders.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::*;
+use crate::tools::testing::{ALL, Device};
+
+/// Returns the rights that a program gets on what is at a path itself.
+fn rights_on(reached: &Reached, path: &Path) -> Vec<Rights> {
+    let wanted = std::fs::metadata(path).unwrap();
+    let is_it = |handle: &OwnedFd| {
+        let found = rustix::fs::fstat(handle).unwrap();
+        (found.st_dev, found.st_ino) == (wanted.dev(), wanted.ino())
+    };
+    let granted = reached.granted.iter().filter(|(handle, _)| is_it(handle));
+    granted.map(|(_, rights)| *rights).collect()
+}
+
+fn reached(
+    device: &Device,
+    paths: &[(&str, Access)],
+    how: Use,
+    risk: &RiskGate,
+) -> Result<Reached, ToolError> {
+    let path = |name: &str| orion_catalog::tools::path(&device.places, &device.text(name)).unwrap();
+    let paths: Vec<_> = paths.iter().map(|(name, access)| (path(name), *access)).collect();
+    device.with_context(|context| {
+        reach(&Programs::default(), &context.common, risk, (&path("files"), &paths), how)
+    })
+}
+
+#[test]
+fn a_folder_that_is_only_read_gets_no_other_right_whatever_the_program_does() {
+    let device = Device::granting(&[("files", ALL), ("kept", &[Access::Read])]);
+    device.folder("kept");
+    for how in [Use::Read, Use::Change, Use::Code] {
+        let reached = reached(&device, &[("kept", Access::Read)], how, &RiskGate::default());
+        let reached = reached.unwrap();
+        assert_eq!(rights_on(&reached, &device.at("kept")), [Rights::Read], "{how:?}");
+        assert_eq!(rights_on(&reached, &device.at("files")), [how.rights(true)], "{how:?}");
+    }
+    let kept = reached(&device, &[("kept", Access::Write)], Use::Code, &RiskGate::default());
+    assert_eq!(kept.unwrap_err().code, ErrorCode::PathNotAllowed);
+}
+
+#[test]
+fn without_a_grant_to_delete_a_program_deletes_nothing() {
+    let device = Device::granting(&[("files", &[Access::Read, Access::Write])]);
+    for (how, rights) in [
+        (Use::Change, Rights::Write),
+        (Use::Code, Rights::WriteAndExecute),
+        (Use::Read, Rights::Read),
+    ] {
+        let reached = reached(&device, &[], how, &RiskGate::default()).unwrap();
+        assert_eq!(rights_on(&reached, &device.at("files")), [rights]);
+    }
+}
+
+#[test]
+fn what_is_denied_at_any_depth_is_kept_from_a_program_that_reads_and_shown_for_one_that_writes() {
+    let device = Device::new();
+    device.put("files/a/b/.env", "SECRET=1");
+    device.put("files/a/b/open.txt", "open");
+    device.put("files/a/other/open.txt", "open");
+    let reading = reached(&device, &[], Use::Read, &RiskGate::default()).unwrap();
+    for (name, rights) in [
+        ("files", &[Rights::List][..]),
+        ("files/a", &[Rights::List]),
+        ("files/a/b", &[Rights::List]),
+        ("files/a/b/open.txt", &[Rights::Read]),
+        ("files/a/other", &[Rights::Read]),
+        ("files/a/b/.env", &[]),
+    ] {
+        assert_eq!(rights_on(&reading, &device.at(name)), rights, "{name}");
+    }
+    for how in [Use::Change, Use::Code] {
+        let error = reached(&device, &[], how, &RiskGate::default()).unwrap_err();
+        assert_eq!(error.code, ErrorCode::ApprovalRequired);
+        assert!(error.message.contains(".env"), "{error}");
+    }
+    // What others wrote into a project's packages stops no build.
+    std::fs::remove_file(device.at("files/a/b/.env")).unwrap();
+    device.put("files/node_modules/x/.env", "EXAMPLE=1");
+    assert!(reached(&device, &[], Use::Code, &RiskGate::default()).is_ok());
+    let error = reached(&device, &[], Use::Change, &RiskGate::default()).unwrap_err();
+    assert_eq!(error.code, ErrorCode::ApprovalRequired);
+}
