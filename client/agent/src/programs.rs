@@ -1,6 +1,5 @@
 //! The programs that commands name: where they are on this device, and what is needed to run them.
 
-mod answer;
 mod ask;
 mod context;
 mod reach;
@@ -23,8 +22,7 @@ use sha2::{Digest as _, Sha256};
 use crate::process::Launcher;
 use crate::roots::Roots;
 
-pub(crate) use answer::Answer;
-pub(crate) use ask::ask;
+pub(crate) use ask::{Answer, ask};
 pub use context::CommandContext;
 pub(crate) use reach::{Reached, Use, reach};
 use scratch::Scratch;

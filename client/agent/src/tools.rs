@@ -4,14 +4,19 @@
 //! touches files only through [`Roots`](crate::roots::Roots), which enforces its own limits.
 
 mod analyze_disk;
+#[cfg(target_os = "linux")]
 mod check_compose;
 mod check_disk_space;
+#[cfg(target_os = "linux")]
 mod check_docker;
+#[cfg(target_os = "linux")]
 mod check_git;
 mod check_memory;
 mod check_network;
 mod check_ports;
+#[cfg(target_os = "linux")]
 mod check_python;
+#[cfg(target_os = "linux")]
 mod check_service;
 mod close_app;
 mod config_format;
@@ -22,18 +27,23 @@ mod delete_directory;
 mod delete_file;
 mod difference;
 mod edit_file;
+#[cfg(target_os = "linux")]
 mod execute_command;
 mod get_datetime;
 mod get_device_info;
 mod get_file_info;
+#[cfg(target_os = "linux")]
 mod git_diff;
+#[cfg(target_os = "linux")]
 mod git_status;
 mod glob;
 mod health_check;
+#[cfg(target_os = "linux")]
 mod installed;
 mod list_apps;
 mod list_directory;
 mod list_processes;
+#[cfg(target_os = "linux")]
 mod list_services;
 mod modify_config;
 mod move_path;
@@ -45,18 +55,25 @@ mod project;
 mod reach;
 mod read_config;
 mod read_file;
+#[cfg(target_os = "linux")]
 mod restart_service;
+#[cfg(target_os = "linux")]
 mod run_build;
 #[cfg(target_os = "linux")]
 mod run_commands;
+#[cfg(target_os = "linux")]
 mod run_format;
+#[cfg(target_os = "linux")]
 mod run_lint;
+#[cfg(target_os = "linux")]
 mod run_tests;
+#[cfg(target_os = "linux")]
 mod run_typecheck;
 mod running;
 mod search_directory;
 mod search_files;
 mod search_text;
+#[cfg(target_os = "linux")]
 mod service_managers;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -71,7 +88,9 @@ pub use get_file_info::cache_accounts;
 
 use crate::apps::Apps;
 use crate::call::{AppContext, Context, FileContext, Outcome};
-use crate::programs::{CommandContext, Programs};
+#[cfg(target_os = "linux")]
+use crate::programs::CommandContext;
+use crate::programs::Programs;
 use crate::roots::regular;
 
 /// A tool that reaches files and nothing else.
@@ -110,7 +129,8 @@ pub trait AppTool: Tool {
     ) -> Result<Outcome<Self::Returns>, ToolError>;
 }
 
-/// A tool that runs programs and waits for them.
+/// A tool that runs programs and waits for them. Only Linux confines programs.
+#[cfg(target_os = "linux")]
 pub trait CommandTool: Tool {
     /// Executes the tool, as [`FileTool::run`].
     ///
@@ -141,7 +161,11 @@ pub enum Run {
     /// A tool that opens applications.
     DesktopApp(fn(Value, &AppContext<'_>) -> Result<Outcome, ToolError>),
     /// A tool that runs programs.
+    #[cfg(target_os = "linux")]
     Command(fn(Value, &CommandContext<'_>) -> Result<Outcome, ToolError>),
+    /// A tool that runs programs, which this system does not confine.
+    #[cfg(not(target_os = "linux"))]
+    Unconfined,
 }
 
 impl Executor {
@@ -160,6 +184,13 @@ impl Executor {
         Self { name: T::NAME, run: Run::DesktopApp(run_app::<T>) }
     }
 
+    #[cfg(not(target_os = "linux"))]
+    const fn command<T: Tool>() -> Self {
+        const { assert!(matches!(T::EXECUTION, Execution::ChildProcess)) };
+        Self { name: T::NAME, run: Run::Unconfined }
+    }
+
+    #[cfg(target_os = "linux")]
     const fn command<T: CommandTool>() -> Self {
         const { assert!(matches!(T::EXECUTION, Execution::ChildProcess)) };
         Self { name: T::NAME, run: Run::Command(run_command::<T>) }
@@ -185,9 +216,10 @@ impl Executor {
                 &CommandContext { common: context.common, programs, risk: context.risk },
             ),
             #[cfg(not(target_os = "linux"))]
-            Run::Command(run) => {
+            Run::Unconfined => {
                 let Programs = programs;
-                run(arguments, &CommandContext { common: context.common })
+                let message = "Programs run on Linux only, where the kernel confines them.";
+                Err(ToolError::new(ErrorCode::NotSupported, message))
             }
         }
     }
@@ -276,6 +308,7 @@ fn run_app<T: AppTool>(arguments: Value, context: &AppContext<'_>) -> Result<Out
     as_json::<T>(T::run(arguments, context)?)
 }
 
+#[cfg(target_os = "linux")]
 fn run_command<T: CommandTool>(
     arguments: Value,
     context: &CommandContext<'_>,
@@ -297,13 +330,6 @@ fn as_json<T: Tool>(outcome: Outcome<T::Returns>) -> Result<Outcome, ToolError> 
             ToolError::new(ErrorCode::Internal, message)
         })
     })
-}
-
-/// Returns the error of a tool that starts programs, where the agent cannot confine them.
-#[cfg(not(target_os = "linux"))]
-fn unconfined() -> ToolError {
-    let message = "Programs run on Linux only, where the kernel confines them.";
-    ToolError::new(ErrorCode::NotSupported, message)
 }
 
 /// Returns the error for an invalid argument.

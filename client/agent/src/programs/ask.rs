@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use orion_commands::Program;
 use orion_domain::{DevicePath, ErrorCode, PathStyle, ToolError, strip_hidden};
 
-use super::answer::Answer;
 use super::{CommandContext, system};
 use crate::call::reserve_memory;
 use crate::process::{Bounds, Ending, Launch, LaunchError};
@@ -34,6 +33,26 @@ const SOCKETS: &[&str] = &[
     "/run/docker.sock",
     "/run/podman/podman.sock",
 ];
+
+/// How a program ended that a tool asked, with what it printed.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The program's file.
+    pub(crate) path: String,
+    /// The exit code. `None` if a signal ended the program.
+    pub(crate) exit_code: Option<i32>,
+    /// Standard output.
+    pub(crate) stdout: String,
+    /// The first line of standard error with anything in it, with nothing hidden.
+    pub(crate) complaint: String,
+}
+
+impl Answer {
+    /// Returns whether the program ended well.
+    pub(crate) const fn is_ok(&self) -> bool {
+        matches!(self.exit_code, Some(0))
+    }
+}
 
 /// Runs a program of the system by its name and returns what it printed.
 ///

@@ -1,27 +1,21 @@
 //! Executes `git_diff`.
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests;
 
-#[cfg(target_os = "linux")]
-use orion_catalog::tools::git_diff::ChangedFile;
-use orion_catalog::tools::git_diff::{Arguments, GitDiff, Returns};
+use orion_catalog::tools::git_diff::{Arguments, ChangedFile, GitDiff, Returns, command, folder};
 use orion_domain::ToolError;
 
 use super::{CommandContext, CommandTool, Outcome};
 
 /// The most files that are listed.
-#[cfg(target_os = "linux")]
 const MAX_FILES: usize = 1000;
 
 impl CommandTool for GitDiff {
-    #[cfg(target_os = "linux")]
     fn run(
         arguments: Arguments,
         context: &CommandContext<'_>,
     ) -> Result<Outcome<Returns>, ToolError> {
-        use orion_catalog::tools::git_diff::{command, folder};
-
         let folder = folder(&arguments, context.places)?;
         let finished = super::run_commands::run_one(command(&arguments)?, &folder, context)?;
         if finished.exit_code != Some(0) {
@@ -32,15 +26,9 @@ impl CommandTool for GitDiff {
         let truncated = finished.is_cut() || returns.added.is_none();
         Ok(Outcome::new(message, returns).cut(truncated).of_program(finished.end()))
     }
-
-    #[cfg(not(target_os = "linux"))]
-    fn run(_: Arguments, _: &CommandContext<'_>) -> Result<Outcome<Returns>, ToolError> {
-        Err(super::unconfined())
-    }
 }
 
 /// Parses the list of files, and behind an empty line the patch.
-#[cfg(target_os = "linux")]
 fn parse(stdout: &str) -> Returns {
     let (list, patch) = stdout.split_once("\n\n").unwrap_or((stdout, ""));
     let mut files: Vec<_> = list.lines().map_while(parse_file).take(MAX_FILES + 1).collect();
@@ -55,7 +43,6 @@ fn parse(stdout: &str) -> Returns {
 }
 
 /// Parses two counts and a name. A file that is not text has a dash for each count.
-#[cfg(target_os = "linux")]
 fn parse_file(line: &str) -> Option<ChangedFile> {
     let mut parts = line.splitn(3, '\t');
     let mut count = || match parts.next()? {
@@ -66,7 +53,6 @@ fn parse_file(line: &str) -> Option<ChangedFile> {
     Some(ChangedFile { path: parts.next()?.to_owned(), added, removed })
 }
 
-#[cfg(target_os = "linux")]
 fn describe(returns: &Returns) -> String {
     match (returns.files.len(), returns.added, returns.removed) {
         (0, ..) => "There are no changes.".to_owned(),

@@ -1,21 +1,18 @@
 //! Executes `git_status`.
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests;
 
-use orion_catalog::tools::git_status::{Arguments, GitStatus, Returns};
+use orion_catalog::tools::git_status::{Arguments, GitStatus, Returns, command, folder};
 use orion_domain::ToolError;
 
 use super::{CommandContext, CommandTool, Outcome};
 
 impl CommandTool for GitStatus {
-    #[cfg(target_os = "linux")]
     fn run(
         arguments: Arguments,
         context: &CommandContext<'_>,
     ) -> Result<Outcome<Returns>, ToolError> {
-        use orion_catalog::tools::git_status::{command, folder};
-
         let folder = folder(&arguments, context.places)?;
         let finished = super::run_commands::run_one(command()?, &folder, context)?;
         if finished.exit_code != Some(0) {
@@ -25,15 +22,9 @@ impl CommandTool for GitStatus {
         let message = format!("{folder} {}.", describe(&returns));
         Ok(Outcome::new(message, returns).cut(finished.is_cut()).of_program(finished.end()))
     }
-
-    #[cfg(not(target_os = "linux"))]
-    fn run(_: Arguments, _: &CommandContext<'_>) -> Result<Outcome<Returns>, ToolError> {
-        Err(super::unconfined())
-    }
 }
 
 /// Parses the porcelain format, version 2.
-#[cfg(target_os = "linux")]
 fn parse(stdout: String) -> Returns {
     let mut returns = Returns {
         branch: None,
@@ -71,7 +62,6 @@ fn parse(stdout: String) -> Returns {
     Returns { stdout, ..returns }
 }
 
-#[cfg(target_os = "linux")]
 fn parse_header(header: &str, returns: &mut Returns) {
     match header.split_once(' ') {
         Some(("branch.head", name)) => {
@@ -88,7 +78,6 @@ fn parse_header(header: &str, returns: &mut Returns) {
 }
 
 /// Returns the state as the end of a sentence.
-#[cfg(target_os = "linux")]
 fn describe(returns: &Returns) -> String {
     let branch = match &returns.branch {
         Some(branch) => format!("is on branch {}", orion_domain::visible(branch)),

@@ -1,20 +1,17 @@
 //! Executes `run_format`.
 
+use orion_catalog::project::Runner;
 use orion_catalog::tools::run_format::{Arguments, Returns, RunFormat};
 use orion_domain::ToolError;
 
+use super::project::{describe, find};
 use super::{CommandContext, CommandTool, Outcome};
 
 impl CommandTool for RunFormat {
-    #[cfg(target_os = "linux")]
     fn run(
         arguments: Arguments,
         context: &CommandContext<'_>,
     ) -> Result<Outcome<Returns>, ToolError> {
-        use orion_catalog::project::Runner;
-
-        use super::project::{describe, find};
-
         let Arguments { target, runner, timeout, .. } = &arguments;
         let found = find(arguments.task(), (target, *runner, *timeout), context)?;
         let (runner, line) = (found.runner, found.line);
@@ -43,10 +40,5 @@ impl CommandTool for RunFormat {
         };
         let message = describe(line, finished.exit_code, None);
         Ok(Outcome::new(message, returns).cut(finished.is_cut()).of_program(end))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn run(_: Arguments, _: &CommandContext<'_>) -> Result<Outcome<Returns>, ToolError> {
-        Err(super::unconfined())
     }
 }

@@ -1,25 +1,16 @@
 //! Executes `run_typecheck`.
 
-use orion_catalog::project::{ProjectArguments, ProjectReturns};
+use orion_catalog::project::{ProjectArguments, ProjectReturns, Task};
 use orion_catalog::tools::run_typecheck::RunTypecheck;
 use orion_domain::ToolError;
 
-use super::{CommandContext, CommandTool, Outcome};
+use super::{CommandContext, CommandTool, Outcome, project};
 
 impl CommandTool for RunTypecheck {
-    #[cfg(target_os = "linux")]
     fn run(
         arguments: ProjectArguments,
         context: &CommandContext<'_>,
     ) -> Result<Outcome<ProjectReturns>, ToolError> {
-        super::project::run(orion_catalog::project::Task::Typecheck, &arguments, context)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn run(
-        _: ProjectArguments,
-        _: &CommandContext<'_>,
-    ) -> Result<Outcome<ProjectReturns>, ToolError> {
-        Err(super::unconfined())
+        project::run(Task::Typecheck, &arguments, context)
     }
 }
