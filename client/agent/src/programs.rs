@@ -90,11 +90,6 @@ impl Programs {
         Self { path, home: home.map(Path::to_owned), launcher, scratch }
     }
 
-    /// Returns what starts programs.
-    pub(crate) const fn launcher(&self) -> &Launcher {
-        &self.launcher
-    }
-
     /// Returns the environment of every program.
     pub(crate) fn environment(&self) -> BTreeMap<String, String> {
         let path: Vec<_> = self.path.iter().filter_map(|folder| folder.to_str()).collect();

@@ -17,8 +17,18 @@ pub struct Captured {
 }
 
 impl Captured {
+    /// Adds the output of another program. What that left out is left out here too.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.push(&other.head);
+        // Something was left out only behind a full head, so that the rest goes to the tail.
+        self.total = self.total.saturating_add(other.left_out());
+        let (first, second) = other.tail.as_slices();
+        self.push(first);
+        self.push(second);
+    }
+
     /// Adds output.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total = self.total.saturating_add(bytes.len() as u64);
         let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
@@ -57,6 +67,30 @@ impl Captured {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn outputs_one_after_the_other_have_one_note_with_all_that_was_left_out() {
+        let of = |bytes: &[u8]| {
+            let mut one = Captured::default();
+            one.push(bytes);
+            one
+        };
+        let (short, long) = (of(b"short\n"), of(&vec![b'x'; HEAD + TAIL + 10]));
+        let mut all = Captured::default();
+        all.append(&long);
+        assert_eq!(all, long, "the first is taken as it is");
+        all.append(&short);
+        assert_eq!(all.left_out(), 16);
+        assert!(all.text().ends_with("xshort\n"));
+        let mut all = Captured::default();
+        for one in [&short, &short, &long] {
+            all.append(one);
+        }
+        let (text, total) = (all.text(), 12 + HEAD + TAIL + 10);
+        assert!(text.starts_with("short\nshort\nx"));
+        assert_eq!(text.matches("bytes left out").count(), 1);
+        assert_eq!(all.left_out(), (total - HEAD - TAIL) as u64);
+    }
 
     #[test]
     fn short_output_is_kept_whole_and_of_endless_output_the_beginning_and_the_end() {

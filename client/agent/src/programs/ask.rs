@@ -1,23 +1,17 @@
 //! Asks a program of the system, such as `systemctl`, with arguments that Orion alone writes.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use orion_commands::Program;
 use orion_domain::{DevicePath, ErrorCode, PathStyle, ToolError, strip_hidden};
 
 use super::{CommandContext, system};
-use crate::call::reserve_memory;
 use crate::process::{Bounds, Ending, Launch, LaunchError};
 use crate::sandbox::{Metadata, Network, Rights};
 
 /// How long a program may take.
 const MAX_TIME: Duration = Duration::from_secs(60);
-/// What is left of a call's time for ending the program and reporting.
-const TO_END: Duration = Duration::from_millis(800);
-/// Memory of the agent for the output of a program, in bytes.
-const OUTPUT_BYTES: u64 = 1024 * 1024;
 /// Bytes of memory of all processes of a program.
 const MAX_MEMORY: u64 = 1024 * 1024 * 1024;
 /// The number of processes of a program.
@@ -68,7 +62,7 @@ pub(crate) fn ask(
     let root = DevicePath::parse(PathStyle::Posix, "/");
     let root = root.map_err(|_| failed(name, "the device has no root folder"))?;
     let found = context.programs.find(&Program::Name(name.to_owned()), &root, context.roots)?;
-    reserve_memory(&context.common, OUTPUT_BYTES)?;
+    context.reserve_output()?;
     let scratch = context.programs.scratch(context.call)?;
     let sockets: &[&str] = match network {
         Network::Services => SOCKETS,
@@ -87,8 +81,7 @@ pub(crate) fn ask(
     let own =
         [("TMPDIR", &*temporary), ("DOCKER_CONFIG", &temporary), ("LC_ALL", "C"), ("TZ", "UTC")];
     environment.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let deadline = context.deadline.checked_sub(TO_END).unwrap_or(context.deadline);
-    let left = deadline.saturating_duration_since(Instant::now()).min(MAX_TIME);
+    let left = context.end_within(MAX_TIME).saturating_duration_since(Instant::now());
     let launch = Launch {
         program: found.file.clone(),
         name: found.named.display().to_string(),
@@ -111,16 +104,13 @@ pub(crate) fn ask(
         .chain([&folder])
         .map(std::os::fd::AsFd::as_fd)
         .collect();
-    let goes_on = || !context.cancelled.load(Ordering::Relaxed);
-    let launcher = context.programs.launcher();
-    let ended =
-        launcher.run(&launch, &handles, &mut |_| {}, &goes_on).map_err(|error| match error {
-            LaunchError::Program(why) | LaunchError::Sandbox(why) => failed(name, &why),
-            LaunchError::Lost(why) => {
-                let message = format!("What {name} did is not known, because it was lost: {why}.");
-                ToolError::new(ErrorCode::OutcomeUnknown, message)
-            }
-        })?;
+    let ended = context.launch(&launch, &handles, &mut |_| {}).map_err(|error| match error {
+        LaunchError::Program(why) | LaunchError::Sandbox(why) => failed(name, &why),
+        LaunchError::Lost(why) => {
+            let message = format!("What {name} did is not known, because it was lost: {why}.");
+            ToolError::new(ErrorCode::OutcomeUnknown, message)
+        }
+    })?;
     match ended.ending {
         Ending::Itself => {}
         Ending::Deadline => {

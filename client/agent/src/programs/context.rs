@@ -1,9 +1,20 @@
 //! What a tool that runs programs may use besides what every tool may.
 
 use std::ops::Deref;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use orion_domain::ToolError;
 
 use super::Programs;
-use crate::call::{Context, RiskGate};
+use crate::call::{Context, RiskGate, reserve_memory};
+use crate::process::{Ended, Launch, LaunchError};
+
+/// Memory of the agent for the output of the programs of one call, in bytes.
+const OUTPUT_BYTES: u64 = 1024 * 1024;
+/// What is left of a call's time for ending its programs and reporting.
+const TO_END: Duration = Duration::from_millis(800);
 
 /// The context of one call of a tool that runs programs.
 #[derive(Debug, Clone, Copy)]
@@ -21,5 +32,35 @@ impl<'a> Deref for CommandContext<'a> {
 
     fn deref(&self) -> &Context<'a> {
         &self.common
+    }
+}
+
+impl CommandContext<'_> {
+    /// Reserves the memory for the output of the call's programs.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED`.
+    pub(crate) fn reserve_output(&self) -> Result<(), ToolError> {
+        reserve_memory(&self.common, OUTPUT_BYTES)
+    }
+
+    /// Returns when programs that may take this long must end, within the time of the call.
+    pub(crate) fn end_within(&self, time: Duration) -> Instant {
+        let deadline = self.deadline.checked_sub(TO_END).unwrap_or(self.deadline);
+        deadline.min(Instant::now() + time)
+    }
+
+    /// Runs a program until it ends or the call is cancelled.
+    ///
+    /// # Errors
+    /// [`LaunchError`].
+    pub(crate) fn launch(
+        &self,
+        launch: &Launch,
+        handles: &[BorrowedFd<'_>],
+        output: &mut dyn FnMut(&[u8]),
+    ) -> Result<Ended, LaunchError> {
+        let goes_on = || !self.cancelled.load(Ordering::Relaxed);
+        self.programs.launcher.run(launch, handles, output, &goes_on)
     }
 }

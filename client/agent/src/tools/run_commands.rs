@@ -1,32 +1,28 @@
 //! Runs commands one after the other, each confined: what all tools that start programs share.
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use orion_catalog::command::{JudgedCommand, StartedProgram};
 use orion_commands::{Next, Program};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
-use crate::call::{ProgramEnd, reserve_memory};
+use crate::call::ProgramEnd;
 use crate::process::{Bounds, Captured, Ended, Ending, Launch, LaunchError};
 use crate::programs::{CommandContext, FoundProgram, Reached, Use, reach};
 use crate::sandbox::{Metadata, Network};
 
-/// Memory of the agent for the output of one call, in bytes.
-const OUTPUT_BYTES: u64 = 1024 * 1024;
 /// Bytes of memory of all processes of one program.
 const MAX_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
 /// The number of processes of one program.
 const MAX_PROCESSES: usize = 256;
 /// Bytes of one file that a program writes.
 const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
-/// What is left of a call's time for ending the program and reporting.
-const TO_END: Duration = Duration::from_millis(800);
 
 /// A command that can be started.
 struct Ready {
     command: JudgedCommand,
     program: FoundProgram,
+    how: Use,
     reached: Reached,
 }
 
@@ -99,17 +95,16 @@ impl Prepared {
     /// A program that cannot be started, and one that was ended at a limit, at its deadline or by a person.
     pub(super) fn run(self, context: &CommandContext<'_>) -> Result<Finished, ToolError> {
         let Self { mut ready, text, network, time } = self;
-        reserve_memory(&context.common, OUTPUT_BYTES)?;
+        context.reserve_output()?;
         let scratch = context.programs.scratch(context.call)?;
         for one in &mut ready {
             one.reached.extend(scratch.handle());
         }
-        let deadline = context.deadline.checked_sub(TO_END).unwrap_or(context.deadline);
         Sequence {
             text,
             network,
             context,
-            deadline: deadline.min(Instant::now() + time),
+            deadline: context.end_within(time),
             temporary: scratch.path().display().to_string(),
             stdout: Captured::default(),
             stderr: Captured::default(),
@@ -182,7 +177,7 @@ fn prepare_one(
         Use::Change
     };
     let reached = reach(context.programs, &context.common, context.risk, (folder, &paths), how)?;
-    Ok(Ready { command, program, reached })
+    Ok(Ready { command, program, how, reached })
 }
 
 impl Ready {
@@ -229,8 +224,8 @@ impl Sequence<'_> {
                 continue;
             }
             let ended = self.start(self.launch(&one)?, &one)?;
-            self.stdout.push(ended.stdout.text().as_bytes());
-            self.stderr.push(ended.stderr.text().as_bytes());
+            self.stdout.append(&ended.stdout);
+            self.stderr.append(&ended.stderr);
             self.programs.push(one.started(self.network, ended.exit_code));
             if let Some(error) = self.stopped(&ended) {
                 return Err(error);
@@ -252,7 +247,7 @@ impl Sequence<'_> {
 
     fn launch(&self, one: &Ready) -> Result<Launch, ToolError> {
         self.context.check()?;
-        let Ready { command, program, reached } = one;
+        let Ready { command, program, how, reached } = one;
         let mut environment = self.context.programs.environment();
         environment.insert("TMPDIR".to_owned(), self.temporary.clone());
         for (name, value) in command.known().into_iter().flat_map(|known| &known.environment) {
@@ -267,11 +262,10 @@ impl Sequence<'_> {
             environment,
             rights: reached.rights(),
             network: if connects { Network::Hosts } else { Network::Nothing },
-            metadata: match (command.understood().is_some(), command.runs_code()) {
-                (true, true) => Metadata::Anything,
-                (false, _) => Metadata::OfOpenFiles,
-                (true, false) if command.only_reads() => Metadata::Nothing,
-                (true, false) => Metadata::OfOpenFiles,
+            metadata: match how {
+                Use::Read => Metadata::Nothing,
+                Use::Code if command.understood().is_some() => Metadata::Anything,
+                Use::Change | Use::Code => Metadata::OfOpenFiles,
             },
             bounds: Bounds {
                 time_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
@@ -290,10 +284,8 @@ impl Sequence<'_> {
             let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
             (self.context.progress)(bytes, None, &orion_domain::visible(line));
         };
-        let goes_on = || !self.context.cancelled.load(Ordering::Relaxed);
-        let launcher = self.context.programs.launcher();
         let program = one.program.file.display();
-        launcher.run(&launch, &one.reached.handles(), &mut output, &goes_on).map_err(|error| {
+        self.context.launch(&launch, &one.reached.handles(), &mut output).map_err(|error| {
             let (code, message) = match error {
                 LaunchError::Program(why) => {
                     (ErrorCode::ExecutionFailed, format!("{program} cannot be run: {why}."))
