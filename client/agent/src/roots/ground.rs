@@ -45,20 +45,28 @@ impl<'a> Search<'a> {
     pub(crate) fn ground(&mut self, located: &Located) -> Result<Ground, ToolError> {
         let names = located.real.relative_to(&located.root).unwrap_or_default();
         let mut real = located.root.clone();
+        // A folder around what was found to be denied need not be looked through again.
+        let mut denied: Option<DevicePath> = None;
         for depth in 0..names.len() {
             // The root of the file system holds what nobody named.
             if real.components().len() > 0
+                && !denied.as_ref().is_some_and(|path| real.may_contain(path))
                 && let Ok(dir) = located.root_dir.open_dir(below(&names, depth))
-                && self.denied_below(&dir, &real)?.is_none()
             {
-                return Ok(Ground { real, dir, denied: None });
+                denied = self.denied_below(&dir, &real)?;
+                if denied.is_none() {
+                    return Ok(Ground { real, dir, denied });
+                }
             }
             let next = names.get(depth).and_then(|name| real.join(name).ok());
             real = next.ok_or_else(|| Wanted::Directory.missing(&located.asked))?;
         }
         let dir = located.dir.try_clone();
         let dir = dir.map_err(|error| io_failure(&error, Wanted::Directory, &located.asked))?;
-        let denied = self.denied_below(&dir, &located.real)?;
+        let denied = match denied.filter(|path| located.real.may_contain(path)) {
+            Some(denied) => Some(denied),
+            None => self.denied_below(&dir, &located.real)?,
+        };
         Ok(Ground { real: located.real.clone(), dir, denied })
     }
 
