@@ -206,10 +206,10 @@ async fn what_is_denied_deep_in_a_folder_reaches_nobody_through_a_program() {
     kiosk.write_file("Makefile", "read:\n\tcat sub/deep/.env\n");
     for command in ["grep -r SECRET .", "grep -r SECRET sub", "rg SECRET sub"] {
         let call = run(&world, command).await;
-        let told = serde_json::to_string(&call.envelope).unwrap();
-        assert!(!told.contains("SECRET=denied"), "{command}: {told}");
-        let is_installed = !told.contains("There is no program");
-        assert_eq!(told.contains("SECRET=open"), is_installed, "{command}: {told}");
+        let answer = serde_json::to_string(&call.envelope).unwrap();
+        assert!(!answer.contains("SECRET=denied"), "{command}: {answer}");
+        let is_installed = !answer.contains("There is no program");
+        assert_eq!(answer.contains("SECRET=open"), is_installed, "{command}: {answer}");
     }
     let asked = run(&world, "make read").await;
     assert_eq!(asked.state, CallState::AwaitingApproval, "{asked:?}");

@@ -122,7 +122,7 @@ pub trait Tool: 'static {
         true
     }
 
-    /// Returns why this call has its risk, in sentences for whoever approves it; empty where the tool's risk
+    /// Returns why this call has its risk, in sentences for its approver; empty where the tool's risk
     /// says enough.
     #[must_use]
     fn reasons(_arguments: &Self::Arguments) -> Vec<String> {

@@ -44,14 +44,14 @@ pub(super) fn signal_all(signal: Signal) {
         let Ok(handle) = pidfd_open(process.pid, PidfdFlags::empty()) else { continue };
         // The handle is of the process that was found, and not of one that has its number now.
         if read(process.pid.as_raw_pid()).is_some_and(|now| now.began == process.began) {
-            // One that has ended meanwhile needs no signal.
+            // One that has ended since needs no signal.
             let _ = pidfd_send_signal(&handle, signal);
         }
     }
 }
 
 /// Ends every descendant, once. The kernel ends a group as one, so that no member can start another in
-/// between; whoever has a group of its own is ended with that.
+/// between; a process with a group of its own is ended with that.
 pub(super) fn kill_all(program: Pid) {
     // Most are in the group that the program began, and looking for the others takes time.
     let _ = kill_process_group(program, Signal::KILL);

@@ -16,7 +16,7 @@ impl Roots {
         self.denies_at(path, access) || self.awaits(path)
     }
 
-    /// Returns whether reading this path is denied, whoever asks.
+    /// Returns whether reading this path is denied, whatever the call does.
     #[cfg(target_os = "linux")]
     pub(crate) fn denies_reading(&self, path: &DevicePath) -> bool {
         self.denies_at(path, Access::Read)

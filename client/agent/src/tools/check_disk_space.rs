@@ -46,7 +46,7 @@ impl Space {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "sizes are told to one decimal")]
+#[expect(clippy::cast_precision_loss, reason = "sizes are shown to one decimal")]
 fn gib(bytes: u64) -> f64 {
     // Rounded down, so that a size below the minimum is not shown as the minimum.
     (bytes as f64 / GIB as f64 * 10.0).floor() / 10.0

@@ -74,16 +74,16 @@ fn a_folder_is_the_one_that_was_checked_and_not_what_has_its_name_now() {
 fn a_program_opens_no_socket_unless_it_may_and_then_none_on_this_machine_by_a_file() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let told = out(probe("open_sockets", &address));
+    let output = out(probe("open_sockets", &address));
     for refused in ["tcp", "udp", "listen", "datagrams"] {
-        assert!(told.contains(&format!("{refused}: PermissionDenied")), "{told}");
+        assert!(output.contains(&format!("{refused}: PermissionDenied")), "{output}");
     }
-    assert!(told.contains("pair: done"), "{told}");
+    assert!(output.contains("pair: done"), "{output}");
     let mut networked = probe("open_sockets", &address);
     networked.launch.network = Network::Hosts;
-    let told = out(networked);
-    assert!(told.contains("tcp: done") && told.contains("udp: done"), "{told}");
-    assert!(told.contains("listen: PermissionDenied"), "{told}");
+    let output = out(networked);
+    assert!(output.contains("tcp: done") && output.contains("udp: done"), "{output}");
+    assert!(output.contains("listen: PermissionDenied"), "{output}");
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
@@ -92,22 +92,22 @@ fn a_program_opens_no_socket_unless_it_may_and_then_none_on_this_machine_by_a_fi
         let mut program =
             probe("open_socket_files", path.to_str().unwrap()).with(folder.path(), Rights::Change);
         program.launch.network = network;
-        let told = out(program);
-        assert_eq!(told.matches("PermissionDenied").count(), 3, "{told}");
+        let output = out(program);
+        assert_eq!(output.matches("PermissionDenied").count(), 3, "{output}");
     }
 
     // A tool that asks a manager of services connects to its socket file and to nothing else.
     let mut asking =
         probe("open_socket_files", path.to_str().unwrap()).with(&path, Rights::Connect);
     asking.launch.network = Network::Services;
-    let told = out(asking);
-    assert!(told.contains("connect: done"), "{told}");
-    assert_eq!(told.matches("PermissionDenied").count(), 2, "{told}");
+    let output = out(asking);
+    assert!(output.contains("connect: done"), "{output}");
+    assert_eq!(output.matches("PermissionDenied").count(), 2, "{output}");
     let mut asking = probe("open_sockets", &address);
     asking.launch.network = Network::Services;
-    let told = out(asking);
+    let output = out(asking);
     for refused in ["tcp", "udp", "listen", "datagrams"] {
-        assert!(told.contains(&format!("{refused}: PermissionDenied")), "{told}");
+        assert!(output.contains(&format!("{refused}: PermissionDenied")), "{output}");
     }
 }
 
@@ -116,28 +116,28 @@ fn mode_and_owner_of_a_file_change_only_for_a_program_that_may() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let told = out(probe("change_metadata", file.to_str().unwrap()));
-    assert_eq!(told.matches("PermissionDenied").count(), 3, "{told}");
+    let output = out(probe("change_metadata", file.to_str().unwrap()));
+    assert_eq!(output.matches("PermissionDenied").count(), 3, "{output}");
     let mut builder = probe("change_metadata", file.to_str().unwrap());
     builder.launch.metadata = Metadata::Anything;
-    let told = out(builder.with(folder.path(), Rights::Change));
-    assert_eq!(told.matches(": done").count(), 3, "{told}");
+    let output = out(builder.with(folder.path(), Rights::Change));
+    assert_eq!(output.matches(": done").count(), 3, "{output}");
 }
 
 #[test]
 fn a_program_reaches_no_other_process() {
     let agent = std::process::id().to_string();
-    let told = out(probe("signal_a_process", &agent).with(Path::new("/proc"), Rights::Read));
-    assert_eq!(told.matches("PermissionDenied").count(), 4, "{told}");
+    let output = out(probe("signal_a_process", &agent).with(Path::new("/proc"), Rights::Read));
+    assert_eq!(output.matches("PermissionDenied").count(), 4, "{output}");
 }
 
 #[test]
 fn a_program_has_no_privileges_and_cannot_get_any() {
     let status = Program::new(&system("cat"), &["/proc/self/status"]);
-    let told = out(status.with(Path::new("/proc"), Rights::Read));
+    let output = out(status.with(Path::new("/proc"), Rights::Read));
     let value = |name: &str| {
-        let line = told.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.unwrap_or_else(|| panic!("{name}: {told}")).trim().to_owned()
+        let line = output.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.unwrap_or_else(|| panic!("{name}: {output}")).trim().to_owned()
     };
     for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
         assert_eq!(u64::from_str_radix(&value(set), 16).unwrap(), 0, "{set}");

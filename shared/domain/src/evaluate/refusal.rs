@@ -176,7 +176,7 @@ impl Evidence {
                         "{program} with these arguments is not among the commands in {whose} {device}."
                     ),
                     None => format!(
-                        "{program} gives whoever starts it the whole machine, and {whose} {device} do not name it."
+                        "{program} gives control of the whole machine, and {whose} {device} do not name it."
                     ),
                 };
                 ToolError::new(ErrorCode::CommandNotAllowed, message)

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::touches::CommandTouch;
 
-/// Programs that give whoever may start them the whole machine. Without a list of commands they are not
+/// Programs that give control of the whole machine. Without a list of commands they are not
 /// granted: each must be named.
 const WHOLE_MACHINE: &[&str] = &[
     "docker",
