@@ -252,9 +252,12 @@ impl ToolSpec {
         (self.parse)(arguments, places)
     }
 
-    /// Renames arguments given under an alias. Where both names are given, the alias stays and is
-    /// rejected as unknown.
-    pub fn rename_arguments(&self, arguments: &mut Map<String, Value>) {
+    /// Converts arguments to the tool's own: those of the alias that was used, and those under other names.
+    /// Where both names of one are given, the other name stays and is rejected as unknown.
+    pub fn adapt_arguments(&self, alias: Option<Alias>, arguments: &mut Map<String, Value>) {
+        if let Some(alias) = alias {
+            (alias.adapt)(arguments);
+        }
         for &(other, own) in self.argument_aliases {
             if !arguments.contains_key(own)
                 && let Some(value) = arguments.remove(other)

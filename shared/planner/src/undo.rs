@@ -54,10 +54,7 @@ pub(crate) fn last(
         if !spec.undo {
             return Err(Impossible::Tool(spec.name));
         }
-        if let Some(alias) = alias {
-            (alias.adapt)(&mut arguments);
-        }
-        spec.rename_arguments(&mut arguments);
+        spec.adapt_arguments(alias, &mut arguments);
         let (call_id, paths) = (facts.text("/meta/call_id"), paths_of(spec.name, &arguments));
         if call_id.is_empty() || place.is_empty() || paths.is_empty() {
             return Err(Impossible::Unseen);

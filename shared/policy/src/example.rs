@@ -46,10 +46,7 @@ pub(crate) fn read(line: &str) -> Result<Call, String> {
             _ => call.put(name, written, None)?,
         }
     }
-    if let Some(alias) = alias {
-        (alias.adapt)(&mut call.arguments);
-    }
-    spec.rename_arguments(&mut call.arguments);
+    spec.adapt_arguments(alias, &mut call.arguments);
     Ok(call)
 }
 

@@ -39,10 +39,7 @@ fn completed(
     let (spec, alias) = find(&incoming.request.tool)?;
     let known = pipeline.fleet.known(earlier.device.as_ref()?.0)?;
     let mut arguments: serde_json::Map<String, Value> = incoming.request.arguments.clone();
-    if let Some(alias) = alias {
-        (alias.adapt)(&mut arguments);
-    }
-    spec.rename_arguments(&mut arguments);
+    spec.adapt_arguments(alias, &mut arguments);
     let parsed = spec.parse(arguments, known.places()?).ok()?;
     Some(parsed.arguments.digest())
 }

@@ -31,14 +31,11 @@ pub async fn arguments(
 }
 
 fn fitting(target: &Target, mut arguments: Map<String, Value>) -> Result<ParsedCall, ToolError> {
-    if let Some(alias) = target.alias {
-        (alias.adapt)(&mut arguments);
-    }
     let Some(places) = target.device.places() else {
         return Err(never_connected(&target.device));
     };
     let spec = target.spec;
-    spec.rename_arguments(&mut arguments);
+    spec.adapt_arguments(target.alias, &mut arguments);
     let faults = faults(spec, &arguments);
     if !faults.is_empty() {
         let first = faults.first().and_then(|fault| fault["problem"].as_str()).unwrap_or_default();

@@ -64,10 +64,7 @@ pub(super) fn parsed(call: &RecordedCall, known: &DeviceSnapshot) -> Option<Pars
     let Ok(Value::Object(mut arguments)) = serde_json::from_slice(&call.arguments) else {
         return None;
     };
-    if let Some(alias) = alias {
-        (alias.adapt)(&mut arguments);
-    }
-    spec.rename_arguments(&mut arguments);
+    spec.adapt_arguments(alias, &mut arguments);
     let parsed = spec.parse(arguments, known.places()?).ok()?;
     let parsed = match call.undo.clone() {
         // The undo names the paths of what it does, so no other path is touched.

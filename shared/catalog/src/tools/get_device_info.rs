@@ -166,15 +166,25 @@ fn all(arguments: &mut Map<String, Value>) {
     });
 }
 
-/// `system_status` has two switches.
+/// `system_status` has two switches. A value that is no switch stays, and is rejected as unknown.
 fn switches(arguments: &mut Map<String, Value>) {
     let mut include = vec!["system", "cpu"];
     for (switch, section) in [("include_disk", "disk"), ("include_memory", "memory")] {
-        if arguments.remove(switch).is_some_and(|value| value == true) {
+        let Some(on) = arguments.get(switch).and_then(is_on) else { continue };
+        arguments.remove(switch);
+        if on {
             include.push(section);
         }
     }
     arguments.entry("include").or_insert_with(|| json!(include));
+}
+
+/// Reads a switch. The command line knows no type for it, as it is no argument of the tool, and sends text.
+fn is_on(value: &Value) -> Option<bool> {
+    match value.as_str() {
+        Some(word) => word.parse().ok(),
+        None => value.as_bool(),
+    }
 }
 
 impl Tool for GetDeviceInfo {
@@ -212,6 +222,10 @@ mod tests {
         let mut arguments = json!({"include_disk": true, "include_memory": false});
         switches(arguments.as_object_mut().unwrap());
         assert_eq!(arguments, json!({"include": ["system", "cpu", "disk"]}));
+        let mut written = json!({"include_disk": "true", "include_memory": "maybe"});
+        switches(written.as_object_mut().unwrap());
+        let kept = json!({"include": ["system", "cpu", "disk"], "include_memory": "maybe"});
+        assert_eq!(written, kept);
         let mut none = Map::new();
         all(&mut none);
         assert_eq!(none["include"].as_array().unwrap().len(), 7);
