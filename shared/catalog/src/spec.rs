@@ -267,6 +267,19 @@ impl ToolSpec {
         }
     }
 
+    /// Returns the devices that the tool exists on: `all`, the names of platforms, or the backend's name.
+    #[must_use]
+    pub const fn allowed_devices(&self) -> &'static [&'static str] {
+        match (self.runs_on, self.execution) {
+            (RunsOn::Backend, _) => &["backend"],
+            // Programs are confined on Linux only, and nowhere started unconfined.
+            (RunsOn::Device, Execution::ChildProcess) => &["linux"],
+            (RunsOn::Device, Execution::File | Execution::Plain | Execution::DesktopApp) => {
+                &["all"]
+            }
+        }
+    }
+
     /// Returns what the policy needs to know.
     #[must_use]
     pub const fn facts(&self) -> ToolFacts<'static> {

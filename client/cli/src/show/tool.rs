@@ -24,6 +24,7 @@ pub(crate) struct ToolView {
     pub(crate) undo: bool,
     pub(crate) untrusted: bool,
     pub(crate) example: String,
+    pub(crate) allowed_devices: Vec<String>,
 }
 
 /// Returns the name of a risk.
@@ -46,6 +47,7 @@ impl From<v1::Tool> for ToolView {
             undo,
             untrusted,
             example,
+            allowed_devices,
         } = tool;
         Self {
             name,
@@ -60,6 +62,7 @@ impl From<v1::Tool> for ToolView {
             undo,
             untrusted,
             example,
+            allowed_devices,
         }
     }
 }
@@ -126,6 +129,7 @@ pub(crate) fn tool_page(tool: &ToolView) -> String {
         ("category", tool.category.clone()),
         ("risk", tool.risk.to_owned()),
         ("permissions", tool.permissions.join(", ")),
+        ("allowed devices", tool.allowed_devices.join(", ")),
         ("changes things", yes_or_no(tool.has_effects)),
         ("can be undone", yes_or_no(tool.undo)),
         ("output is untrusted", yes_or_no(tool.untrusted)),
@@ -189,6 +193,7 @@ mod tests {
             undo: false,
             untrusted: false,
             example: r#"{"tool":"delete_directory","device":"laptop-123","path":"Old"}"#.to_owned(),
+            allowed_devices: vec!["all".to_owned()],
         }
         .into()
     }
@@ -219,6 +224,7 @@ mod tests {
         category             file
         risk                 high
         permissions          file_write, file_delete
+        allowed devices      all
         changes things       yes
         can be undone        no
         output is untrusted  no
