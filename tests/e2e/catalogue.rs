@@ -1,9 +1,10 @@
 //! What holds for every tool of the catalogue, through the whole stack. A new tool is in these tests with the
 //! arguments of its example and its sample.
 
-use orion_catalog::tools::undo_call::UndoCall;
-use orion_catalog::{CATALOG, Execution, RunsOn, Target, Tool as _, ToolSpec};
-use orion_domain::{CallState, Capability, ErrorCode};
+mod names;
+
+use orion_catalog::{CATALOG, RunsOn, Target, ToolSpec};
+use orion_domain::{CallState, Capability};
 use orion_tests::{Call, Device, World};
 use orion_wire::v1;
 use serde_json::{Value, json};
@@ -14,9 +15,9 @@ use super::services::{DOCKER, SYSTEMCTL};
 /// The first line of the files that the calls find.
 const FIRST_LINE: &str = "first=line";
 
-/// Returns the tool's sample call on files of its own, which this makes.
-fn sample(kiosk: &Device, spec: &ToolSpec) -> Value {
-    let at = |name: &str| format!("{}/{name}", spec.name);
+/// Returns the tool's sample call on files in a folder of its own, which this makes.
+fn sample(kiosk: &Device, spec: &ToolSpec, folder: &str) -> Value {
+    let at = |name: &str| format!("{folder}/{name}");
     kiosk.write_file(&at("note.ini"), format!("{FIRST_LINE}\nsecond=line\n"));
     kiosk.write_file(&at("folder/entry.txt"), "");
     let path = match spec.sample.target {
@@ -62,16 +63,6 @@ fn tools_of_the_backend() -> Vec<&'static str> {
     specs.map(|spec| spec.name).collect()
 }
 
-/// Returns whether files are all that the sample needs. Others need an application that the owner lists, or an
-/// earlier call.
-fn needs_only_files(spec: &ToolSpec) -> bool {
-    match spec.execution {
-        Execution::File => spec.name != UndoCall::NAME,
-        Execution::Plain | Execution::ChildProcess => true,
-        Execution::DesktopApp => !spec.has_effects,
-    }
-}
-
 fn assert_success(spec: &ToolSpec, call: &Call) {
     assert_eq!(
         call.end(),
@@ -85,10 +76,16 @@ fn assert_success(spec: &ToolSpec, call: &Call) {
 async fn developer(world: &World) -> Device {
     let services = json!(["nginx.service"]);
     let capabilities = json!(Capability::ALL);
+    let program = world.folder().join("note");
+    std::fs::copy(std::fs::canonicalize("/bin/sh").unwrap(), &program).unwrap();
     let ceiling = format!(
-        "[ceiling]\ncapabilities = {capabilities}\npaths = [\"{{files}}\"]\nservices = {services}\n"
+        "[ceiling]\ncapabilities = {capabilities}\npaths = [\"{{files}}\"]\nservices = {services}\n\
+         apps = [\"note\"]\n[apps]\nnote = \"{}\"\n",
+        program.display()
     );
-    let grants = json!({"capabilities": capabilities, "paths": ["{files}"], "services": services});
+    let grants = json!({
+        "capabilities": capabilities, "paths": ["{files}"], "services": services, "apps": ["note"],
+    });
     let kiosk = world.device("kiosk").grant(grants).ceiling(&ceiling).enroll().await;
     // The managers of services do not run here, so programs of their names answer like them.
     #[cfg(target_os = "linux")]
@@ -104,64 +101,4 @@ async fn developer(world: &World) -> Device {
     crate::dev_tools::install_rust(&kiosk);
     kiosk.run().await;
     kiosk
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_tool_is_previewed_without_a_change_and_then_does_it() {
-    let world = World::new().await;
-    let kiosk = developer(&world).await;
-    grant_on_the_backend(&world, &tools_of_the_backend()).await;
-    for spec in CATALOG {
-        let arguments = sample(&kiosk, spec);
-        let before = kiosk.tree();
-        let preview = world.admin().dry_run(target(spec), spec.name, arguments.clone()).await;
-        assert_eq!(kiosk.tree(), before, "a preview of {} changed something", spec.name);
-        if !needs_only_files(spec) {
-            continue;
-        }
-        assert_success(spec, &preview);
-        let is_preview = preview.envelope.is_some_and(|envelope| envelope.dry_run);
-        assert_eq!(is_preview, spec.has_effects, "{}", spec.name);
-
-        let mut call = world.admin().call(target(spec), spec.name, arguments).await;
-        if call.state == CallState::AwaitingApproval {
-            world.admin().decide(call.approval_id(), true, "").await.unwrap();
-            call = world.admin().ended(&call.id).await.unwrap();
-        }
-        assert_success(spec, &call);
-        if spec.sample.target != Target::Nothing {
-            assert_eq!(kiosk.tree() != before, spec.has_effects, "{}: {call:?}", spec.name);
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_tool_refuses_an_argument_that_it_does_not_have() {
-    let world = World::new().await;
-    let kiosk = developer(&world).await;
-    grant_on_the_backend(&world, &tools_of_the_backend()).await;
-    for spec in CATALOG {
-        let mut arguments = sample(&kiosk, spec);
-        arguments["no_such_argument"] = json!(true);
-        let before = kiosk.tree();
-        let refused = world.admin().call(target(spec), spec.name, arguments).await;
-        assert_eq!(refused.error().code, ErrorCode::InvalidArgument, "{}: {refused:?}", spec.name);
-        assert_eq!(kiosk.tree(), before, "{}", spec.name);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_tool_that_is_not_granted_is_denied() {
-    let world = World::new().await;
-    let granted = "get_datetime";
-    let grants = json!({"tools": [granted], "paths": ["{files}"]});
-    let kiosk = world.device("kiosk").grant(grants).start().await;
-    grant_on_the_backend(&world, &[]).await;
-    for spec in CATALOG.iter().filter(|spec| spec.name != granted) {
-        let arguments = sample(&kiosk, spec);
-        let before = kiosk.tree();
-        let denied = world.admin().call(target(spec), spec.name, arguments).await;
-        assert_eq!(denied.state, CallState::Denied, "{}: {denied:?}", spec.name);
-        assert_eq!(kiosk.tree(), before, "{}", spec.name);
-    }
 }

@@ -16,6 +16,7 @@ mod messages;
 mod rooms;
 mod sources;
 mod sql;
+mod systems;
 mod tools;
 mod tree;
 mod words;
