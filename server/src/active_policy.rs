@@ -90,6 +90,8 @@ pub struct Policies {
     active: RwLock<Arc<Active>>,
     /// Changes run one at a time, so that memory holds what was stored last.
     pub apply_lock: Mutex<()>,
+    /// Whether the configuration denies every change, whatever the policy says.
+    pub writes_disabled: bool,
 }
 
 impl Policies {
@@ -98,8 +100,8 @@ impl Policies {
     /// # Errors
     /// The database cannot be read. A policy file that cannot be read is no error here: it denies every
     /// call.
-    pub async fn load(store: &Store) -> Result<Self, StoreError> {
-        let policies = Self::default();
+    pub async fn load(store: &Store, writes_disabled: bool) -> Result<Self, StoreError> {
+        let policies = Self { writes_disabled, ..Self::default() };
         if let Some(row) = store.active_policy().await? {
             let active = Active::read(row);
             if active.is_unreadable() {

@@ -51,6 +51,7 @@ mod private;
 mod provenance;
 mod queue;
 mod raised;
+mod read_only;
 mod refusals;
 mod renewal;
 mod revoking;

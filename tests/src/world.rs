@@ -194,6 +194,13 @@ impl World {
         .await;
     }
 
+    /// Stops the backend, and starts it with these lines in `orion-server.toml`.
+    pub async fn restart_configured(&self, more: &str) {
+        self.server().stop().await;
+        self.shared.server.configure(more);
+        self.restart_server().await;
+    }
+
     /// Returns a normaliser of this world's texts.
     #[must_use]
     pub fn seen(&self) -> Seen {

@@ -169,7 +169,9 @@ impl Guard {
             }
             compiled.push(rule);
         }
-        Arc::new(Policy { grants, ceiling, rules: compiled, risk: *risk, mode: *mode, version })
+        let (risk, mode) = (*risk, *mode);
+        let rules = compiled;
+        Arc::new(Policy { grants, ceiling, rules, risk, mode, writes_disabled: false, version })
     }
 
     /// Returns the rule, in its stricter form if the policy's time zone is unknown and the rule has hours.

@@ -12,6 +12,8 @@ use crate::store::QueueLimits;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calls {
+    /// Whether every call that changes something is refused, on every device. Previews and stops work.
+    pub read_only: bool,
     /// The timeout of a call that requests none, in seconds.
     pub timeout_seconds: u32,
     /// The longest timeout of a call, in seconds.
@@ -39,6 +41,7 @@ pub struct Calls {
 impl Default for Calls {
     fn default() -> Self {
         Self {
+            read_only: false,
             timeout_seconds: 30,
             max_timeout_seconds: 600,
             queue: false,

@@ -24,6 +24,8 @@ pub struct ActiveTerms {
     pub dangerous: Option<ModeRow>,
     /// Rules from standing approvals; they follow the file's rules.
     pub standing: Vec<Rule>,
+    /// Whether the backend's configuration denies every change.
+    pub writes_disabled: bool,
 }
 
 /// What is cached of one device. Immutable: a change makes a new snapshot.

@@ -79,7 +79,7 @@ pub async fn prepare(
     let scheme = if config.people.key.is_some() { "https" } else { "http" };
     let webhook = Webhook::prepare(&config.approvals, &format!("{scheme}://{people_address}"))?;
     let addresses = advertised(&config, device_address);
-    let policies = Policies::load(&store).await?;
+    let policies = Policies::load(&store, config.calls.read_only).await?;
     let notary = Arc::new(Notary::prepare(data_dir, &store).await?);
     let (config, bus, tasks) = (Arc::new(config), Bus::new(), Tasks::new(shutdown));
     let fleet = Arc::new(Fleet::default());

@@ -93,6 +93,8 @@ pub struct Policy {
     pub risk: RiskDefaults,
     /// How strictly the grants are enforced.
     pub mode: Mode,
+    /// Whether the backend's configuration denies every change on every device. Only the backend knows it.
+    pub writes_disabled: bool,
     /// The version of the policy.
     pub version: String,
 }
@@ -129,6 +131,7 @@ impl Policy {
             rules: Vec::new(),
             risk: RiskDefaults::default(),
             mode: Mode::Safe,
+            writes_disabled: false,
             version: "none".to_owned(),
         }
     }
@@ -163,6 +166,8 @@ pub enum Reason {
     CapabilityMissing(Capability),
     /// Read-only mode denies every change.
     ReadOnly,
+    /// The backend's configuration denies every change on every device.
+    WritesDisabled,
     /// No allowed path covers this path.
     PathOutside {
         /// Position of the touched path.
@@ -309,6 +314,7 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
     let mut evidence = Vec::with_capacity(8);
     let lifted = policy.mode.lifts(question.at);
     layers::caller(question, &mut evidence);
+    layers::writes(question, policy, &mut evidence);
     layers::scope(question, &policy.grants, Layer::Grants, lifted, &mut evidence);
     if let Some(ceiling) = &policy.ceiling {
         layers::scope(question, ceiling, Layer::Ceiling, false, &mut evidence);

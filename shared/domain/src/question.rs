@@ -43,6 +43,12 @@ impl Question<'_> {
     pub const fn is_preview(&self) -> bool {
         self.dry_run && self.tool.has_effects
     }
+
+    /// Returns whether the call may change something.
+    #[must_use]
+    pub const fn changes(&self) -> bool {
+        self.tool.has_effects && !self.dry_run
+    }
 }
 
 /// What the policy needs to know about a tool.

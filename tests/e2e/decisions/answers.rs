@@ -82,6 +82,7 @@ impl Device {
             rules: rules.map(|rule| rule.compile(&self.places).0).collect(),
             risk: self.granted.risk,
             mode: Mode::Safe,
+            writes_disabled: false,
             version: "table".to_owned(),
         };
         let (caller, device) = (caller(row), row.device.parse().unwrap());

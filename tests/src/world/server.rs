@@ -16,7 +16,7 @@ use crate::process::{Launch, Process};
 #[derive(Debug)]
 pub(super) struct Server {
     folder: PathBuf,
-    more: String,
+    more: Mutex<String>,
     running: Mutex<Option<(Process, Addresses)>>,
 }
 
@@ -30,7 +30,11 @@ pub(super) struct Addresses {
 impl Server {
     pub(super) fn new(folder: &Path, more: &str) -> Self {
         std::fs::create_dir(folder).unwrap();
-        Self { folder: folder.to_owned(), more: more.to_owned(), running: Mutex::default() }
+        Self {
+            folder: folder.to_owned(),
+            more: Mutex::new(more.to_owned()),
+            running: Mutex::default(),
+        }
     }
 
     pub(super) fn data_dir(&self) -> PathBuf {
@@ -43,6 +47,11 @@ impl Server {
 
     pub(super) fn addresses(&self) -> Addresses {
         self.running().expect("the backend was started").1
+    }
+
+    /// Replaces the lines of the configuration, from the next start on.
+    pub(super) fn configure(&self, more: &str) {
+        more.clone_into(&mut self.more.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn running(&self) -> Option<(Process, Addresses)> {
@@ -59,7 +68,7 @@ impl Server {
         let config = self.folder.join("orion-server.toml");
         let text = format!(
             "[people]\nlisten = \"{people}\"\n[devices]\nlisten = \"{devices}\"\n{}",
-            self.more
+            self.more.lock().unwrap_or_else(PoisonError::into_inner)
         );
         std::fs::write(&config, unpaced(&text)).unwrap();
         let addresses = self.data_dir().join("addresses.toml");

@@ -25,7 +25,9 @@ impl ActivePolicy {
     pub(super) fn terms(&mut self, devices: &Devices, row: &DeviceRow) -> ActiveTerms {
         let dangerous = self.modes.remove(&row.id).filter(|mode| mode.until > now_ms());
         let policy = devices.policies.active().terms(&row.name);
-        ActiveTerms { policy, dangerous, standing: self.rules.remove(&row.id).unwrap_or_default() }
+        let standing = self.rules.remove(&row.id).unwrap_or_default();
+        let writes_disabled = devices.policies.writes_disabled;
+        ActiveTerms { policy, dangerous, standing, writes_disabled }
     }
 }
 
@@ -48,7 +50,8 @@ pub(super) async fn terms(devices: &Devices, row: &DeviceRow) -> Result<ActiveTe
     let dangerous = devices.store.device_mode(row.id).await?.filter(|mode| mode.until > now);
     let policy = devices.policies.active().terms(&row.name);
     let standing = devices.store.standing_rules_of(row.id, now).await?;
-    Ok(ActiveTerms { policy, dangerous, standing })
+    let writes_disabled = devices.policies.writes_disabled;
+    Ok(ActiveTerms { policy, dangerous, standing, writes_disabled })
 }
 
 pub(super) fn cache_with(devices: &Devices, row: &DeviceRow, terms: ActiveTerms) {

@@ -25,6 +25,7 @@ impl EvaluatedCall {
             | Reason::ToolNotListed
             | Reason::CapabilityMissing(_)
             | Reason::ReadOnly
+            | Reason::WritesDisabled
             | Reason::PathOutside { .. }
             | Reason::PathDenied { .. }
             | Reason::AppNotListed { .. }

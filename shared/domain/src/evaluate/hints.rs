@@ -90,6 +90,10 @@ impl Evidence {
                 let change = format!("set read_only to false for {}", self.scope_name(question));
                 self.change(question, change)
             }
+            Reason::WritesDisabled => Hint::new(
+                "set read_only to false in [calls] of orion-server.toml, and restart the backend",
+            )
+            .by(Actor::Admin),
             Reason::PathOutside { touch } => self.path(question, policy, touch),
             Reason::PathDenied { touch } => self.denied(question, policy, touch),
             Reason::AppNotListed { touch } => {

@@ -21,6 +21,14 @@ pub(super) fn caller(question: &Question<'_>, evidence: &mut Vec<Evidence>) {
     });
 }
 
+/// Evaluates the backend's switch against all changes.
+pub(super) fn writes(question: &Question<'_>, policy: &Policy, evidence: &mut Vec<Evidence>) {
+    if policy.writes_disabled && question.changes() {
+        let (layer, reason) = (Layer::Grants, Reason::WritesDisabled);
+        evidence.push(Evidence { layer, decision: Decision::Deny, reason });
+    }
+}
+
 /// Evaluates grants or ceiling. `lifted` skips the tool list and the capabilities.
 pub(super) fn scope(
     question: &Question<'_>,
@@ -43,7 +51,7 @@ pub(super) fn scope(
             deny(Reason::CapabilityMissing(missing));
         }
     }
-    if scope.read_only && question.tool.has_effects && !question.is_preview() {
+    if scope.read_only && question.changes() {
         deny(Reason::ReadOnly);
     }
     if let Some(touches) = question.touches {

@@ -72,6 +72,7 @@ impl Evidence {
             Reason::ToolNotListed => format!("{layer}: tools"),
             Reason::CapabilityMissing(capability) => format!("{layer}: permission {capability}"),
             Reason::ReadOnly => format!("{layer}: read_only"),
+            Reason::WritesDisabled => "configuration: calls.read_only".to_owned(),
             Reason::PathOutside { .. } => format!("{layer}: paths"),
             Reason::PathDenied { touch } => match self.denying_entry(question, policy, touch) {
                 Some(entry) if entry.built_in.is_some() => {
@@ -124,7 +125,7 @@ impl Evidence {
         }
     }
 
-    fn error(&self, question: &Question<'_>, policy: &Policy) -> ToolError {
+    pub(super) fn error(&self, question: &Question<'_>, policy: &Policy) -> ToolError {
         let (tool, device, whose) = (question.tool.name, question.device, self.whose());
         match self.reason {
             Reason::Role => ToolError::new(
@@ -148,6 +149,10 @@ impl Evidence {
             Reason::ReadOnly => ToolError::new(
                 ErrorCode::WriteDisabled,
                 format!("{device} is read-only, and {tool} changes something."),
+            ),
+            Reason::WritesDisabled => ToolError::new(
+                ErrorCode::WriteDisabled,
+                format!("This backend is read-only, and {tool} changes something."),
             ),
             Reason::PathOutside { touch } | Reason::PathDenied { touch } => {
                 self.path_error(question, policy, touch)

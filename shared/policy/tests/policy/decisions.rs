@@ -25,6 +25,7 @@ fn decide(row: &Row) -> (String, String) {
         rules: compiled.rules.into_iter().map(|rule| rule.compile(&places).0).collect(),
         risk: compiled.risk,
         mode,
+        writes_disabled: false,
         version: "table".to_owned(),
     };
     let (spec, _) = orion_catalog::find(&row.tool).unwrap();

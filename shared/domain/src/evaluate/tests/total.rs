@@ -156,6 +156,26 @@ proptest! {
     }
 
     #[test]
+    fn a_read_only_backend_denies_every_change_and_nothing_else(
+        ask in any_ask(),
+        policy in any_policy(),
+    ) {
+        let before = decision(&ask, &policy);
+        let read_only = Policy { writes_disabled: true, ..policy };
+        ask.asked(&read_only, |question, evaluation| {
+            let changes = question.tool.has_effects && !question.dry_run;
+            let expected = if changes { Decision::Deny } else { before };
+            assert_eq!(evaluation.decision(), expected);
+            let line = evaluation.evidence().iter().find(|it| it.reason == Reason::WritesDisabled);
+            assert_eq!(line.is_some(), changes);
+            if let Some(line) = line {
+                let error = line.error(question, &read_only);
+                assert_eq!(error.code, ErrorCode::WriteDisabled);
+            }
+        });
+    }
+
+    #[test]
     fn what_dangerous_mode_allows_is_inside_the_paths_and_the_ceiling(
         ask in any_ask(),
         policy in any_policy(),
