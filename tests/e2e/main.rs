@@ -38,6 +38,7 @@ mod hidden;
 mod http;
 mod identities;
 mod litter;
+mod live_output;
 mod lying_agent;
 mod lying_server;
 mod models;

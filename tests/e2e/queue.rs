@@ -363,6 +363,13 @@ async fn what_strangers_had_to_do_with_a_call_is_not_forgotten_while_it_waits() 
     assert!(kiosk.tree().is_empty());
 }
 
+fn call_of(response: Option<v1::WatchCallResponse>) -> Call {
+    match response.unwrap().event.unwrap() {
+        v1::watch_call_response::Event::Call(call) => call.into(),
+        v1::watch_call_response::Event::Output(output) => panic!("{output:?}"),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_in_the_background_is_followed_to_its_end() {
     let world = World::new().await;
@@ -371,16 +378,16 @@ async fn a_call_in_the_background_is_followed_to_its_end() {
     let request = v1::CallToolRequest { background: true, ..folder("x") };
     let begun = world.admin().ask(request).await.unwrap();
     assert_eq!(begun.state, CallState::Dispatched);
-    let watched = v1::WatchCallRequest { call_id: begun.id.clone() };
+    let watched = v1::WatchCallRequest { call_id: begun.id.clone(), output: false };
     let mut states = world.admin().tools().watch_call(watched).await.unwrap().into_inner();
-    let first: Call = states.message().await.unwrap().unwrap().call.unwrap().into();
+    let first: Call = call_of(states.message().await.unwrap());
     assert_eq!(first.state, CallState::Dispatched);
     kiosk.agent().thaw();
-    let last: Call = states.message().await.unwrap().unwrap().call.unwrap().into();
+    let last: Call = call_of(states.message().await.unwrap());
     assert_eq!(last.end(), (CallState::Succeeded, None), "{last:?}");
     assert_eq!(states.message().await.unwrap(), None);
     let bob = world.person("bob", Role::Operator).await;
-    let watched = v1::WatchCallRequest { call_id: begun.id };
+    let watched = v1::WatchCallRequest { call_id: begun.id, output: false };
     let refused = bob.tools().watch_call(watched).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::NotFound);
 }

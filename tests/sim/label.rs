@@ -25,6 +25,7 @@ impl Reports for v1::LinkRequest {
             Some(FromDevice::PolicyAck(_)) => "policy ack".to_owned(),
             Some(FromDevice::CallStarted(_)) => format!("started {about}"),
             Some(FromDevice::CallProgress(_)) => format!("progress {about}"),
+            Some(FromDevice::CallOutput(_)) => format!("output {about}"),
             Some(FromDevice::CallResult(result)) => {
                 format!("result {about} {}", call_state_from(result.state).unwrap())
             }
@@ -39,6 +40,7 @@ impl Reports for v1::LinkRequest {
         match self.message.as_ref()? {
             FromDevice::CallStarted(v1::CallStarted { call_id, .. })
             | FromDevice::CallProgress(v1::CallProgress { call_id, .. })
+            | FromDevice::CallOutput(v1::CallOutput { call_id, .. })
             | FromDevice::CallResult(v1::CallResult { call_id, .. }) => Some(call_id),
             FromDevice::Hello(_)
             | FromDevice::PolicyAck(_)

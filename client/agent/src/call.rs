@@ -10,7 +10,7 @@ mod outcome;
 mod risk_gate;
 
 pub use app_context::AppContext;
-pub use context::Context;
+pub use context::{Context, TakeOutput};
 pub use expected::{ExpectedState, ObservationMode};
 pub use file_context::FileContext;
 pub use installation::Installation;

@@ -219,6 +219,10 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
         let event = CallEvent::Progress { call: subject.call, done, total, note };
         drop(events.try_send(event.into()));
     };
+    // If the loop is busy, the output waits, and its oldest part is left out.
+    let output = |offset: u64, data: Vec<u8>| {
+        events.try_send(CallEvent::Output { call: subject.call, offset, data }.into()).is_ok()
+    };
     let Toolbox { places, apps, programs, trash, device_id, sandbox: _, installation } = &*toolbox;
     let risk = RiskGate::new(verdict.clone(), approved_raises, subject.dry_run);
     let of_call = verdict.map(|verdict| roots.of_call(verdict));
@@ -260,7 +264,7 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
             Some(observed)
         }
     };
-    let outcome = executor.call(arguments, &context, Installed { apps, programs })?;
+    let outcome = executor.call(arguments, &context, Installed { apps, programs, output: &output })?;
     let raises = risk.into_reported();
     let message = raises.iter().fold(outcome.message, |message, raise| {
         format!("{message} {} A person has to approve this call.", raise.sentence())

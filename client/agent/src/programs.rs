@@ -2,6 +2,7 @@
 
 mod ask;
 mod context;
+mod live_output;
 mod reach;
 mod scratch;
 mod system;
@@ -24,6 +25,7 @@ use crate::roots::Roots;
 
 pub(crate) use ask::{Answer, ask};
 pub use context::CommandContext;
+pub use live_output::LiveOutput;
 pub(crate) use reach::{Reached, Use, reach};
 use scratch::Scratch;
 

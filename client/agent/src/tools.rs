@@ -80,6 +80,8 @@ pub(crate) mod testing;
 mod undo_call;
 mod write_file;
 
+use std::fmt;
+
 use orion_catalog::{Execution, Tool, tools as catalog};
 use orion_domain::{ErrorCode, ToolError};
 use serde_json::Value;
@@ -87,9 +89,9 @@ use serde_json::Value;
 pub use get_file_info::cache_accounts;
 
 use crate::apps::Apps;
-use crate::call::{AppContext, Context, FileContext, Outcome};
+use crate::call::{AppContext, Context, FileContext, Outcome, TakeOutput};
 #[cfg(target_os = "linux")]
-use crate::programs::CommandContext;
+use crate::programs::{CommandContext, LiveOutput};
 use crate::programs::Programs;
 use crate::roots::regular;
 
@@ -204,7 +206,7 @@ impl Executor {
         &self,
         arguments: Value,
         context: &FileContext<'_>,
-        Installed { apps, programs }: Installed<'_>,
+        Installed { apps, programs, output }: Installed<'_>,
     ) -> Result<Outcome, ToolError> {
         match self.run {
             Run::File(run) => run(arguments, context),
@@ -213,11 +215,16 @@ impl Executor {
             #[cfg(target_os = "linux")]
             Run::Command(run) => run(
                 arguments,
-                &CommandContext { common: context.common, programs, risk: context.risk },
+                &CommandContext {
+                    common: context.common,
+                    programs,
+                    risk: context.risk,
+                    output: &LiveOutput::new(output),
+                },
             ),
             #[cfg(not(target_os = "linux"))]
             Run::Unconfined => {
-                let Programs = programs;
+                let (Programs, _) = (programs, output);
                 let message = "Programs run on Linux only, where the kernel confines them.";
                 Err(ToolError::new(ErrorCode::NotSupported, message))
             }
@@ -226,12 +233,22 @@ impl Executor {
 }
 
 /// What is installed on the device, for the tools that start it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Installed<'a> {
     /// The applications on the device's list.
     pub apps: &'a Apps,
     /// The programs that commands name.
     pub programs: &'a Programs,
+    /// Takes what programs print while they run.
+    pub output: &'a TakeOutput<'a>,
+}
+
+impl fmt::Debug for Installed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { apps, programs, output: _ } = self;
+        let mut debug = f.debug_struct("Installed");
+        debug.field("apps", apps).field("programs", programs).finish_non_exhaustive()
+    }
 }
 
 /// Every tool of the device, in the order of the catalogue.

@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::call_result::CallResult;
 use crate::client::Client;
 use crate::failure::{Failure, exit_code_of};
+use crate::follow::LiveCall;
 use crate::output::{DIM, Output};
 use crate::show::card::{card, hint};
 use crate::show::{ApprovalView, short_arguments};
@@ -148,6 +149,7 @@ impl<'a> Session<'a> {
     ) -> Result<ChatAnswer, Failure> {
         let out = self.out;
         let mut waiting = Some(Spinner::on(out, "…"));
+        let mut live = None;
         let request = v1::SendMessageRequest {
             conversation_id: self.conversation.clone(),
             text: text.to_owned(),
@@ -158,6 +160,9 @@ impl<'a> Session<'a> {
         while let Some(v1::SendMessageResponse { event }) = events.message().await? {
             // Events of a newer backend are ignored.
             let Some(event) = event else { continue };
+            if let (Some(live), Event::CallEnded(_)) = (live.take(), &event) {
+                LiveCall::end(live).await;
+            }
             waiting = None;
             match event {
                 Event::Began(v1::Began { conversation_id, model }) => {
@@ -170,7 +175,9 @@ impl<'a> Session<'a> {
                 Event::CallBegan(call) => {
                     speech.end_line()?;
                     let line = call_line(&call);
-                    waiting = Some(Spinner::on(out, &line));
+                    let spinner = Spinner::on(out, &line);
+                    live = LiveCall::show(self.client, &call, &spinner);
+                    waiting = Some(spinner);
                     if out.verbose {
                         out.detail(&line);
                     }

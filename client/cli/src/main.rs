@@ -11,6 +11,7 @@ mod commands;
 mod complete;
 mod context;
 mod failure;
+mod follow;
 mod global;
 mod input;
 mod json;

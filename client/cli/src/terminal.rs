@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use inquire::{InquireError, Password, PasswordDisplayMode, Text};
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{DIM, Output};
 use crate::text;
 
 /// Returns whether a person can be prompted.
@@ -114,7 +114,32 @@ impl Spinner {
     }
 }
 
+/// A spinner of another owner, to print lines above it.
+#[derive(Debug)]
+pub(crate) struct SharedSpinner(ProgressBar);
+
+impl SharedSpinner {
+    /// Prints a line above the spinner.
+    pub(crate) fn line(&self, line: &str) {
+        print_above(&self.0, line);
+    }
+}
+
+fn print_above(bar: &ProgressBar, line: &str) {
+    bar.println(format!("{DIM}│ {line}{DIM:#}"));
+}
+
 impl Spinner {
+    /// Returns the spinner for another task, which does not remove it.
+    pub(crate) fn share(&self) -> SharedSpinner {
+        SharedSpinner(self.0.clone())
+    }
+
+    /// Prints a line above the spinner, in which nothing is hidden.
+    pub(crate) fn line(&self, line: &str) {
+        print_above(&self.0, line);
+    }
+
     /// Returns whether the spinner is visible.
     pub(crate) fn is_shown(&self) -> bool {
         !self.0.is_hidden()

@@ -98,6 +98,15 @@ pub struct DeviceResult {
     pub witness: Option<Witness>,
 }
 
+/// A piece of what the programs of a running call print.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutputPiece {
+    /// The position of its first byte in all output of the call.
+    pub offset: u64,
+    /// The bytes.
+    pub data: Vec<u8>,
+}
+
 /// The progress of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallProgress {

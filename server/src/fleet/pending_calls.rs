@@ -1,6 +1,9 @@
-//! Calls that were sent and have no result yet: delivers results, progress and cancellations to the tasks
-//! that wait for them.
+//! Calls that were sent and have no result yet: delivers results, progress, output and cancellations to the
+//! tasks that wait for them.
 
+mod live_output;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
@@ -8,10 +11,15 @@ use dashmap::Entry::Vacant;
 use orion_domain::{CallId, DeviceId};
 use tokio::sync::mpsc;
 
-use super::{CallProgress, DeviceResult, LinkId};
+use super::{CallProgress, DeviceResult, LinkId, OutputPiece};
+use live_output::LiveOutput;
 
 /// Minimum time between two progress updates to a call's watchers.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+/// Minimum time between two pieces of output that wake a call's watchers. Devices send them less often.
+const OUTPUT_INTERVAL: Duration = Duration::from_millis(50);
+/// How many bytes of output are kept of all calls together. Beyond it, output is not kept.
+const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 /// How many events may wait for a task. Further events of a device are dropped.
 const MAX_EVENTS: usize = 8;
 
@@ -31,13 +39,20 @@ struct Entry {
     device: DeviceId,
     events: mpsc::Sender<CallEvent>,
     advance: Option<(CallProgress, Instant)>,
+    output: LiveOutput,
+    /// When the output last woke the call's watchers.
+    output_woken_at: Option<Instant>,
     /// A result was delivered; the store handles any further one.
     is_answered: bool,
 }
 
 /// The calls that wait for their results.
 #[derive(Debug, Default)]
-pub struct PendingCalls(DashMap<CallId, Entry>);
+pub struct PendingCalls {
+    calls: DashMap<CallId, Entry>,
+    /// Bytes of output that are kept of all calls.
+    output_bytes: AtomicUsize,
+}
 
 /// A task's wait for a call; dropping it ends the wait.
 #[derive(Debug)]
@@ -60,7 +75,9 @@ impl PendingCall<'_> {
 
 impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
-        self.waiting.0.remove(&self.call);
+        if let Some((_, entry)) = self.waiting.calls.remove(&self.call) {
+            self.waiting.output_bytes.fetch_sub(entry.output.len(), Ordering::Relaxed);
+        }
     }
 }
 
@@ -68,22 +85,29 @@ impl PendingCalls {
     /// Starts to wait for events of a call, from this device only. `None` where a task waits for the call
     /// already.
     pub fn expect(&self, call: CallId, device: DeviceId) -> Option<PendingCall<'_>> {
-        let Vacant(entry) = self.0.entry(call) else { return None };
+        let Vacant(entry) = self.calls.entry(call) else { return None };
         let (sender, events) = mpsc::channel(MAX_EVENTS);
-        entry.insert(Entry { device, events: sender, advance: None, is_answered: false });
+        entry.insert(Entry {
+            device,
+            events: sender,
+            advance: None,
+            output: LiveOutput::default(),
+            output_woken_at: None,
+            is_answered: false,
+        });
         Some(PendingCall { waiting: self, call, events })
     }
 
     /// Returns whether a task waits for this call.
     #[must_use]
     pub fn is_expected(&self, call: CallId) -> bool {
-        self.0.contains_key(&call)
+        self.calls.contains_key(&call)
     }
 
     /// Delivers a result to the task that waits for it. Returns the result where no task waits, where the
     /// call was not sent to this device, or where a result was delivered before.
     pub fn deliver(&self, device: DeviceId, answer: DeviceResult) -> Result<(), DeviceResult> {
-        let Some(mut entry) = self.0.get_mut(&answer.call) else { return Err(answer) };
+        let Some(mut entry) = self.calls.get_mut(&answer.call) else { return Err(answer) };
         if entry.device != device || entry.is_answered {
             return Err(answer);
         }
@@ -97,7 +121,7 @@ impl PendingCalls {
 
     /// Reports to the waiting task that the device never received the call; `false` where no task waits.
     pub fn not_seen(&self, device: DeviceId, link: LinkId, call: CallId) -> bool {
-        self.0.get(&call).is_some_and(|entry| {
+        self.calls.get(&call).is_some_and(|entry| {
             // Where the queue is full, the device is asked again.
             entry.device == device && entry.events.try_send(CallEvent::NotSeen(link)).is_ok()
         })
@@ -105,7 +129,7 @@ impl PendingCalls {
 
     /// Tells the waiting task to cancel the call; `false` where no task waits.
     pub fn stop(&self, call: CallId) -> bool {
-        self.0.get(&call).is_some_and(|entry| entry.events.try_send(CallEvent::Stop).is_ok())
+        self.calls.get(&call).is_some_and(|entry| entry.events.try_send(CallEvent::Stop).is_ok())
     }
 
     /// Stores a call's progress. Returns whether to wake its watchers: at most once in an interval.
@@ -116,7 +140,7 @@ impl PendingCalls {
         advance: CallProgress,
         now: Instant,
     ) -> bool {
-        let Some(mut entry) = self.0.get_mut(&call) else { return false };
+        let Some(mut entry) = self.calls.get_mut(&call) else { return false };
         if entry.device != device {
             return false;
         }
@@ -127,10 +151,43 @@ impl PendingCalls {
         wakes
     }
 
+    /// Adds to a call's output. Returns whether to wake its watchers: at most once in an interval.
+    pub fn add_output(
+        &self,
+        device: DeviceId,
+        call: CallId,
+        piece: &OutputPiece,
+        now: Instant,
+    ) -> bool {
+        let Some(mut entry) = self.calls.get_mut(&call) else { return false };
+        let kept = self.output_bytes.load(Ordering::Relaxed);
+        if entry.device != device || kept.saturating_add(piece.data.len()) > MAX_OUTPUT {
+            return false;
+        }
+        let before = entry.output.len();
+        let is_new = entry.output.add(piece);
+        self.output_bytes.fetch_add(entry.output.len(), Ordering::Relaxed);
+        self.output_bytes.fetch_sub(before, Ordering::Relaxed);
+        let wakes = is_new
+            && entry.output_woken_at.is_none_or(|woken_at| {
+                now.saturating_duration_since(woken_at) >= OUTPUT_INTERVAL
+            });
+        if wakes {
+            entry.output_woken_at = Some(now);
+        }
+        wakes
+    }
+
+    /// Returns what a call printed from a position on. `None` where nothing of it is kept.
+    #[must_use]
+    pub fn output_since(&self, call: CallId, position: u64) -> Option<OutputPiece> {
+        self.calls.get(&call)?.output.since(position)
+    }
+
     /// Returns a call's progress, where its device reported one.
     #[must_use]
     pub fn advance_of(&self, call: CallId) -> Option<CallProgress> {
-        Some(self.0.get(&call)?.advance.as_ref()?.0.clone())
+        Some(self.calls.get(&call)?.advance.as_ref()?.0.clone())
     }
 }
 
@@ -158,6 +215,26 @@ mod tests {
         assert!(matches!(expected.next_event().await, CallEvent::Stop));
         drop(expected);
         assert!(!waiting.is_expected(call) && !waiting.stop(call));
+    }
+
+    #[test]
+    fn output_is_heard_from_the_device_of_the_call_alone_and_counted_until_the_call_ends() {
+        let (waiting, (call, device, other)) = (PendingCalls::default(), ids());
+        let piece = |offset| OutputPiece { offset, data: vec![b'x'; 10] };
+        let now = Instant::now();
+        assert!(!waiting.add_output(device, call, &piece(0), now), "nobody waits");
+        let expected = waiting.expect(call, device).unwrap();
+        assert!(!waiting.add_output(other, call, &piece(0), now));
+        assert!(waiting.add_output(device, call, &piece(0), now));
+        assert!(!waiting.add_output(device, call, &piece(10), now), "woken twice at once");
+        assert!(waiting.add_output(device, call, &piece(20), now + OUTPUT_INTERVAL));
+        assert_eq!(waiting.output_since(call, 5).map(|it| it.data.len()), Some(25));
+        assert_eq!(waiting.output_bytes.load(Ordering::Relaxed), 30);
+        drop(expected);
+        assert_eq!(waiting.output_bytes.load(Ordering::Relaxed), 0);
+        let _expected = waiting.expect(call, device).unwrap();
+        waiting.output_bytes.store(MAX_OUTPUT - 5, Ordering::Relaxed);
+        assert!(!waiting.add_output(device, call, &piece(0), now), "more than all may keep");
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::clock::now_ms;
 use crate::execute::{CallEvent, Slot};
 use crate::journal::Ended;
 
+/// How many messages may wait for the link before a call's output is left out. Pieces are 16 KiB at most.
+const MAX_BEFORE_OUTPUT: usize = 16;
+
 impl Agent {
     /// Handles an event of a call.
     pub(super) async fn call_event(&mut self, event: CallEvent) {
@@ -18,18 +21,28 @@ impl Agent {
             }
             CallEvent::Progress { call, done, total, note } => {
                 // Late progress is useless, so it is dropped when any message waits.
-                let is_idle = self
-                    .phase
-                    .linked()
-                    .is_some_and(|linked| linked.out.capacity() == linked.out.max_capacity());
-                if is_idle && self.outbox.is_empty() {
+                if self.waiting_messages() == Some(0) {
                     let call_id = call.to_string();
                     let progress = v1::CallProgress { call_id, done, total, note };
                     self.send(link_request::Message::CallProgress(progress));
                 }
             }
+            CallEvent::Output { call, offset, data } => {
+                // A piece that is dropped is missing for those who watch, so only a busy link has none.
+                if self.waiting_messages().is_some_and(|count| count < MAX_BEFORE_OUTPUT) {
+                    let (call_id, data) = (call.to_string(), data.into());
+                    let output = v1::CallOutput { call_id, offset, data };
+                    self.send(link_request::Message::CallOutput(output));
+                }
+            }
             CallEvent::Finished { call, ended, slot } => self.finished(call, ended, slot).await,
         }
+    }
+
+    /// Returns how many messages wait for the link. `None` where there is none.
+    fn waiting_messages(&self) -> Option<usize> {
+        let out = &self.phase.linked()?.out;
+        Some(self.outbox.len() + out.max_capacity() - out.capacity())
     }
 
     /// Handles the end of a call. A call that missed its deadline frees its slot now, and ends when its

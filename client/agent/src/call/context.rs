@@ -12,6 +12,10 @@ use crate::roots::{Located, Roots};
 /// How often a waiting call checks whether to stop.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
+/// Takes a piece of what programs print, with the position of its first byte in all output of the call. Returns
+/// whether it did. Never waits.
+pub type TakeOutput<'a> = dyn Fn(u64, Vec<u8>) -> bool + 'a;
+
 /// The context of one call, for any tool.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {

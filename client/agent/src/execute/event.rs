@@ -23,6 +23,15 @@ pub enum CallEvent {
         /// What the tool is doing, as text for people.
         note: String,
     },
+    /// The call's programs printed something.
+    Output {
+        /// The call.
+        call: CallId,
+        /// The position of the first byte in all output of the call.
+        offset: u64,
+        /// The bytes.
+        data: Vec<u8>,
+    },
     /// The call ended.
     Finished {
         /// The call.

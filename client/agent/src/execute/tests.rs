@@ -86,6 +86,7 @@ async fn happened(job: Job, admission: Admission) -> Vec<String> {
         happened.push(match event {
             CallEvent::Started { .. } => "started".to_owned(),
             CallEvent::Progress { note, .. } => format!("progress {note}"),
+            CallEvent::Output { offset, .. } => format!("output at {offset}"),
             CallEvent::Finished { ended, slot, .. } => {
                 assert!(ended.state.is_closed());
                 assert_ne!(ended.state, CallState::Denied);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use orion_domain::ToolError;
 
-use super::Programs;
+use super::{LiveOutput, Programs};
 use crate::call::{Context, RiskGate, reserve_memory};
 use crate::process::{Ended, Launch, LaunchError};
 
@@ -25,6 +25,8 @@ pub struct CommandContext<'a> {
     pub programs: &'a Programs,
     /// Records what raises the call's risk. Stops the call unless the policy or an approval allows the raise.
     pub risk: &'a RiskGate,
+    /// What the programs print, for those who watch the call.
+    pub output: &'a LiveOutput<'a>,
 }
 
 impl<'a> Deref for CommandContext<'a> {
@@ -50,7 +52,7 @@ impl CommandContext<'_> {
         deadline.min(Instant::now() + time)
     }
 
-    /// Runs a program until it ends or the call is cancelled.
+    /// Runs a program until it ends or the call is cancelled. `output` sees each piece of its output.
     ///
     /// # Errors
     /// [`LaunchError`].
@@ -62,5 +64,30 @@ impl CommandContext<'_> {
     ) -> Result<Ended, LaunchError> {
         let goes_on = || !self.cancelled.load(Ordering::Relaxed);
         self.programs.launcher.run(launch, handles, output, &goes_on)
+    }
+
+    /// Runs a program as [`launch`](Self::launch) does, and passes on what it prints to those who watch the
+    /// call.
+    ///
+    /// # Errors
+    /// [`LaunchError`].
+    pub(crate) fn launch_watched(
+        &self,
+        launch: &Launch,
+        handles: &[BorrowedFd<'_>],
+        output: &mut dyn FnMut(&[u8]),
+    ) -> Result<Ended, LaunchError> {
+        let mut seen = |piece: &[u8]| {
+            self.output.push(piece);
+            output(piece);
+        };
+        let goes_on = || {
+            // Asked often also where the program prints nothing more for a while.
+            self.output.pass_on();
+            !self.cancelled.load(Ordering::Relaxed)
+        };
+        let ended = self.programs.launcher.run(launch, handles, &mut seen, &goes_on);
+        self.output.pass_on_now();
+        ended
     }
 }

@@ -285,7 +285,7 @@ impl Sequence<'_> {
             (self.context.progress)(bytes, None, &orion_domain::visible(line));
         };
         let program = one.program.file.display();
-        self.context.launch(&launch, &one.reached.handles(), &mut output).map_err(|error| {
+        self.context.launch_watched(&launch, &one.reached.handles(), &mut output).map_err(|error| {
             let (code, message) = match error {
                 LaunchError::Program(why) => {
                     (ErrorCode::ExecutionFailed, format!("{program} cannot be run: {why}."))

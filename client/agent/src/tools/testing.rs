@@ -214,7 +214,7 @@ impl Device {
 
     /// Returns what is installed on the device.
     pub(crate) const fn installed(&self) -> Installed<'_> {
-        Installed { apps: &self.apps, programs: &self.programs }
+        Installed { apps: &self.apps, programs: &self.programs, output: &|_, _| true }
     }
 
     fn context<T>(

@@ -349,7 +349,11 @@ impl Session {
                         envelope: serde_json::from_slice(&result.result).unwrap(),
                     };
                 }
-                Some(FromDevice::CallStarted(_) | FromDevice::CallProgress(_)) => {}
+                Some(
+                    FromDevice::CallStarted(_)
+                    | FromDevice::CallProgress(_)
+                    | FromDevice::CallOutput(_),
+                ) => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -7,11 +7,12 @@ use orion_wire::v1;
 use orion_wire::v1::decide_approval_request::More;
 use serde_json::Value;
 
-use super::call::{schema, wait_for_end};
+use super::call::schema;
 use crate::app::App;
 use crate::arguments;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::follow::wait_for_end;
 use crate::global::duration;
 use crate::output::GOOD;
 use crate::show::card::{card, hint};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use orion_domain::{CallState, Hint};
+use orion_domain::CallState;
 use orion_wire::v1;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -15,6 +15,7 @@ use crate::call_result::CallResult;
 use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
+use crate::follow::{follow, wait_for_end};
 use crate::global::duration;
 use crate::output::DIM;
 use crate::show::card::{card, hint};
@@ -26,10 +27,6 @@ use crate::text;
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(615);
 /// How much longer than the call its answer may take.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(15);
-/// The wait of one request for the call's end, where no person watches.
-const POLL: Duration = Duration::from_secs(30);
-/// The wait of one request where a person watches the progress.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A tool, a device and arguments, as both `call` and `why` take them.
 #[derive(Debug, Args)]
@@ -199,9 +196,14 @@ pub(super) async fn make(
 
     let on = if device.is_empty() { String::new() } else { format!(" on {device}") };
     let waiting = Spinner::on(app.out, &format!("{tool}{on}"));
+    // Where a person watches, the call is followed while it runs.
+    let background = request.background || waiting.is_shown();
+    let request = v1::CallToolRequest { background, ..request };
     let called = within(limit, client.tools().call_tool(request)).await;
-    drop(waiting);
     let mut result = match called {
+        Ok(v1::CallToolResponse { call: Some(call), .. }) if is_under_way(&call) => {
+            follow(client, &call.call_id, deadline, false, &waiting).await?
+        }
         Ok(v1::CallToolResponse { call: Some(call), .. }) => CallResult::of(call)?,
         Ok(v1::CallToolResponse { call: None, .. }) => {
             return Err(Failure::Failed("the backend answered without a call".to_owned()));
@@ -209,6 +211,7 @@ pub(super) async fn make(
         Err(Failure::Tool(error)) => CallResult::refused(*error, &tool, &device, dry_run),
         Err(failure) => return Err(failure),
     };
+    drop(waiting);
     if let Some(approval_id) = result.waits_for.clone() {
         let call_id = result.envelope.meta.call_id.clone();
         let decided = decide(app, client, &approval_id, wait).await;
@@ -239,6 +242,12 @@ pub(super) async fn make(
     Ok(result.exit_code())
 }
 
+/// Returns whether the call has not ended and waits for nobody.
+fn is_under_way(call: &v1::Call) -> bool {
+    let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
+    matches!(state, CallState::Received | CallState::Dispatched | CallState::Running)
+}
+
 /// Decides the approval request as the command line says, and returns whether to wait for the call's
 /// end.
 async fn decide(
@@ -267,45 +276,6 @@ async fn decide(
     let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
     client.ask(client.approvals().decide_approval(request)).await?;
     Ok(true)
-}
-
-/// Waits until the call has ended, or, unless that is awaited too, until it waits for its device.
-///
-/// # Errors
-/// The backend fails, or the time is up.
-pub(crate) async fn wait_for_end(
-    app: &App<'_>,
-    client: &Client,
-    call_id: &str,
-    deadline: Option<Instant>,
-    for_device: bool,
-) -> Result<CallResult, Failure> {
-    let waiting = Spinner::on(app.out, "waiting for the call to end");
-    loop {
-        let asked_at = Instant::now();
-        let poll = if waiting.is_shown() { PROGRESS_INTERVAL } else { POLL };
-        let left = deadline.map_or(poll, |deadline| deadline.saturating_duration_since(asked_at));
-        let wait_ms = u64::try_from(left.min(poll).as_millis()).unwrap_or(0);
-        let request = v1::GetCallRequest { call_id: call_id.to_owned(), wait_ms };
-        let answer = within(POLL + TRANSFER_TIMEOUT, client.tools().get_call(request)).await?;
-        let call = answer.call.ok_or_else(|| {
-            Failure::Failed(format!("the backend answered without the call {call_id}"))
-        })?;
-        let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
-        if state.is_closed() || (state == CallState::Queued && !for_device) {
-            return CallResult::of(call);
-        }
-        waiting.say(&CallView::from(call).advance());
-        if left.is_zero() {
-            let command = format!("orion calls watch {call_id}");
-            return Err(Failure::TimedOut(format!("the call {call_id} has not ended"))
-                .hint(Hint::run("follow it", command)));
-        }
-        // A backend that answers early is not polled again at once.
-        if asked_at.elapsed() < Duration::from_millis(100) {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    }
 }
 
 #[cfg(test)]

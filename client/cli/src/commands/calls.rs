@@ -4,11 +4,11 @@ use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
 use orion_wire::v1;
 
-use super::call::wait_for_end;
 use crate::app::App;
 use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
+use crate::follow::wait_for_end;
 use crate::show::{CallView, call_page, calls_table};
 
 /// What is under way, what waits for a device, and how a call goes on.

@@ -15,7 +15,7 @@ use super::{NOT_RECORDED, TOO_OFTEN};
 use crate::backend::Backend;
 use crate::clock::now_ms;
 use crate::fleet::presence::{CeilingTold, ceiling_reported};
-use crate::fleet::{CallProgress, DeviceLink, DeviceSnapshot, ToDevice};
+use crate::fleet::{CallProgress, DeviceLink, DeviceSnapshot, OutputPiece, ToDevice};
 use crate::pipeline::reconcile::{self, MAX_ASKED};
 use crate::pipeline::result::{self, LateResult};
 use crate::store::Witness;
@@ -24,6 +24,8 @@ use crate::store::Witness;
 const MAX_VERSION: usize = 64;
 /// Maximum length of a progress note, in characters.
 const MAX_NOTE: usize = 200;
+/// Maximum size of one piece of a call's output, in bytes.
+const MAX_OUTPUT_PIECE: usize = 16 * 1024;
 
 /// Handles one message of a device. An invalid message ends the stream.
 pub(super) async fn from_device(
@@ -91,6 +93,16 @@ pub(super) async fn from_device(
             let note = orion_domain::strip_hidden(&note, MAX_NOTE);
             let advance = CallProgress { done, total, note };
             if backend.fleet.waiting().advance(known.id, call, advance, Instant::now()) {
+                backend.bus.publish(crate::bus::Change::CallMoved(call));
+            }
+        }
+        link_request::Message::CallOutput(v1::CallOutput { call_id, offset, data }) => {
+            let Ok(call) = call_id.parse() else { return Err("output of what is no call") };
+            if data.len() > MAX_OUTPUT_PIECE {
+                return Err("a piece of output beyond the largest size");
+            }
+            let piece = OutputPiece { offset, data: data.into() };
+            if backend.fleet.waiting().add_output(known.id, call, &piece, Instant::now()) {
                 backend.bus.publish(crate::bus::Change::CallMoved(call));
             }
         }

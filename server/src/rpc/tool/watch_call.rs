@@ -1,15 +1,16 @@
-//! `WatchCall`: streams a call's state whenever it changes, until the call ends.
+//! `WatchCall`: streams a call's state whenever it changes, and what its programs print, until the call ends.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
 use orion_domain::CallId;
-use orion_wire::v1;
+use orion_wire::v1::{self, watch_call_response::Event};
 use tokio_stream::Stream;
 use tonic::Status;
 
 use super::{ToolApi, to_proto};
 use crate::bus::Watcher;
+use crate::fleet::OutputPiece;
 use crate::pipeline::{CallView, Pipeline, calls};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
@@ -22,22 +23,35 @@ struct WatchedCall {
     call: CallId,
     changes: Watcher,
     last_sent: Option<v1::Call>,
+    /// Whether nothing changed since the state was read.
+    is_current: bool,
+    /// The position of the output that was not sent yet. `None` where no output is wanted.
+    next_output: Option<u64>,
     is_over: bool,
 }
 
 /// Streams the current state of one of the caller's calls, or for an admin any, and every change. The next
-/// state is read after the client took the last one, so a slow client blocks nobody and gets the newest
-/// state.
+/// state or piece of output is read after the client took the last one, so a slow client blocks nobody and gets
+/// the newest.
 pub(super) async fn watch_call(
     api: &ToolApi,
     request: Signed<v1::WatchCallRequest>,
 ) -> Result<Updates, Status> {
     let Signed { identity, message } = request;
-    let v1::WatchCallRequest { call_id } = message;
+    let v1::WatchCallRequest { call_id, output } = message;
     let row = calls::visible(&api.pipeline, &identity.caller, &call_id).await;
     let call = row.map_err(status::store)?.id;
     let (pipeline, changes) = (Arc::clone(&api.pipeline), api.pipeline.bus.watch_call(call));
-    let watched = WatchedCall { pipeline, call, changes, last_sent: None, is_over: false };
+    let next_output = output.then_some(0);
+    let watched = WatchedCall {
+        pipeline,
+        call,
+        changes,
+        last_sent: None,
+        is_current: false,
+        next_output,
+        is_over: false,
+    };
     Ok(Box::pin(futures_util::stream::unfold(watched, async |mut watched| {
         if watched.is_over {
             return None;
@@ -49,21 +63,40 @@ pub(super) async fn watch_call(
 }
 
 impl WatchedCall {
-    /// Returns the next state that differs from the last one sent. `None` where the backend stops.
+    /// Returns the output that was not sent yet, or the next state that differs from the last one sent. `None`
+    /// where the backend stops.
     async fn next(&mut self) -> Result<Option<v1::WatchCallResponse>, Status> {
         loop {
-            if self.last_sent.is_some() && !self.changed().await {
-                return Ok(None);
+            // Output comes before the state that follows it, so that the end of the call comes last.
+            if let Some(piece) = self.output() {
+                return Ok(Some(response(Event::Output(piece))));
             }
+            if self.is_current {
+                if !self.changed().await {
+                    return Ok(None);
+                }
+                self.is_current = false;
+                continue;
+            }
+            self.is_current = true;
             let row = self.pipeline.store.call(self.call).await;
             let view = CallView::from(row.map_err(status::store)?);
             self.is_over = view.state.is_closed();
             let now = to_proto::call_in_progress(&self.pipeline.fleet, view);
             if self.last_sent.as_ref() != Some(&now) {
                 self.last_sent = Some(now.clone());
-                return Ok(Some(v1::WatchCallResponse { call: Some(now) }));
+                return Ok(Some(response(Event::Call(now))));
             }
         }
+    }
+
+    /// Returns what the call printed since the last piece.
+    fn output(&mut self) -> Option<v1::OutputPiece> {
+        let next = self.next_output.as_mut()?;
+        let OutputPiece { offset, data } =
+            self.pipeline.fleet.waiting().output_since(self.call, *next)?;
+        *next = offset.saturating_add(data.len() as u64);
+        Some(v1::OutputPiece { offset, data: data.into() })
     }
 
     /// Waits until the call may have changed; `false` where the backend stops.
@@ -73,4 +106,8 @@ impl WatchedCall {
             () = self.changes.changed() => true,
         }
     }
+}
+
+const fn response(event: Event) -> v1::WatchCallResponse {
+    v1::WatchCallResponse { event: Some(event) }
 }

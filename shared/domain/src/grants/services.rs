@@ -109,6 +109,8 @@ mod tests {
             "compose:homelab/grafana",
             {"container": "pihole"},
             {"unit": "postgresql.service", "read_only": true},
+            {"container": "registry", "read_only": true},
+            {"compose": "homelab/mimir", "read_only": true},
         ]))
         .unwrap();
         for (service, reads, changes) in [
@@ -121,6 +123,8 @@ mod tests {
             ("container:nginx", false, false),
             ("pihole", false, false),
             ("postgresql", true, false),
+            ("container:registry", true, false),
+            ("compose:homelab/mimir", true, false),
         ] {
             let touch = |changes| {
                 let service = Service::parse(service).unwrap();

@@ -187,3 +187,44 @@ impl PathError {
 pub(super) fn shown(text: &str) -> String {
     text.chars().take(40).flat_map(char::escape_debug).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_says_what_is_wrong_and_what_to_write_instead() {
+        let word = || "w".to_owned();
+        let errors = [
+            PathError::Empty,
+            PathError::TooLong,
+            PathError::NameTooLong { component: word() },
+            PathError::Nul,
+            PathError::ControlCharacter { code: 7 },
+            PathError::ForbiddenCharacter { character: '|' },
+            PathError::NotAbsolute,
+            PathError::RootRelative,
+            PathError::DriveRelative { drive: word() },
+            PathError::DeviceName { name: word() },
+            PathError::VerbatimPrefix,
+            PathError::IncompleteShare,
+            PathError::AlternateStream { component: word() },
+            PathError::ShortName { component: word() },
+            PathError::TrailingDotOrSpace { component: word() },
+            PathError::UnknownVariable { name: word() },
+            PathError::NoHome,
+            PathError::EscapesRoot,
+            PathError::NotOneName { component: word() },
+            PathError::ParentInPattern,
+            PathError::WrongStyle,
+        ];
+        let problems: std::collections::BTreeSet<_> =
+            errors.iter().map(PathError::problem).collect();
+        assert_eq!(problems.len(), errors.len(), "two errors say the same: {problems:?}");
+        for error in &errors {
+            let (problem, hint) = (error.problem(), error.hint());
+            assert!(problem.contains(' ') && hint.contains(' '), "{problem:?}, {hint:?}");
+            assert_eq!(error.to_string(), format!("{problem}; {hint}"));
+        }
+    }
+}

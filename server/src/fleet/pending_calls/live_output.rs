@@ -1,0 +1,90 @@
+//! The newest output of a running call, for those who watch it. Bounded for each call; what all calls keep
+//! together is bounded by the caller.
+
+use std::collections::VecDeque;
+
+use super::OutputPiece;
+
+/// How many bytes of a call's output are kept.
+const MAX_KEPT: usize = 64 * 1024;
+
+/// The newest output of a running call.
+#[derive(Debug, Default)]
+pub(super) struct LiveOutput {
+    /// The position of the first kept byte.
+    offset: u64,
+    kept: VecDeque<u8>,
+}
+
+impl LiveOutput {
+    /// Adds a piece. What is before the end of the last piece is a repetition, and ignored. Returns whether
+    /// anything was added.
+    pub(super) fn add(&mut self, piece: &OutputPiece) -> bool {
+        let end = self.end();
+        if piece.offset < end || piece.data.is_empty() {
+            return false;
+        }
+        if piece.offset > end {
+            self.kept.clear();
+            self.offset = piece.offset;
+        }
+        self.kept.extend(&piece.data);
+        let excess = self.kept.len().saturating_sub(MAX_KEPT);
+        self.kept.drain(..excess);
+        self.offset = self.offset.saturating_add(excess as u64);
+        true
+    }
+
+    /// Returns what is kept from a position on. `None` where nothing is.
+    pub(super) fn since(&self, position: u64) -> Option<OutputPiece> {
+        let offset = position.max(self.offset);
+        let skipped = usize::try_from(offset - self.offset).ok()?;
+        let data: Vec<u8> = self.kept.iter().skip(skipped).copied().collect();
+        (!data.is_empty()).then_some(OutputPiece { offset, data })
+    }
+
+    /// Returns the number of bytes that are kept.
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    fn end(&self) -> u64 {
+        self.offset.saturating_add(self.kept.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(offset: u64, data: &[u8]) -> OutputPiece {
+        OutputPiece { offset, data: data.to_vec() }
+    }
+
+    #[test]
+    fn a_watcher_reads_on_where_it_was_and_sees_what_is_missing() {
+        let mut output = LiveOutput::default();
+        assert_eq!(output.since(0), None);
+        assert!(output.add(&piece(0, b"one ")) && output.add(&piece(4, b"two ")));
+        assert_eq!(output.since(0), Some(piece(0, b"one two ")));
+        assert_eq!(output.since(4), Some(piece(4, b"two ")));
+        assert_eq!(output.since(8), None);
+        assert!(!output.add(&piece(4, b"again")), "a repetition was added");
+        assert!(output.add(&piece(100, b"later")));
+        assert_eq!(output.since(8), Some(piece(100, b"later")));
+        assert_eq!(output.since(u64::MAX), None);
+    }
+
+    #[test]
+    fn no_more_than_the_newest_is_kept() {
+        let mut output = LiveOutput::default();
+        for number in 0..100_u64 {
+            assert!(output.add(&piece(number * 10_000, &vec![b'x'; 10_000])));
+            assert!(output.len() <= MAX_KEPT);
+        }
+        let kept = output.since(0).unwrap();
+        assert_eq!((kept.offset, kept.data.len()), (1_000_000 - MAX_KEPT as u64, MAX_KEPT));
+        assert!(output.add(&piece(u64::MAX - 1, b"beyond the end of all numbers")));
+        assert!(!output.add(&piece(0, b"x")));
+    }
+}
