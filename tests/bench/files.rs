@@ -280,7 +280,8 @@ impl Alone {
             undo: None,
             expected: None,
         };
-        let installed = Installed { apps: &self.apps, programs: &self.programs, output: &|_, _| true };
+        let installed =
+            Installed { apps: &self.apps, programs: &self.programs, output: &|_, _| true };
         let executor = find(tool).context("no such tool")?;
         let outcome = executor
             .call(arguments, &context, installed)

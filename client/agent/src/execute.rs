@@ -264,7 +264,8 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
             Some(observed)
         }
     };
-    let outcome = executor.call(arguments, &context, Installed { apps, programs, output: &output })?;
+    let outcome =
+        executor.call(arguments, &context, Installed { apps, programs, output: &output })?;
     let raises = risk.into_reported();
     let message = raises.iter().fold(outcome.message, |message, raise| {
         format!("{message} {} A person has to approve this call.", raise.sentence())

@@ -90,9 +90,9 @@ pub use get_file_info::cache_accounts;
 
 use crate::apps::Apps;
 use crate::call::{AppContext, Context, FileContext, Outcome, TakeOutput};
+use crate::programs::Programs;
 #[cfg(target_os = "linux")]
 use crate::programs::{CommandContext, LiveOutput};
-use crate::programs::Programs;
 use crate::roots::regular;
 
 /// A tool that reaches files and nothing else.

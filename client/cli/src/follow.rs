@@ -73,8 +73,7 @@ pub(crate) async fn follow(
         match event {
             Some(Event::Output(piece)) => lines.add(&piece, |line| waiting.line(line)),
             Some(Event::Call(call)) => {
-                let state =
-                    orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
+                let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
                 if state.is_closed() || (state == CallState::Queued && !for_device) {
                     lines.end(|line| waiting.line(line));
                     return CallResult::of(call);

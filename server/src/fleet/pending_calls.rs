@@ -169,9 +169,9 @@ impl PendingCalls {
         self.output_bytes.fetch_add(entry.output.len(), Ordering::Relaxed);
         self.output_bytes.fetch_sub(before, Ordering::Relaxed);
         let wakes = is_new
-            && entry.output_woken_at.is_none_or(|woken_at| {
-                now.saturating_duration_since(woken_at) >= OUTPUT_INTERVAL
-            });
+            && entry
+                .output_woken_at
+                .is_none_or(|woken_at| now.saturating_duration_since(woken_at) >= OUTPUT_INTERVAL);
         if wakes {
             entry.output_woken_at = Some(now);
         }

@@ -182,7 +182,11 @@ impl Ground {
                 undo: judged.undo.as_ref(),
                 expected: None,
             };
-            let installed = Installed { apps: &self.apps, programs: &Programs::default(), output: &|_, _| true };
+            let installed = Installed {
+                apps: &self.apps,
+                programs: &Programs::default(),
+                output: &|_, _| true,
+            };
             find(tool).unwrap().call(arguments, &context, installed)
         };
         thread::scope(|scope| scope.spawn(run).join().unwrap())
