@@ -218,6 +218,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_bits_of_a_signature_are_those_that_are_set() {
+        for set in [0, 1, 1 << 127, 0b1010_0001, u128::MAX] {
+            let bits: Vec<_> = Signature(set).bits().collect();
+            assert_eq!(bits.len(), set.count_ones() as usize);
+            assert_eq!(bits.into_iter().fold(0, |all, bit| all | (1 << bit)), set);
+        }
+    }
+
+    #[test]
     fn names_that_differ_at_their_end_alone_have_signatures_of_their_own() {
         let of = |n: u32| Signature::of(&format!("folder-{n:02}")).0;
         let seen: std::collections::BTreeSet<u128> = (0..100).map(of).collect();
