@@ -42,30 +42,30 @@ test-races: needs-rust ## swap folders and files for links under every file tool
 	ORION_RACE_SWAPS=$(or $(SWAPS),1000000) $(CARGO) test --locked -p orion-agent --lib sandbox::tests::races -- --nocapture --test-threads=1
 
 test-escapes: needs-rust ## try every line of the attack lists with every file tool (TOOLS=copy_path,move_path ORION_CORPORA=FOLDER)
-	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	ORION_ESCAPES=$(or $(TOOLS),all) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e escapes:: -- --nocapture --test-threads=2
 
 test-chaos: needs-rust ## kill backend and agents and break their links under many calls, and see that each is done once (CHAOS_CALLS=20000 CHAOS_SEED=N)
-	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	CHAOS_CALLS=$(or $(CHAOS_CALLS),20000) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e chaos:: -- --nocapture
 
 test-sim: needs-rust ## tell stories of backend and agents from seeds, and see that each call ends and none runs twice (SEEDS=1000, SEED=N for one)
 	$(if $(SEED),SEED=$(SEED),SEEDS=$(or $(SEEDS),1000) TWICE=$(or $(TWICE),100)) $(CARGO) test --locked -p orion-tests --test sim $(if $(SEED),every_call) -- --nocapture --test-threads=1
 
 test-slow: needs-rust ## measure other devices and the backend's memory beside devices that take nothing and one that floods (SLOW_SECONDS=20)
-	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	SLOW_SECONDS=$(or $(SLOW_SECONDS),20) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e slow:: -- --nocapture
 
 test-floods: needs-rust ## flood the backend from one address in each way that there is, and see that others are served as before and that its memory comes back (FLOOD_SECONDS=30)
-	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	FLOOD_SECONDS=$(or $(FLOOD_SECONDS),30) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e floods:: -- --nocapture --test-threads=1
 
 test-soak: needs-rust ## let 200 agents with certificates of two minutes work for an hour, 50 calls a second, and see that nothing fails or grows; leaves a plot (SOAK_SECONDS=3600 SOAK_AGENTS=200)
-	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) SOAK_AGENTS=$(or $(SOAK_AGENTS),200) SOAK_RATE=$(or $(SOAK_RATE),50) SOAK_CERTIFICATE_SECONDS=$(or $(SOAK_CERTIFICATE_SECONDS),120) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e soak:: -- --nocapture
 
 test-identity: needs-rust ## the long forms: 1,000 redemptions of one token at once in 20 rounds, 20 copied state folders, 300 revocations
-	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	ORION_REDEEMERS=1000 ORION_REDEEM_ROUNDS=20 ORION_COPIES=20 ORION_REVOCATIONS=300 $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e -- one_use:: copies:: revoking:: rotation:: renewal:: identities:: --nocapture --test-threads=1
 
 fuzz: needs-rust ## fuzz the path rules and the extractor, each for FUZZ_SECONDS (600)
