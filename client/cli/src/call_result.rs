@@ -1,5 +1,7 @@
 //! The result of a call, or what it waits for: the envelope, the exit code, and the text for people.
 
+use std::io::IsTerminal as _;
+
 use orion_domain::{Actor, CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state_from, v1};
 use serde_json::Value;
@@ -22,6 +24,8 @@ pub(crate) struct CallResult {
     pub(crate) waits_for: Option<String>,
     /// Whether the call waits for its device.
     pub(crate) is_queued: bool,
+    /// Whether the person at the terminal saw all that the call's programs printed.
+    pub(crate) is_output_shown: bool,
 }
 
 impl CallResult {
@@ -39,7 +43,13 @@ impl CallResult {
                 Failure::Failed(format!("the result of {call_id} cannot be read: {error}"))
             })?;
             let waits_for = waits.then_some(approval_id);
-            return Ok(Self { bytes: result.to_vec(), envelope, waits_for, is_queued });
+            return Ok(Self {
+                bytes: result.to_vec(),
+                envelope,
+                waits_for,
+                is_queued,
+                is_output_shown: false,
+            });
         }
         let meta = Meta { call_id: call_id.clone(), device, tool, ..Meta::default() };
         if state == CallState::Succeeded {
@@ -85,7 +95,7 @@ impl CallResult {
     fn made(envelope: Envelope) -> Self {
         // A struct of strings always serialises.
         let bytes = serde_json::to_vec(&envelope).unwrap_or_default();
-        Self { bytes, envelope, waits_for: None, is_queued: false }
+        Self { bytes, envelope, waits_for: None, is_queued: false, is_output_shown: false }
     }
 
     /// Returns the program's exit code.
@@ -140,12 +150,23 @@ impl CallResult {
                         text::one_line(&meta.call_id, 80)
                     ));
                 }
-                match self.envelope.data.as_ref().map(show::value) {
+                match self.shown_data().as_ref().map(show::value) {
                     Some(data) if !data.is_empty() => out.line(&data),
                     Some(_) | None => Ok(()),
                 }
             }
         }
+    }
+
+    /// Returns the data without what the person has seen already.
+    fn shown_data(&self) -> Option<Value> {
+        let mut data = self.envelope.data.clone();
+        if self.is_output_shown && std::io::stdout().is_terminal() {
+            for seen in ["stdout", "stderr"] {
+                data.as_mut().and_then(Value::as_object_mut).map(|data| data.remove(seen));
+            }
+        }
+        data
     }
 
     /// Returns the outcome of the call in one line, for chats.

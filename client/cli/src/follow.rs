@@ -18,8 +18,8 @@ use crate::text;
 
 /// How long the backend may take to begin its answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
-/// The longest line of a program's output that is shown whole, in characters. It bounds an unfinished line, too.
-const MAX_LINE: usize = 400;
+/// The longest line of a program's output that is shown whole, in bytes.
+const MAX_LINE: usize = 2000;
 /// How long after the end of a call in a chat its last output is waited for.
 const LAST_OUTPUT: Duration = Duration::from_millis(300);
 /// How often a chat looks for a call that the backend has announced and not yet stored.
@@ -76,7 +76,8 @@ pub(crate) async fn follow(
                 let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
                 if state.is_closed() || (state == CallState::Queued && !for_device) {
                     lines.end(|line| waiting.line(line));
-                    return CallResult::of(call);
+                    let is_output_shown = lines.are_all_shown();
+                    return Ok(CallResult { is_output_shown, ..CallResult::of(call)? });
                 }
                 waiting.say(&CallView::from(call).advance());
             }
@@ -142,6 +143,8 @@ struct Lines {
     /// The position of the next byte.
     next: u64,
     unfinished: Vec<u8>,
+    /// Whether output is missing, or a line was cut.
+    is_incomplete: bool,
 }
 
 impl Lines {
@@ -149,16 +152,24 @@ impl Lines {
     fn add(&mut self, piece: &v1::OutputPiece, mut show: impl FnMut(&str)) {
         if piece.offset > self.next {
             self.end(&mut show);
+            self.is_incomplete = true;
             show(&format!("[… {} bytes are not shown …]", piece.offset - self.next));
         }
         self.next = piece.offset.saturating_add(piece.data.len() as u64);
         for &byte in piece.data.iter() {
             if byte == b'\n' {
                 self.line(&mut show);
-            } else if self.unfinished.len() < MAX_LINE * 4 {
+            } else if self.unfinished.len() < MAX_LINE {
                 self.unfinished.push(byte);
+            } else {
+                self.is_incomplete = true;
             }
         }
+    }
+
+    /// Returns whether something was shown, and nothing was left out.
+    const fn are_all_shown(&self) -> bool {
+        self.next > 0 && !self.is_incomplete
     }
 
     /// Shows a line that is not ended.

@@ -280,9 +280,7 @@ impl Sequence<'_> {
         let mut bytes = 0_u64;
         let mut output = |piece: &[u8]| {
             bytes = bytes.saturating_add(piece.len() as u64);
-            let text = String::from_utf8_lossy(piece);
-            let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            (self.context.progress)(bytes, None, &orion_domain::visible(line));
+            (self.context.progress)(bytes, None, "bytes printed");
         };
         let program = one.program.file.display();
         self.context.launch_watched(&launch, &one.reached.handles(), &mut output).map_err(|error| {

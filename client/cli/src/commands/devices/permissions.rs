@@ -45,7 +45,7 @@ enum PermissionsCommand {
         #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
         device: String,
         /// The grants, JSON or YAML; - for standard input
-        #[arg(value_name = "@FILE")]
+        #[arg(value_name = "@FILE|JSON")]
         grants: String,
         /// Refuse where another version has come since this one was read
         #[arg(long, value_name = "VERSION")]
@@ -58,7 +58,7 @@ enum PermissionsCommand {
         #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
         device: String,
         /// The grants, JSON or YAML; - for standard input
-        #[arg(value_name = "@FILE")]
+        #[arg(value_name = "@FILE|JSON")]
         grants: String,
     },
 }
