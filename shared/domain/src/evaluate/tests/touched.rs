@@ -279,3 +279,15 @@ fn an_evaluation_names_what_raises_the_risk() {
     );
     assert_eq!(rule, "risk high: starts_programs");
 }
+
+#[test]
+fn a_denied_path_is_denied_in_any_case_and_its_copies_are_other_files() {
+    let grants = json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/a/notes.txt"]});
+    let decision = |path| Ask::make(path).of(&policy(&grants)).0;
+    assert_eq!(decision("D:/a/NOTES.TXT"), Decision::Deny);
+    for copy in ["D:/a/notes.txt.bak", "D:/a/notes.txt~", "D:/a/notes (1).txt"] {
+        assert_eq!(decision(copy), Decision::Allow, "{copy}");
+    }
+    // Of a secret, the copies are secret too.
+    assert_eq!(decision("D:/a/id_rsa.bak"), Decision::Deny);
+}
