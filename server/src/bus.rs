@@ -14,6 +14,8 @@ pub enum Change {
     CallMoved(CallId),
     /// A call reached a final state.
     CallClosed(CallId),
+    /// The programs of a call printed something. Its row is the same.
+    CallOutput(CallId),
     /// An approval request of this call was made, answered or expired.
     Approval(ApprovalId, CallId),
     /// A device connected, disconnected or was changed.
@@ -26,6 +28,7 @@ pub enum Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Topic {
     Call(CallId),
+    Output(CallId),
     Device(DeviceId),
     Plan(PlanId),
 }
@@ -36,6 +39,7 @@ impl Change {
             Self::CallMoved(call) | Self::CallClosed(call) | Self::Approval(_, call) => {
                 Topic::Call(call)
             }
+            Self::CallOutput(call) => Topic::Output(call),
             Self::Device(device) => Topic::Device(device),
             Self::Plan(plan) => Topic::Plan(plan),
         }
@@ -77,6 +81,12 @@ impl Bus {
     #[must_use]
     pub fn watch_call(&self, call: CallId) -> Watcher {
         self.watch(Topic::Call(call))
+    }
+
+    /// Watches what the programs of a call print, from this moment on.
+    #[must_use]
+    pub fn watch_output(&self, call: CallId) -> Watcher {
+        self.watch(Topic::Output(call))
     }
 
     /// Watches a device from this moment on.

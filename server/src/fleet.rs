@@ -32,7 +32,7 @@ pub use devices::Devices;
 pub use link::{DeviceLink, LinkId, SendError};
 pub use messages::{ApprovalProof, CallProgress, DeviceResult, Dispatch, OutputPiece, ToDevice};
 pub use outstanding_queries::OutstandingQueries;
-pub use pending_calls::{CallEvent, PendingCall, PendingCalls};
+pub use pending_calls::{CallEvent, LiveOutput, PendingCall, PendingCalls, locked};
 pub use slots::{Place, SlotError};
 use witness::Witnesses;
 

@@ -58,8 +58,7 @@ async fn read(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_program_prints_is_seen_while_it_runs_and_read_after_the_fact() {
-    let script =
-        "#!/bin/sh\necho first\nwhile ! [ -e go ]; do sleep 0.05; done\necho last >&2\nsleep 0.3\n";
+    let script = "#!/bin/sh\necho first\nwhile ! [ -e go ]; do sleep 0.05; done\necho last >&2\n";
     let (world, kiosk, call) = running(script).await;
     let (mut one, mut text) = (watch(&world, &call).await, String::new());
     assert!(read(&mut one, &mut text, "first\n").await.is_none(), "it ended: {text}");
@@ -82,6 +81,46 @@ async fn what_a_program_prints_is_seen_while_it_runs_and_read_after_the_fact() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_at_a_terminal_sees_each_line_once_and_everything_else_as_before() {
+    let world = World::new().await;
+    let grants = json!({"profile": "developer", "paths": ["{files}"]});
+    let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
+    let kiosk = world.device("kiosk").grant(grants).ceiling(ceiling).start().await;
+    let script = |name: &str, text: &str| {
+        kiosk.write_file(name, text);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(kiosk.files().join(name), mode).unwrap();
+    };
+    // The last line comes just before the end.
+    script("job.sh", "#!/bin/sh\nsleep 1\necho tick\nsleep 1\necho tock\n");
+    let call =
+        |command: &str| format!("--yes call kiosk execute_command command={command} confirm=true");
+    let (code, seen) = world.cli().at_terminal(&call("./job.sh")).await;
+    assert_eq!(code, 0, "{seen}");
+    for line in ["tick", "tock"] {
+        assert_eq!(seen.matches(line).count(), 1, "{seen}");
+    }
+    let (code, seen) = world.cli().at_terminal(&call("'ls job.sh'")).await;
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("stdout     job.sh"), "a short command shows its result: {seen}");
+
+    // A command that takes too long ends as the backend says, with its call's id.
+    script("slow.sh", "#!/bin/sh\necho begun\nsleep 30\n");
+    let slow = format!("--timeout 3s {}", call("./slow.sh"));
+    let (code, seen) = world.cli().at_terminal(&slow).await;
+    assert_eq!(code, i32::from(ErrorCode::Timeout.exit_code()), "{seen}");
+    assert!(seen.contains("took too long"), "{seen}");
+
+    // A call whose risk the device raises is shown to the person, and made when it is approved.
+    script("run.sh", "before");
+    let written = "--yes call kiosk write_file path=run.sh content=after";
+    let (code, seen) = world.cli().at_terminal(written).await;
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("waiting for the call to end"), "nobody approved it: {seen}");
+    assert_eq!(kiosk.tree()["run.sh"].as_deref(), Some("after"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_else_sees_it_and_a_call_with_endless_output_is_cancelled_while_it_is_watched() {
     let (world, _kiosk, call) = running("#!/bin/sh\nexec yes\n").await;
     let bob = world.person("bob", Role::Operator).await;
@@ -92,6 +131,9 @@ async fn nobody_else_sees_it_and_a_call_with_endless_output_is_cancelled_while_i
     let mut events = watch(&world, &call).await;
     // This one never reads.
     let _unread = watch(&world, &call).await;
+    // Another call is served beside it.
+    let listed = world.admin().call("kiosk", "list_directory", json!({})).await;
+    assert_eq!(listed.end(), (CallState::Succeeded, None), "{listed:?}");
     let (mut seen, mut next) = (0, 0);
     while seen < 200_000 {
         let response = events.message().await.unwrap().expect("the call has no end");

@@ -66,6 +66,31 @@ impl Cli {
         self.program("orion", arguments, stdin).await
     }
 
+    /// Runs `orion` with these arguments at a terminal, by `script` of the system. Returns the exit code, and all
+    /// that a person sees, lines that were replaced included.
+    ///
+    /// # Panics
+    /// It does not end, or ends by a signal.
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::disallowed_methods, reason = "tests are about processes")]
+    pub async fn at_terminal(&self, arguments: &str) -> (i32, String) {
+        let command = format!("'{}' {arguments}", program("orion").display());
+        let ended = tokio::process::Command::new("script")
+            .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.folder)
+            .env("NO_COLOR", "1")
+            .env("TERM", "xterm")
+            .env("ORION_CONTEXT", &self.context)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let ended = tokio::time::timeout(COMMAND_TIMEOUT, ended).await.unwrap().unwrap();
+        (ended.status.code().unwrap(), String::from_utf8(ended.stdout).unwrap())
+    }
+
     /// Runs any of the programs.
     ///
     /// # Panics

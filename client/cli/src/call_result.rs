@@ -24,8 +24,9 @@ pub(crate) struct CallResult {
     pub(crate) waits_for: Option<String>,
     /// Whether the call waits for its device.
     pub(crate) is_queued: bool,
-    /// Whether the person at the terminal saw all that the call's programs printed.
-    pub(crate) is_output_shown: bool,
+    /// How many bytes of what the call's programs printed the person at the terminal saw. `None` where
+    /// something was left out.
+    pub(crate) shown_bytes: Option<usize>,
 }
 
 impl CallResult {
@@ -48,7 +49,7 @@ impl CallResult {
                 envelope,
                 waits_for,
                 is_queued,
-                is_output_shown: false,
+                shown_bytes: None,
             });
         }
         let meta = Meta { call_id: call_id.clone(), device, tool, ..Meta::default() };
@@ -95,7 +96,7 @@ impl CallResult {
     fn made(envelope: Envelope) -> Self {
         // A struct of strings always serialises.
         let bytes = serde_json::to_vec(&envelope).unwrap_or_default();
-        Self { bytes, envelope, waits_for: None, is_queued: false, is_output_shown: false }
+        Self { bytes, envelope, waits_for: None, is_queued: false, shown_bytes: None }
     }
 
     /// Returns the program's exit code.
@@ -158,12 +159,17 @@ impl CallResult {
         }
     }
 
-    /// Returns the data without what the person has seen already.
+    /// Returns the data without the output that the person has seen already, all of it.
     fn shown_data(&self) -> Option<Value> {
+        const OUTPUTS: [&str; 2] = ["stdout", "stderr"];
         let mut data = self.envelope.data.clone();
-        if self.is_output_shown && std::io::stdout().is_terminal() {
-            for seen in ["stdout", "stderr"] {
-                data.as_mut().and_then(Value::as_object_mut).map(|data| data.remove(seen));
+        if let Some(fields) = data.as_mut().and_then(Value::as_object_mut)
+            && std::io::stdout().is_terminal()
+        {
+            let text = |name: &&str| fields.get(*name).and_then(Value::as_str).map(str::len);
+            let length: usize = OUTPUTS.iter().filter_map(text).sum();
+            if length > 0 && self.shown_bytes == Some(length) {
+                fields.retain(|name, _| !OUTPUTS.contains(&name.as_str()));
             }
         }
         data

@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
     ) -> Result<ChatAnswer, Failure> {
         let out = self.out;
         let mut waiting = Some(Spinner::on(out, "…"));
-        let mut live = None;
+        let (mut live, mut running) = (None, None);
         let request = v1::SendMessageRequest {
             conversation_id: self.conversation.clone(),
             text: text.to_owned(),
@@ -160,7 +160,9 @@ impl<'a> Session<'a> {
         while let Some(v1::SendMessageResponse { event }) = events.message().await? {
             // Events of a newer backend are ignored.
             let Some(event) = event else { continue };
-            if let (Some(live), Event::CallEnded(_)) = (live.take(), &event) {
+            if matches!(event, Event::CallEnded(_) | Event::ApprovalNeeded(_))
+                && let Some(live) = live.take()
+            {
                 LiveCall::end(live).await;
             }
             waiting = None;
@@ -176,7 +178,8 @@ impl<'a> Session<'a> {
                     speech.end_line()?;
                     let line = call_line(&call);
                     let spinner = Spinner::on(out, &line);
-                    live = LiveCall::show(self.client, &call, &spinner);
+                    live = LiveCall::announced(self.client, &call, &spinner);
+                    running = Some(call.clone());
                     waiting = Some(spinner);
                     if out.verbose {
                         out.detail(&line);
@@ -186,7 +189,10 @@ impl<'a> Session<'a> {
                 Event::ApprovalNeeded(approval) => {
                     speech.end_line()?;
                     self.decide(approval).await?;
-                    waiting = Some(Spinner::on(out, "…"));
+                    let spinner = Spinner::on(out, "…");
+                    let call = running.as_ref();
+                    live = call.and_then(|it| LiveCall::announced(self.client, it, &spinner));
+                    waiting = Some(spinner);
                 }
                 Event::CallEnded(v1::CallEnded { call }) => {
                     let Some(call) = call else { continue };

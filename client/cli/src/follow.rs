@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use orion_catalog::{Execution, ToolSpec};
 use orion_domain::{CallState, Hint};
 use orion_wire::v1::{self, watch_call_response::Event};
 use tokio::task::JoinHandle;
@@ -13,7 +14,7 @@ use crate::call_result::CallResult;
 use crate::client::{Client, within};
 use crate::failure::Failure;
 use crate::show::CallView;
-use crate::terminal::Spinner;
+use crate::terminal::{SharedSpinner, Spinner};
 use crate::text;
 
 /// How long the backend may take to begin its answer.
@@ -22,10 +23,15 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_LINE: usize = 2000;
 /// How long after the end of a call in a chat its last output is waited for.
 const LAST_OUTPUT: Duration = Duration::from_millis(300);
-/// How often a chat looks for a call that the backend has announced and not yet stored.
-const LOOKS: u32 = 20;
+/// How often a chat looks for a call that the backend has announced and not yet stored. Its preview may take
+/// long.
+const LOOKS: u32 = 200;
 /// The time between two looks.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+/// A call that ends sooner is shown by its result alone.
+const SHORT_CALL: Duration = Duration::from_millis(300);
+/// How long after its end a stream is opened again.
+const REOPEN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Waits until the call has ended, or, unless that is awaited too, until it waits for its device.
 ///
@@ -39,95 +45,87 @@ pub(crate) async fn wait_for_end(
     for_device: bool,
 ) -> Result<CallResult, Failure> {
     let waiting = Spinner::on(app.out, "waiting for the call to end");
-    follow(client, call_id, deadline, for_device, &waiting).await
-}
-
-/// As [`wait_for_end`], with a spinner that is shown already.
-///
-/// # Errors
-/// The backend fails, or the time is up.
-pub(crate) async fn follow(
-    client: &Client,
-    call_id: &str,
-    deadline: Option<Instant>,
-    for_device: bool,
-    waiting: &Spinner,
-) -> Result<CallResult, Failure> {
-    let output = waiting.is_shown();
-    let request = v1::WatchCallRequest { call_id: call_id.to_owned(), output };
-    let mut events = within(ANSWER_TIMEOUT, client.tools().watch_call(request)).await?;
     let mut lines = Lines::default();
-    loop {
-        let next = match deadline {
-            Some(deadline) => timeout_at(deadline, events.message()).await,
-            None => Ok(events.message().await),
-        };
-        let Ok(next) = next else {
-            let command = format!("orion calls watch {call_id}");
-            return Err(Failure::TimedOut(format!("the call {call_id} has not ended"))
-                .hint(Hint::run("follow it", command)));
-        };
-        let Some(v1::WatchCallResponse { event }) = next? else {
-            return Err(Failure::Failed(format!("the backend stopped before {call_id} ended")));
-        };
-        match event {
-            Some(Event::Output(piece)) => lines.add(&piece, |line| waiting.line(line)),
-            Some(Event::Call(call)) => {
-                let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
-                if state.is_closed() || (state == CallState::Queued && !for_device) {
-                    lines.end(|line| waiting.line(line));
-                    let is_output_shown = lines.are_all_shown();
-                    return Ok(CallResult { is_output_shown, ..CallResult::of(call)? });
+    let mut follows = async || {
+        loop {
+            let request =
+                v1::WatchCallRequest { call_id: call_id.to_owned(), output: waiting.is_shown() };
+            let mut events = within(ANSWER_TIMEOUT, client.tools().watch_call(request)).await?;
+            // A stream may end before its call, as at a proxy that ends what is quiet for a while.
+            while let Ok(Some(v1::WatchCallResponse { event })) = events.message().await {
+                match event {
+                    Some(Event::Output(piece)) => lines.add(&piece, |line| waiting.line(line)),
+                    Some(Event::Call(call)) => {
+                        let state =
+                            orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
+                        if state.is_closed() || (state == CallState::Queued && !for_device) {
+                            lines.end(|line| waiting.line(line));
+                            return CallResult::of(call);
+                        }
+                        waiting.say(&CallView::from(call).advance());
+                    }
+                    // A newer backend has events that this version does not know.
+                    None => {}
                 }
-                waiting.say(&CallView::from(call).advance());
             }
-            // A newer backend has events that this version does not know.
-            None => {}
+            sleep(REOPEN_INTERVAL).await;
         }
-    }
+    };
+    let ended = match deadline {
+        Some(deadline) => timeout_at(deadline, follows()).await,
+        None => Ok(follows().await),
+    };
+    let Ok(ended) = ended else {
+        return Err(Failure::TimedOut(format!("the call {call_id} has not ended"))
+            .hint(Hint::run("follow it", format!("orion calls watch {call_id}"))));
+    };
+    Ok(CallResult { shown_bytes: lines.shown_bytes(), ..ended? })
 }
 
-/// Shows what the programs of a call in a chat print, until it ends or this is dropped.
+/// Shows what the programs of a call print above a spinner, until the call ends or this is dropped.
 #[derive(Debug)]
-pub(crate) struct LiveCall(JoinHandle<()>);
+pub(crate) struct LiveCall(JoinHandle<Lines>);
 
 impl LiveCall {
-    /// Begins to show a call's output above the spinner. `None` where no person watches, or where the tool
-    /// runs no programs.
-    pub(crate) fn show(client: &Client, call: &v1::CallBegan, waiting: &Spinner) -> Option<Self> {
-        let runs_programs = orion_catalog::find(&call.tool)
-            .is_some_and(|(spec, _)| spec.execution == orion_catalog::Execution::ChildProcess);
-        if !waiting.is_shown() || !runs_programs {
+    /// Begins to show the output of a call that a chat has announced. `None` where no person watches, or where
+    /// the tool runs no programs.
+    pub(crate) fn announced(
+        client: &Client,
+        call: &v1::CallBegan,
+        waiting: &Spinner,
+    ) -> Option<Self> {
+        let call_id = call.call_id.clone();
+        shows_output(&call.tool, waiting)
+            .then(|| Self(tokio::spawn(show(client.clone(), call_id, waiting.share()))))
+    }
+
+    /// Begins to show the output of a call that is requested with this key. Returns as [`announced`] does.
+    ///
+    /// [`announced`]: Self::announced
+    pub(crate) fn requested(
+        client: &Client,
+        request: &v1::CallToolRequest,
+        waiting: &Spinner,
+    ) -> Option<Self> {
+        if !shows_output(&request.tool, waiting) {
             return None;
         }
-        let (client, call_id, waiting) = (client.clone(), call.call_id.clone(), waiting.share());
+        let (client, waiting) = (client.clone(), waiting.share());
+        // The same key is the same call, which tells its id while it runs.
+        let again = v1::CallToolRequest { background: true, ..request.clone() };
         Some(Self(tokio::spawn(async move {
-            let mut lines = Lines::default();
-            for _ in 0..LOOKS {
-                let request = v1::WatchCallRequest { call_id: call_id.clone(), output: true };
-                match client.tools().watch_call(request).await {
-                    Ok(events) => {
-                        let mut events = events.into_inner();
-                        // What is shown is for people only: whatever fails, the chat goes on.
-                        while let Ok(Some(v1::WatchCallResponse { event })) = events.message().await
-                        {
-                            if let Some(Event::Output(piece)) = event {
-                                lines.add(&piece, |line| waiting.line(line));
-                            }
-                        }
-                        lines.end(|line| waiting.line(line));
-                        return;
-                    }
-                    Err(status) if status.code() == Code::NotFound => sleep(LOOK_INTERVAL).await,
-                    Err(_) => return,
-                }
+            sleep(SHORT_CALL).await;
+            let answer = client.ask(client.tools().call_tool(again)).await;
+            match answer.ok().and_then(|answer| answer.call) {
+                Some(call) => show(client, call.call_id, waiting).await,
+                None => Lines::default(),
             }
         })))
     }
 
-    /// Waits a moment for the last output of a call that has ended.
-    pub(crate) async fn end(mut self) {
-        let _ = timeout(LAST_OUTPUT, &mut self.0).await;
+    /// Waits a moment for the last output of a call that has ended, and returns how many bytes were shown.
+    pub(crate) async fn end(mut self) -> Option<usize> {
+        timeout(LAST_OUTPUT, &mut self.0).await.ok()?.ok()?.shown_bytes()
     }
 }
 
@@ -135,6 +133,36 @@ impl Drop for LiveCall {
     fn drop(&mut self) {
         self.0.abort();
     }
+}
+
+/// Returns whether the output of this tool's programs is shown: a person sees the spinner, and it runs some.
+pub(crate) fn shows_output(tool: &str, waiting: &Spinner) -> bool {
+    let is_child = |spec: &ToolSpec| spec.execution == Execution::ChildProcess;
+    waiting.is_shown() && orion_catalog::find(tool).is_some_and(|(spec, _)| is_child(spec))
+}
+
+/// Shows a call's output until it ends. What is shown is for people only, so a failure ends this and nothing else.
+async fn show(client: Client, call_id: String, waiting: SharedSpinner) -> Lines {
+    let mut lines = Lines::default();
+    // The backend announces a call before it stores it.
+    for _ in 0..LOOKS {
+        let request = v1::WatchCallRequest { call_id: call_id.clone(), output: true };
+        match client.tools().watch_call(request).await {
+            Ok(events) => {
+                let mut events = events.into_inner();
+                while let Ok(Some(v1::WatchCallResponse { event })) = events.message().await {
+                    if let Some(Event::Output(piece)) = event {
+                        lines.add(&piece, |line| waiting.line(line));
+                    }
+                }
+                lines.end(|line| waiting.line(line));
+                break;
+            }
+            Err(status) if status.code() == Code::NotFound => sleep(LOOK_INTERVAL).await,
+            Err(_) => break,
+        }
+    }
+    lines
 }
 
 /// Makes lines of pieces of output.
@@ -148,15 +176,18 @@ struct Lines {
 }
 
 impl Lines {
-    /// Adds a piece, and shows each line that it ends.
+    /// Adds a piece, and shows each line that it ends. What was shown before, by an earlier stream, is skipped.
     fn add(&mut self, piece: &v1::OutputPiece, mut show: impl FnMut(&str)) {
         if piece.offset > self.next {
             self.end(&mut show);
             self.is_incomplete = true;
             show(&format!("[… {} bytes are not shown …]", piece.offset - self.next));
+            self.next = piece.offset;
         }
-        self.next = piece.offset.saturating_add(piece.data.len() as u64);
-        for &byte in piece.data.iter() {
+        let skipped = usize::try_from(self.next - piece.offset).unwrap_or(usize::MAX);
+        let new = piece.data.get(skipped..).unwrap_or_default();
+        self.next = self.next.saturating_add(new.len() as u64);
+        for &byte in new {
             if byte == b'\n' {
                 self.line(&mut show);
             } else if self.unfinished.len() < MAX_LINE {
@@ -167,9 +198,9 @@ impl Lines {
         }
     }
 
-    /// Returns whether something was shown, and nothing was left out.
-    const fn are_all_shown(&self) -> bool {
-        self.next > 0 && !self.is_incomplete
+    /// Returns how many bytes of output were shown. `None` where something was left out.
+    fn shown_bytes(&self) -> Option<usize> {
+        if self.is_incomplete { None } else { usize::try_from(self.next).ok() }
     }
 
     /// Shows a line that is not ended.
@@ -182,8 +213,10 @@ impl Lines {
     fn line(&mut self, show: &mut impl FnMut(&str)) {
         let line = String::from_utf8_lossy(&self.unfinished).replace('\t', "    ");
         // A program that shows its progress begins the same line again.
-        let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
-        show(&text::one_line(line, MAX_LINE));
+        let whole = line.trim_end_matches('\r');
+        let last = whole.rsplit('\r').next().unwrap_or_default();
+        self.is_incomplete |= last.len() < whole.len();
+        show(&text::one_line(last, MAX_LINE));
         self.unfinished.clear();
     }
 }
@@ -209,6 +242,31 @@ mod tests {
         assert_eq!(missing, ["one", "tw", "[… 100 bytes are not shown …]", "later"]);
         assert_eq!(shown(&[(0, "\u{e9}\n".as_bytes())]), ["é"]);
         assert_eq!(shown(&[(0, b" 10 %\r 50 %\r100 %\r\ndone\n")]), ["100 %", "done"]);
+    }
+
+    #[test]
+    fn what_an_earlier_stream_showed_is_skipped() {
+        assert_eq!(
+            shown(&[(0, b"one\ntw"), (0, b"one\ntwo\n"), (8, b"three")]),
+            ["one", "two", "three"]
+        );
+        assert_eq!(shown(&[(0, b"one\n"), (0, b"on")]), ["one"]);
+    }
+
+    #[test]
+    fn how_much_was_shown_is_known_where_nothing_was_left_out() {
+        let shown_bytes = |pieces: &[(u64, &[u8])]| {
+            let mut lines = Lines::default();
+            for &(offset, data) in pieces {
+                lines.add(&v1::OutputPiece { offset, data: data.to_vec().into() }, |_| {});
+            }
+            lines.end(|_| {});
+            lines.shown_bytes()
+        };
+        assert_eq!(shown_bytes(&[(0, b"one\n"), (4, b"two")]), Some(7));
+        assert_eq!(shown_bytes(&[(0, b"one\n"), (5, b"two")]), None);
+        assert_eq!(shown_bytes(&[(0, b"10 %\r20 %\n")]), None);
+        assert_eq!(shown_bytes(&[(0, &[b'x'; 2 * MAX_LINE])]), None);
     }
 
     #[test]

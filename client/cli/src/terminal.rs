@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
+use anstream::{AutoStream, ColorChoice};
 use indicatif::{ProgressBar, ProgressStyle};
 use inquire::{InquireError, Password, PasswordDisplayMode, Text};
 
@@ -126,7 +127,8 @@ impl SharedSpinner {
 }
 
 fn print_above(bar: &ProgressBar, line: &str) {
-    bar.println(format!("{DIM}│ {line}{DIM:#}"));
+    let is_plain = AutoStream::choice(&std::io::stderr()) == ColorChoice::Never;
+    bar.println(if is_plain { format!("│ {line}") } else { format!("{DIM}│ {line}{DIM:#}") });
 }
 
 impl Spinner {

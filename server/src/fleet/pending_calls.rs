@@ -4,6 +4,7 @@
 mod live_output;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
@@ -12,13 +13,11 @@ use orion_domain::{CallId, DeviceId};
 use tokio::sync::mpsc;
 
 use super::{CallProgress, DeviceResult, LinkId, OutputPiece};
-use live_output::LiveOutput;
+pub use live_output::LiveOutput;
 
 /// Minimum time between two progress updates to a call's watchers.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
-/// Minimum time between two pieces of output that wake a call's watchers. Devices send them less often.
-const OUTPUT_INTERVAL: Duration = Duration::from_millis(50);
-/// How many bytes of output are kept of all calls together. Beyond it, output is not kept.
+/// How many bytes of output are kept of all running calls together. Beyond it, output is not kept.
 const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 /// How many events may wait for a task. Further events of a device are dropped.
 const MAX_EVENTS: usize = 8;
@@ -39,9 +38,8 @@ struct Entry {
     device: DeviceId,
     events: mpsc::Sender<CallEvent>,
     advance: Option<(CallProgress, Instant)>,
-    output: LiveOutput,
-    /// When the output last woke the call's watchers.
-    output_woken_at: Option<Instant>,
+    /// Who watches the call reads its end after the entry is gone.
+    output: Arc<Mutex<LiveOutput>>,
     /// A result was delivered; the store handles any further one.
     is_answered: bool,
 }
@@ -76,7 +74,7 @@ impl PendingCall<'_> {
 impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         if let Some((_, entry)) = self.waiting.calls.remove(&self.call) {
-            self.waiting.output_bytes.fetch_sub(entry.output.len(), Ordering::Relaxed);
+            self.waiting.output_bytes.fetch_sub(locked(&entry.output).len(), Ordering::Relaxed);
         }
     }
 }
@@ -91,8 +89,7 @@ impl PendingCalls {
             device,
             events: sender,
             advance: None,
-            output: LiveOutput::default(),
-            output_woken_at: None,
+            output: Arc::default(),
             is_answered: false,
         });
         Some(PendingCall { waiting: self, call, events })
@@ -151,37 +148,30 @@ impl PendingCalls {
         wakes
     }
 
-    /// Adds to a call's output. Returns whether to wake its watchers: at most once in an interval.
-    pub fn add_output(
-        &self,
-        device: DeviceId,
-        call: CallId,
-        piece: &OutputPiece,
-        now: Instant,
-    ) -> bool {
-        let Some(mut entry) = self.calls.get_mut(&call) else { return false };
-        let kept = self.output_bytes.load(Ordering::Relaxed);
-        if entry.device != device || kept.saturating_add(piece.data.len()) > MAX_OUTPUT {
+    /// Adds to a call's output. Returns whether there is something new for its watchers.
+    pub fn add_output(&self, device: DeviceId, call: CallId, piece: &OutputPiece) -> bool {
+        // The entry stays locked, so that the end of the call subtracts all that is counted here.
+        let Some(entry) = self.calls.get_mut(&call) else { return false };
+        if entry.device != device {
             return false;
         }
-        let before = entry.output.len();
-        let is_new = entry.output.add(piece);
-        self.output_bytes.fetch_add(entry.output.len(), Ordering::Relaxed);
-        self.output_bytes.fetch_sub(before, Ordering::Relaxed);
-        let wakes = is_new
-            && entry
-                .output_woken_at
-                .is_none_or(|woken_at| now.saturating_duration_since(woken_at) >= OUTPUT_INTERVAL);
-        if wakes {
-            entry.output_woken_at = Some(now);
+        let mut output = locked(&entry.output);
+        let kept = self.output_bytes.load(Ordering::Relaxed);
+        if kept.saturating_add(output.growth(piece)) > MAX_OUTPUT {
+            return false;
         }
-        wakes
+        let before = output.len();
+        let is_new = output.add(piece);
+        self.output_bytes.fetch_add(output.len(), Ordering::Relaxed);
+        self.output_bytes.fetch_sub(before, Ordering::Relaxed);
+        is_new
     }
 
-    /// Returns what a call printed from a position on. `None` where nothing of it is kept.
+    /// Returns a call's output, which can be read after the call ended, too. `None` where no task waits for
+    /// the call.
     #[must_use]
-    pub fn output_since(&self, call: CallId, position: u64) -> Option<OutputPiece> {
-        self.calls.get(&call)?.output.since(position)
+    pub fn output_of(&self, call: CallId) -> Option<Arc<Mutex<LiveOutput>>> {
+        Some(Arc::clone(&self.calls.get(&call)?.output))
     }
 
     /// Returns a call's progress, where its device reported one.
@@ -189,6 +179,11 @@ impl PendingCalls {
     pub fn advance_of(&self, call: CallId) -> Option<CallProgress> {
         Some(self.calls.get(&call)?.advance.as_ref()?.0.clone())
     }
+}
+
+/// Locks a call's output. No holder can leave it half changed.
+pub fn locked(output: &Mutex<LiveOutput>) -> MutexGuard<'_, LiveOutput> {
+    output.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -221,20 +216,21 @@ mod tests {
     fn output_is_heard_from_the_device_of_the_call_alone_and_counted_until_the_call_ends() {
         let (waiting, (call, device, other)) = (PendingCalls::default(), ids());
         let piece = |offset| OutputPiece { offset, data: vec![b'x'; 10] };
-        let now = Instant::now();
-        assert!(!waiting.add_output(device, call, &piece(0), now), "nobody waits");
+        assert!(!waiting.add_output(device, call, &piece(0)), "nobody waits");
         let expected = waiting.expect(call, device).unwrap();
-        assert!(!waiting.add_output(other, call, &piece(0), now));
-        assert!(waiting.add_output(device, call, &piece(0), now));
-        assert!(!waiting.add_output(device, call, &piece(10), now), "woken twice at once");
-        assert!(waiting.add_output(device, call, &piece(20), now + OUTPUT_INTERVAL));
-        assert_eq!(waiting.output_since(call, 5).map(|it| it.data.len()), Some(25));
-        assert_eq!(waiting.output_bytes.load(Ordering::Relaxed), 30);
+        assert!(!waiting.add_output(other, call, &piece(0)));
+        assert!(waiting.add_output(device, call, &piece(0)));
+        assert!(!waiting.add_output(device, call, &piece(0)), "a repetition is nothing new");
+        assert!(waiting.add_output(device, call, &piece(10)));
+        let output = waiting.output_of(call).unwrap();
+        assert_eq!(waiting.output_bytes.load(Ordering::Relaxed), 20);
         drop(expected);
         assert_eq!(waiting.output_bytes.load(Ordering::Relaxed), 0);
+        assert_eq!(locked(&output).since(5).map(|it| it.data.len()), Some(15), "its end is read");
+        assert!(waiting.output_of(call).is_none());
         let _expected = waiting.expect(call, device).unwrap();
         waiting.output_bytes.store(MAX_OUTPUT - 5, Ordering::Relaxed);
-        assert!(!waiting.add_output(device, call, &piece(0), now), "more than all may keep");
+        assert!(!waiting.add_output(device, call, &piece(0)), "more than all may keep");
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Replay {
     #[must_use]
     pub fn new(devices: &[Arc<DeviceSnapshot>], candidate: &PolicyFile) -> Self {
         let pair = |known: &Arc<DeviceSnapshot>| {
-            // Dangerous mode is temporary and part of neither policy.
+            // Dangerous mode and a read-only backend are part of neither policy.
             let before = known.under(known.terms.policy.clone());
             let after = known.under(terms(candidate, &known.name));
             (known.id, Pair { before: ReplayDevice::new(before), after: ReplayDevice::new(after) })

@@ -108,6 +108,9 @@ pub trait Tool: 'static {
     const RUNS_ON: RunsOn = RunsOn::Device;
     /// How the tool runs, which decides its confinement.
     const EXECUTION: Execution;
+    /// The devices that the tool exists on: `all`, the names of platforms, or the backend's name.
+    const ALLOWED_DEVICES: &'static [&'static str] =
+        allowed_devices(Self::RUNS_ON, Self::EXECUTION);
     /// How the test suites call the tool. A file tool states its own.
     const SAMPLE: Sample = Sample::EXAMPLE;
 
@@ -170,6 +173,8 @@ pub struct ToolSpec {
     pub runs_on: RunsOn,
     /// How the tool runs, which decides its confinement.
     pub execution: Execution,
+    /// The devices that the tool exists on.
+    pub allowed_devices: &'static [&'static str],
     /// How the test suites call the tool.
     pub sample: Sample,
     arguments_schema: fn() -> Value,
@@ -220,6 +225,7 @@ impl ToolSpec {
             example: T::EXAMPLE,
             runs_on: T::RUNS_ON,
             execution: T::EXECUTION,
+            allowed_devices: T::ALLOWED_DEVICES,
             sample: T::SAMPLE,
             arguments_schema: schema::<T::Arguments>,
             returns_schema: schema::<T::Returns>,
@@ -267,19 +273,6 @@ impl ToolSpec {
         }
     }
 
-    /// Returns the devices that the tool exists on: `all`, the names of platforms, or the backend's name.
-    #[must_use]
-    pub const fn allowed_devices(&self) -> &'static [&'static str] {
-        match (self.runs_on, self.execution) {
-            (RunsOn::Backend, _) => &["backend"],
-            // Programs are confined on Linux only, and nowhere started unconfined.
-            (RunsOn::Device, Execution::ChildProcess) => &["linux"],
-            (RunsOn::Device, Execution::File | Execution::Plain | Execution::DesktopApp) => {
-                &["all"]
-            }
-        }
-    }
-
     /// Returns what the policy needs to know.
     #[must_use]
     pub const fn facts(&self) -> ToolFacts<'static> {
@@ -316,6 +309,16 @@ impl ParsedCall {
             undo: Some(undo),
             ..self
         })
+    }
+}
+
+/// Returns the devices that a tool of this kind exists on.
+const fn allowed_devices(runs_on: RunsOn, execution: Execution) -> &'static [&'static str] {
+    match (runs_on, execution) {
+        (RunsOn::Backend, _) => &["backend"],
+        // Programs are confined on Linux only, and nowhere started unconfined.
+        (RunsOn::Device, Execution::ChildProcess) => &["linux"],
+        (RunsOn::Device, Execution::File | Execution::Plain | Execution::DesktopApp) => &["all"],
     }
 }
 

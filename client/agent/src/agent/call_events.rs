@@ -8,8 +8,8 @@ use crate::clock::now_ms;
 use crate::execute::{CallEvent, Slot};
 use crate::journal::Ended;
 
-/// How many messages may wait for the link before a call's output is left out. Pieces are 16 KiB at most.
-const MAX_BEFORE_OUTPUT: usize = 16;
+/// How many messages may wait for the link before a call's output is left out, so that results are not late.
+const MAX_BEFORE_OUTPUT: usize = 4;
 
 impl Agent {
     /// Handles an event of a call.
@@ -28,7 +28,7 @@ impl Agent {
                 }
             }
             CallEvent::Output { call, offset, data } => {
-                // A piece that is dropped is missing for those who watch, so only a busy link has none.
+                // Output is left out only where the link is busy, because those who watch miss it.
                 if self.waiting_messages().is_some_and(|count| count < MAX_BEFORE_OUTPUT) {
                     let (call_id, data) = (call.to_string(), data.into());
                     let output = v1::CallOutput { call_id, offset, data };

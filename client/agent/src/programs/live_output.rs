@@ -10,7 +10,9 @@ use crate::call::TakeOutput;
 
 /// The largest piece, in bytes.
 const MAX_PIECE: usize = 16 * 1024;
-/// The shortest time between two pieces.
+/// How many bytes wait. The oldest of more are left out.
+const MAX_WAITING: usize = 64 * 1024;
+/// The shortest time between two looks at what waits.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The output of one call that is passed on.
@@ -44,12 +46,12 @@ impl<'a> LiveOutput<'a> {
     pub(super) fn push(&self, bytes: &[u8]) {
         let mut state = self.state.borrow_mut();
         state.waiting.extend(bytes);
-        let excess = state.waiting.len().saturating_sub(MAX_PIECE);
+        let excess = state.waiting.len().saturating_sub(MAX_WAITING);
         state.waiting.drain(..excess);
         state.offset = state.offset.saturating_add(excess as u64);
     }
 
-    /// Passes on what waits, unless a piece was passed on just before.
+    /// Passes on what waits, unless that was done just before.
     pub(super) fn pass_on(&self) {
         let is_early = self.state.borrow().passed_at.is_some_and(|at| at.elapsed() < INTERVAL);
         if !is_early {
@@ -60,15 +62,15 @@ impl<'a> LiveOutput<'a> {
     /// Passes on what waits.
     pub(super) fn pass_on_now(&self) {
         let mut state = self.state.borrow_mut();
-        if state.waiting.is_empty() {
-            return;
-        }
-        let piece: Vec<u8> = state.waiting.iter().copied().collect();
-        let length = piece.len() as u64;
-        state.passed_at = Some(Instant::now());
-        if (self.take)(state.offset, piece) {
-            state.waiting.clear();
-            state.offset = state.offset.saturating_add(length);
+        while !state.waiting.is_empty() {
+            let piece: Vec<u8> = state.waiting.iter().take(MAX_PIECE).copied().collect();
+            let length = piece.len();
+            state.passed_at = Some(Instant::now());
+            if !(self.take)(state.offset, piece) {
+                return;
+            }
+            state.waiting.drain(..length);
+            state.offset = state.offset.saturating_add(length as u64);
         }
     }
 }
@@ -116,6 +118,7 @@ mod tests {
             output.push(&[b'x'; MAX_PIECE]);
         }
         output.pass_on();
-        assert_eq!(*taken.borrow(), [(9 * MAX_PIECE as u64, MAX_PIECE)]);
+        let newest = (6..10).map(|number| (number * MAX_PIECE as u64, MAX_PIECE));
+        assert_eq!(*taken.borrow(), newest.collect::<Vec<_>>());
     }
 }

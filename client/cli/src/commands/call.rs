@@ -8,6 +8,7 @@ use orion_domain::CallState;
 use orion_wire::v1;
 use serde_json::Value;
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::arguments;
@@ -15,7 +16,7 @@ use crate::call_result::CallResult;
 use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
-use crate::follow::{follow, wait_for_end};
+use crate::follow::{LiveCall, shows_output, wait_for_end};
 use crate::global::duration;
 use crate::output::DIM;
 use crate::show::card::{card, hint};
@@ -196,22 +197,28 @@ pub(super) async fn make(
 
     let on = if device.is_empty() { String::new() } else { format!(" on {device}") };
     let waiting = Spinner::on(app.out, &format!("{tool}{on}"));
-    // Where a person watches, the call is followed while it runs.
-    let background = request.background || waiting.is_shown();
-    let request = v1::CallToolRequest { background, ..request };
+    let mut request = request;
+    if shows_output(&tool, &waiting) && request.idempotency_key.is_empty() {
+        // With a key, the same call can be asked for its id while it runs.
+        request.idempotency_key = Uuid::now_v7().to_string();
+    }
+    let live = LiveCall::requested(client, &request, &waiting);
     let called = within(limit, client.tools().call_tool(request)).await;
+    let shown_bytes = match live {
+        Some(live) => live.end().await,
+        None => None,
+    };
+    drop(waiting);
     let mut result = match called {
-        Ok(v1::CallToolResponse { call: Some(call), .. }) if is_under_way(&call) => {
-            follow(client, &call.call_id, deadline, false, &waiting).await?
+        Ok(v1::CallToolResponse { call: Some(call), .. }) => {
+            CallResult { shown_bytes, ..CallResult::of(call)? }
         }
-        Ok(v1::CallToolResponse { call: Some(call), .. }) => CallResult::of(call)?,
         Ok(v1::CallToolResponse { call: None, .. }) => {
             return Err(Failure::Failed("the backend answered without a call".to_owned()));
         }
         Err(Failure::Tool(error)) => CallResult::refused(*error, &tool, &device, dry_run),
         Err(failure) => return Err(failure),
     };
-    drop(waiting);
     if let Some(approval_id) = result.waits_for.clone() {
         let call_id = result.envelope.meta.call_id.clone();
         let decided = decide(app, client, &approval_id, wait).await;
@@ -240,12 +247,6 @@ pub(super) async fn make(
         app.out.note(&format!("{DIM}undo:{DIM:#} orion undo {id}"));
     }
     Ok(result.exit_code())
-}
-
-/// Returns whether the call has not ended and waits for nobody.
-fn is_under_way(call: &v1::Call) -> bool {
-    let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
-    matches!(state, CallState::Received | CallState::Dispatched | CallState::Running)
 }
 
 /// Decides the approval request as the command line says, and returns whether to wait for the call's

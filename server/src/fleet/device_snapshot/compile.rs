@@ -67,10 +67,12 @@ impl DeviceSnapshot {
         }
     }
 
-    /// Returns the device under other terms of the policy file, with the dangerous mode off.
+    /// Returns the device under other terms of the policy file, with the dangerous mode off and changes
+    /// possible.
     #[must_use]
     pub fn under(&self, policy: PolicyTerms) -> Self {
-        self.with_terms(ActiveTerms { policy, dangerous: None, ..self.terms.clone() })
+        let standing = self.terms.standing.clone();
+        self.with_terms(ActiveTerms { policy, standing, ..ActiveTerms::default() })
     }
 
     /// Returns the device with nothing allowed, at the backend and at the device.

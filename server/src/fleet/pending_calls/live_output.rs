@@ -1,4 +1,4 @@
-//! The newest output of a running call, for those who watch it. Bounded for each call; what all calls keep
+//! The newest output of a call, for those who watch it. Bounded for each call; what all running calls keep
 //! together is bounded by the caller.
 
 use std::collections::VecDeque;
@@ -10,33 +10,41 @@ const MAX_KEPT: usize = 64 * 1024;
 
 /// The newest output of a running call.
 #[derive(Debug, Default)]
-pub(super) struct LiveOutput {
+pub struct LiveOutput {
     /// The position of the first kept byte.
     offset: u64,
     kept: VecDeque<u8>,
 }
 
 impl LiveOutput {
-    /// Adds a piece. What is before the end of the last piece is a repetition, and ignored. Returns whether
-    /// anything was added.
+    /// Adds a piece. What is before the end of the last piece is a repetition, and ignored, and so is what has no
+    /// end among the numbers. Returns whether anything was added.
     pub(super) fn add(&mut self, piece: &OutputPiece) -> bool {
-        let end = self.end();
-        if piece.offset < end || piece.data.is_empty() {
+        let OutputPiece { offset, data } = piece;
+        if *offset < self.end() || data.is_empty() || ends_at(*offset, data.len()).is_none() {
             return false;
         }
-        if piece.offset > end {
+        if *offset > self.end() {
             self.kept.clear();
-            self.offset = piece.offset;
+            self.offset = *offset;
         }
-        self.kept.extend(&piece.data);
-        let excess = self.kept.len().saturating_sub(MAX_KEPT);
+        // Room is made first, so that it never holds more than it keeps.
+        let data = data.get(data.len().saturating_sub(MAX_KEPT)..).unwrap_or_default();
+        let excess = (self.kept.len() + data.len()).saturating_sub(MAX_KEPT);
         self.kept.drain(..excess);
-        self.offset = self.offset.saturating_add(excess as u64);
+        self.kept.extend(data);
+        self.offset = offset.saturating_add(piece.data.len() as u64) - self.kept.len() as u64;
         true
     }
 
+    /// Returns how many bytes more would be kept with such a piece.
+    pub(super) fn growth(&self, piece: &OutputPiece) -> usize {
+        piece.data.len().min(MAX_KEPT - self.kept.len())
+    }
+
     /// Returns what is kept from a position on. `None` where nothing is.
-    pub(super) fn since(&self, position: u64) -> Option<OutputPiece> {
+    #[must_use]
+    pub fn since(&self, position: u64) -> Option<OutputPiece> {
         let offset = position.max(self.offset);
         let skipped = usize::try_from(offset - self.offset).ok()?;
         let data: Vec<u8> = self.kept.iter().skip(skipped).copied().collect();
@@ -51,6 +59,11 @@ impl LiveOutput {
     fn end(&self) -> u64 {
         self.offset.saturating_add(self.kept.len() as u64)
     }
+}
+
+/// Returns where a piece ends. `None` where no position says it.
+fn ends_at(offset: u64, length: usize) -> Option<u64> {
+    offset.checked_add(length as u64)
 }
 
 #[cfg(test)]
@@ -84,7 +97,10 @@ mod tests {
         }
         let kept = output.since(0).unwrap();
         assert_eq!((kept.offset, kept.data.len()), (1_000_000 - MAX_KEPT as u64, MAX_KEPT));
-        assert!(output.add(&piece(u64::MAX - 1, b"beyond the end of all numbers")));
-        assert!(!output.add(&piece(0, b"x")));
+        assert!(!output.add(&piece(u64::MAX - 1, b"beyond the end of all numbers")));
+        assert!(output.add(&piece(u64::MAX - 3, b"end")));
+        assert_eq!(output.since(0), Some(piece(u64::MAX - 3, b"end")));
+        assert_eq!(output.since(u64::MAX), None);
+        assert!(!output.add(&piece(0, b"x")) && !output.add(&piece(u64::MAX, b"x")));
     }
 }

@@ -102,8 +102,8 @@ pub(super) async fn from_device(
                 return Err("a piece of output beyond the largest size");
             }
             let piece = OutputPiece { offset, data: data.into() };
-            if backend.fleet.waiting().add_output(known.id, call, &piece, Instant::now()) {
-                backend.bus.publish(crate::bus::Change::CallMoved(call));
+            if backend.fleet.waiting().add_output(known.id, call, &piece) {
+                backend.bus.publish(crate::bus::Change::CallOutput(call));
             }
         }
         link_request::Message::CallsNotSeen(v1::CallsNotSeen { call_ids }) => {

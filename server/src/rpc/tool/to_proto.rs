@@ -23,7 +23,7 @@ pub(super) fn tool(spec: &ToolSpec) -> v1::Tool {
         undo: spec.undo,
         untrusted: spec.untrusted || spec.untrusted_preview,
         example: spec.example.to_owned(),
-        allowed_devices: spec.allowed_devices().iter().map(ToString::to_string).collect(),
+        allowed_devices: spec.allowed_devices.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `WatchCall`: streams a call's state whenever it changes, and what its programs print, until the call ends.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use orion_domain::CallId;
 use orion_wire::v1::{self, watch_call_response::Event};
@@ -10,7 +10,7 @@ use tonic::Status;
 
 use super::{ToolApi, to_proto};
 use crate::bus::Watcher;
-use crate::fleet::OutputPiece;
+use crate::fleet::{LiveOutput, OutputPiece, locked};
 use crate::pipeline::{CallView, Pipeline, calls};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
@@ -25,9 +25,17 @@ struct WatchedCall {
     last_sent: Option<v1::Call>,
     /// Whether nothing changed since the state was read.
     is_current: bool,
-    /// The position of the output that was not sent yet. `None` where no output is wanted.
-    next_output: Option<u64>,
+    /// The output. `None` where none is wanted.
+    output: Option<WatchedOutput>,
     is_over: bool,
+}
+
+struct WatchedOutput {
+    changes: Watcher,
+    /// `None` until the call is sent to its device.
+    output: Option<Arc<Mutex<LiveOutput>>>,
+    /// The position of the output that was not sent yet.
+    next: u64,
 }
 
 /// Streams the current state of one of the caller's calls, or for an admin any, and every change. The next
@@ -42,14 +50,15 @@ pub(super) async fn watch_call(
     let row = calls::visible(&api.pipeline, &identity.caller, &call_id).await;
     let call = row.map_err(status::store)?.id;
     let (pipeline, changes) = (Arc::clone(&api.pipeline), api.pipeline.bus.watch_call(call));
-    let next_output = output.then_some(0);
+    let changes_of_output = output.then(|| api.pipeline.bus.watch_output(call));
+    let output = changes_of_output.map(|changes| WatchedOutput { changes, output: None, next: 0 });
     let watched = WatchedCall {
         pipeline,
         call,
         changes,
         last_sent: None,
         is_current: false,
-        next_output,
+        output,
         is_over: false,
     };
     Ok(Box::pin(futures_util::stream::unfold(watched, async |mut watched| {
@@ -67,20 +76,24 @@ impl WatchedCall {
     /// where the backend stops.
     async fn next(&mut self) -> Result<Option<v1::WatchCallResponse>, Status> {
         loop {
-            // Output comes before the state that follows it, so that the end of the call comes last.
-            if let Some(piece) = self.output() {
+            if let Some(piece) = self.unsent_output() {
                 return Ok(Some(response(Event::Output(piece))));
             }
             if self.is_current {
-                if !self.changed().await {
-                    return Ok(None);
+                match self.changed().await {
+                    Changed::Stopping => return Ok(None),
+                    Changed::Output => {}
+                    Changed::Call => self.is_current = false,
                 }
-                self.is_current = false;
                 continue;
             }
-            self.is_current = true;
             let row = self.pipeline.store.call(self.call).await;
             let view = CallView::from(row.map_err(status::store)?);
+            if let Some(piece) = self.unsent_output() {
+                // What was printed before the call ended comes before its end.
+                return Ok(Some(response(Event::Output(piece))));
+            }
+            self.is_current = true;
             self.is_over = view.state.is_closed();
             let now = to_proto::call_in_progress(&self.pipeline.fleet, view);
             if self.last_sent.as_ref() != Some(&now) {
@@ -91,21 +104,39 @@ impl WatchedCall {
     }
 
     /// Returns what the call printed since the last piece.
-    fn output(&mut self) -> Option<v1::OutputPiece> {
-        let next = self.next_output.as_mut()?;
-        let OutputPiece { offset, data } =
-            self.pipeline.fleet.waiting().output_since(self.call, *next)?;
-        *next = offset.saturating_add(data.len() as u64);
+    fn unsent_output(&mut self) -> Option<v1::OutputPiece> {
+        let watched = self.output.as_mut()?;
+        if watched.output.is_none() {
+            watched.output = self.pipeline.fleet.waiting().output_of(self.call);
+        }
+        let OutputPiece { offset, data } = locked(watched.output.as_ref()?).since(watched.next)?;
+        watched.next = offset.saturating_add(data.len() as u64);
         Some(v1::OutputPiece { offset, data: data.into() })
     }
 
-    /// Waits until the call may have changed; `false` where the backend stops.
-    async fn changed(&mut self) -> bool {
+    /// Waits until the call may have changed, or printed something.
+    async fn changed(&mut self) -> Changed {
+        let printed = async {
+            match &mut self.output {
+                Some(watched) => watched.changes.changed().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            () = self.pipeline.tasks.shutdown.cancelled() => false,
-            () = self.changes.changed() => true,
+            () = self.pipeline.tasks.shutdown.cancelled() => Changed::Stopping,
+            () = self.changes.changed() => Changed::Call,
+            () = printed => Changed::Output,
         }
     }
+}
+
+enum Changed {
+    /// The backend stops.
+    Stopping,
+    /// The call may have changed.
+    Call,
+    /// Its programs printed something.
+    Output,
 }
 
 const fn response(event: Event) -> v1::WatchCallResponse {

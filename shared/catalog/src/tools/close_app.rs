@@ -49,6 +49,7 @@ impl Tool for CloseApp {
     const IDEMPOTENT: bool = false;
     const EXAMPLE: &'static str =
         r#"{"tool":"close_app","device":"laptop-123","app":"chrome","confirm":true}"#;
+    const ALLOWED_DEVICES: &'static [&'static str] = &["linux"];
     const EXECUTION: Execution = Execution::DesktopApp;
 
     fn touches(arguments: &Arguments, _: &Places) -> Result<Touches, ToolError> {

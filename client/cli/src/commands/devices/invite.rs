@@ -52,7 +52,7 @@ pub(crate) struct Invite {
     #[arg(long = "app", value_name = "APP")]
     apps: Vec<String>,
     /// The grants as a file, JSON or YAML, instead of the four above
-    #[arg(long, value_name = "@FILE", conflicts_with_all = ["profile", "paths", "tools", "apps"])]
+    #[arg(long, value_name = "@FILE|JSON", conflicts_with_all = ["profile", "paths", "tools", "apps"])]
     grants: Option<String>,
 }
 
