@@ -9,6 +9,8 @@ use orion_wire::v1;
 use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")]
+use super::logs::JOURNALCTL;
+#[cfg(target_os = "linux")]
 use super::services::{DOCKER, SYSTEMCTL};
 
 /// The first line of the files that the calls find.
@@ -86,13 +88,14 @@ async fn developer(world: &World) -> Device {
     let services = json!(["nginx.service"]);
     let capabilities = json!(Capability::ALL);
     let ceiling = format!(
-        "[ceiling]\ncapabilities = {capabilities}\npaths = [\"{{files}}\"]\nservices = {services}\n"
+        "[ceiling]\ncapabilities = {capabilities}\npaths = [\"{{files}}\"]\nservices = {services}\nlogs = {services}\n"
     );
-    let grants = json!({"capabilities": capabilities, "paths": ["{files}"], "services": services});
+    let grants = json!({"capabilities": capabilities, "paths": ["{files}"], "services": services, "logs": services});
     let kiosk = world.device("kiosk").grant(grants).ceiling(&ceiling).enroll().await;
     // The managers of services do not run here, so programs of their names answer like them.
     #[cfg(target_os = "linux")]
-    for (name, script) in [("systemctl", SYSTEMCTL), ("docker", DOCKER)] {
+    for (name, script) in [("systemctl", SYSTEMCTL), ("docker", DOCKER), ("journalctl", JOURNALCTL)]
+    {
         kiosk.install(name, script);
     }
     // What makes a folder a repository for git.

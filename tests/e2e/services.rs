@@ -37,6 +37,12 @@ case "$*" in
   "container inspect "*)
     echo '{"status":"running","started":"2023-11-14T22:13:20.123456789Z","pid":4242,"restarts":1,"policy":"always"}' ;;
   "container restart -- pihole") echo pihole ;;
+  "container logs --timestamps --tail "*" -- gone")
+    echo 'Error response from daemon: No such container: gone' >&2; exit 1 ;;
+  "container logs --timestamps --tail "*)
+    echo '2023-11-14T22:13:20.100000000Z listening on :53'
+    echo '2023-11-14T22:13:20.300000000Z query example.com'
+    echo '2023-11-14T22:13:20.200000000Z warning: no upstream' >&2 ;;
   *) exit 2 ;;
 esac
 "#;

@@ -18,6 +18,8 @@ mod check_ports;
 mod check_python;
 #[cfg(target_os = "linux")]
 mod check_service;
+#[cfg(target_os = "linux")]
+mod check_service_health;
 mod close_app;
 mod config_format;
 mod copy_path;
@@ -39,6 +41,8 @@ mod git_status;
 mod glob;
 mod health_check;
 #[cfg(target_os = "linux")]
+mod http;
+#[cfg(target_os = "linux")]
 mod installed;
 mod list_apps;
 mod list_directory;
@@ -55,6 +59,8 @@ mod project;
 mod reach;
 mod read_config;
 mod read_file;
+#[cfg(target_os = "linux")]
+mod read_logs;
 #[cfg(target_os = "linux")]
 mod restart_service;
 #[cfg(target_os = "linux")]
@@ -278,7 +284,9 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::command::<catalog::check_compose::CheckCompose>(),
     Executor::command::<catalog::list_services::ListServices>(),
     Executor::command::<catalog::check_service::CheckService>(),
+    Executor::command::<catalog::check_service_health::CheckServiceHealth>(),
     Executor::command::<catalog::restart_service::RestartService>(),
+    Executor::command::<catalog::read_logs::ReadLogs>(),
 ];
 
 /// Returns the executor of a tool by its name; aliases do not match.

@@ -204,6 +204,8 @@ const CEILING: &[&str] = &[
     "allowed_commands",
     "services",
     "allowed_services",
+    "logs",
+    "allowed_logs",
     "hosts",
     "allowed_hosts",
     "read_only",

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::commands::{self, CommandGrant};
 use super::denied::{DeniedPath, DenyList};
+use super::logs::{self, LogGrant};
 use super::services::{self, ServiceGrant};
 use crate::capability::Capability;
 use crate::hosts::{self, Address, address_of};
@@ -38,6 +39,8 @@ pub struct Scope {
     pub commands: Option<Vec<CommandGrant>>,
     /// The services that tools may read, or read and change.
     pub services: BTreeSet<ServiceGrant>,
+    /// The services whose logs tools may read.
+    pub logs: BTreeSet<LogGrant>,
     /// Hosts with ports that URLs may name and that tools may contact; empty means that URLs are not
     /// restricted, and that no host is contacted.
     pub hosts: BTreeSet<String>,
@@ -63,6 +66,7 @@ impl Scope {
             apps: BTreeSet::new(),
             commands: Some(Vec::new()),
             services: BTreeSet::new(),
+            logs: BTreeSet::new(),
             hosts: BTreeSet::new(),
             read_only: true,
             strict: false,
@@ -157,6 +161,12 @@ impl Scope {
     #[must_use]
     pub fn lists_service(&self, touch: &ServiceTouch) -> bool {
         services::lists(&self.services, touch)
+    }
+
+    /// Returns whether the log of a service may be read.
+    #[must_use]
+    pub fn lists_log(&self, service: &Service) -> bool {
+        logs::lists(&self.logs, service)
     }
 
     /// Returns the services that may be read in both scopes.
