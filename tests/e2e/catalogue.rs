@@ -85,7 +85,7 @@ fn assert_success(spec: &ToolSpec, call: &Call) {
 
 /// Returns a device on which every tool is granted.
 async fn developer(world: &World) -> Device {
-    let services = json!(["nginx.service"]);
+    let services = json!(["nginx.service", "docker.service"]);
     let capabilities = json!(Capability::ALL);
     let ceiling = format!(
         "[ceiling]\ncapabilities = {capabilities}\npaths = [\"{{files}}\"]\nservices = {services}\nlogs = {services}\n"

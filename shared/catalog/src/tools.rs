@@ -37,6 +37,7 @@ pub mod open_app;
 pub mod read_config;
 pub mod read_file;
 pub mod read_logs;
+pub mod restart_docker;
 pub mod restart_service;
 pub mod run_build;
 pub mod run_format;
@@ -98,6 +99,7 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<check_service::CheckService>(),
     ToolSpec::of::<check_service_health::CheckServiceHealth>(),
     ToolSpec::of::<restart_service::RestartService>(),
+    ToolSpec::of::<restart_docker::RestartDocker>(),
     ToolSpec::of::<read_logs::ReadLogs>(),
     ToolSpec::of::<calculate::Calculate>(),
     ToolSpec::of::<list_devices::ListDevices>(),
