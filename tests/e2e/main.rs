@@ -49,6 +49,7 @@ mod people;
 mod plans;
 mod policy;
 mod private;
+mod projects;
 mod provenance;
 mod queue;
 mod raised;

@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn each_service_touches_what_is_looked_at() {
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let touched = |service: &str, endpoint| {
             let touches = CheckServiceHealth::touches(&arguments(service, endpoint), &places);
             touches.map_err(|error| error.code).map(|it| {

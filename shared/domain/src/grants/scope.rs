@@ -211,7 +211,7 @@ mod tests {
         let grants: Grants =
             serde_json::from_value(json!({"paths": ["/srv"], "deny_paths": ["/srv/*.key"]}))
                 .unwrap();
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let (scope, bad) = grants.compile(&places);
         assert_eq!(bad, []);
         for (path, expected) in [
@@ -233,13 +233,13 @@ mod tests {
         let grants: Grants =
             serde_json::from_value(json!({"paths": ["/home/ann/.dots", "/srv/.www"]})).unwrap();
         let home = Some(path("/home/ann"));
-        let places = Places { style: PathStyle::Posix, workspace: None, home };
+        let places = Places { home, ..Places::bare(PathStyle::Posix) };
         let (scope, bad) = grants.compile(&places);
         assert_eq!(bad, []);
         for (text, expected) in [("/home/ann/.dots/a", 2), ("/srv/.www/a", 2), ("/etc/a", 0)] {
             assert_eq!(scope.named(&path(text)), expected, "{text}");
         }
-        let nowhere = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let nowhere = Places::bare(PathStyle::Posix);
         assert_eq!(grants.compile(&nowhere).0.named(&path("/home/ann/.dots/a")), 3);
     }
 }

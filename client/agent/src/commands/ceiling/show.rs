@@ -30,6 +30,7 @@ pub(super) struct Shown {
     commands: Vec<String>,
     services: Vec<String>,
     logs: Vec<String>,
+    projects: Vec<String>,
     hosts: Vec<String>,
     read_only: bool,
     strict: bool,
@@ -104,6 +105,7 @@ impl Shown {
             },
             services: ceiling.services.iter().map(ToString::to_string).collect(),
             logs: ceiling.logs.iter().map(ToString::to_string).collect(),
+            projects: places.projects.iter().map(|(name, at)| format!("{name} = {at}")).collect(),
             hosts: ceiling.hosts.iter().cloned().collect(),
             read_only: scope.read_only,
             strict: scope.strict,
@@ -217,6 +219,7 @@ impl fmt::Display for Shown {
         section(f, "services", &self.services)?;
         section(f, "logs", &self.logs)?;
         section(f, "hosts", &self.hosts)?;
+        section(f, "projects", &self.projects)?;
         let yes_or_no = |yes| if yes { "yes" } else { "no" };
         writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;
         writeln!(f, "{:<14}{}", "strict", yes_or_no(self.strict))?;
