@@ -108,7 +108,7 @@ pub async fn register(store: &Store) -> anyhow::Result<()> {
         hostname: String::new(),
         arch: String::new(),
         sandbox: String::new(),
-        places: Places { style: PathStyle::Posix, workspace: None, home: None },
+        places: Places::bare(PathStyle::Posix),
     };
     let grants = Grants {
         tools: Some(GRANTED.iter().map(|tool| (*tool).to_owned()).collect()),

@@ -10,6 +10,8 @@ use orion_wire::v1;
 use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")]
+use super::logs::JOURNALCTL;
+#[cfg(target_os = "linux")]
 use super::services::{DOCKER, SYSTEMCTL};
 
 /// The first line of the files that the calls find.
@@ -74,22 +76,24 @@ fn assert_success(spec: &ToolSpec, call: &Call) {
 
 /// Returns a device on which every tool is granted.
 async fn developer(world: &World) -> Device {
-    let services = json!(["nginx.service"]);
+    let services = json!(["nginx.service", "docker.service"]);
     let capabilities = json!(Capability::ALL);
     let program = world.folder().join("note");
     std::fs::copy(std::fs::canonicalize("/bin/sh").unwrap(), &program).unwrap();
     let ceiling = format!(
         "[ceiling]\ncapabilities = {capabilities}\npaths = [\"{{files}}\"]\nservices = {services}\n\
-         apps = [\"note\"]\n[apps]\nnote = \"{}\"\n",
+         logs = {services}\napps = [\"note\"]\n[apps]\nnote = \"{}\"\n",
         program.display()
     );
     let grants = json!({
-        "capabilities": capabilities, "paths": ["{files}"], "services": services, "apps": ["note"],
+        "capabilities": capabilities, "paths": ["{files}"], "services": services,
+        "logs": services, "apps": ["note"],
     });
     let kiosk = world.device("kiosk").grant(grants).ceiling(&ceiling).enroll().await;
     // The managers of services do not run here, so programs of their names answer like them.
     #[cfg(target_os = "linux")]
-    for (name, script) in [("systemctl", SYSTEMCTL), ("docker", DOCKER)] {
+    for (name, script) in [("systemctl", SYSTEMCTL), ("docker", DOCKER), ("journalctl", JOURNALCTL)]
+    {
         kiosk.install(name, script);
     }
     // What makes a folder a repository for git.

@@ -175,6 +175,11 @@ async fn a_device_that_tells_nonsense_of_its_ceiling_is_hung_up_on_and_the_one_b
         workspace: files.clone(),
         fault: "\u{1b}[2Jno".to_owned(),
         number: 7,
+        ..v1::CeilingUpdate::default()
+    };
+    let named = |name: &str, at: &str| v1::CeilingUpdate {
+        projects: [(name.to_owned(), at.to_owned())].into(),
+        ..fine.clone()
     };
     let with = |ceiling: String| v1::CeilingUpdate { ceiling: ceiling.into(), ..fine.clone() };
     let cases = [
@@ -183,6 +188,8 @@ async fn a_device_that_tells_nonsense_of_its_ceiling_is_hung_up_on_and_the_one_b
         (with("{\"more\":1}".to_owned()), false),
         (with(json!({"deny_paths": ["x".repeat(100_000)]}).to_string()), false),
         (v1::CeilingUpdate { workspace: "relative".to_owned(), ..fine.clone() }, false),
+        (named("all", "/srv"), false),
+        (named("a", "relative"), false),
     ];
     for (number, (update, is_taken)) in (1..).zip(cases) {
         let address = world.device_address();

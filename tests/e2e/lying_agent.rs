@@ -156,7 +156,13 @@ async fn a_device_that_tells_another_ceiling_again_and_again_is_cut_off_and_stay
         assert!(told < 100, "it was never cut off");
         let ceiling = json!({"read_only": told % 2 == 0}).to_string().into_bytes().into();
         let (workspace, fault) = (String::new(), String::new());
-        let update = v1::CeilingUpdate { ceiling, workspace, fault, number: told };
+        let update = v1::CeilingUpdate {
+            ceiling,
+            workspace,
+            fault,
+            number: told,
+            ..v1::CeilingUpdate::default()
+        };
         agent.say(Message::CeilingUpdate(update)).await;
         loop {
             match agent.receive().await {

@@ -16,8 +16,11 @@ case "$1 $*" in
   "show "*" -- db.service")
     printf 'MainPID=0\nNRestarts=0\nLoadState=loaded\nActiveState=failed\nUnitFileState=disabled\n'
     printf 'StateChangeTimestamp=\n' ;;
+  "show "*" -- docker.service")
+    printf 'MainPID=700\nNRestarts=0\nLoadState=loaded\nActiveState=active\nUnitFileState=enabled\n'
+    printf 'StateChangeTimestamp=Tue 2023-11-14 22:13:20 UTC\n' ;;
   "show "*) printf 'LoadState=not-found\nActiveState=inactive\n' ;;
-  "restart "*" -- nginx.service") ;;
+  "restart "*" -- nginx.service" | "restart "*" -- docker.service") ;;
   "restart "*) echo "Failed to restart: Access denied" >&2; exit 1 ;;
   *) exit 2 ;;
 esac
@@ -37,6 +40,12 @@ case "$*" in
   "container inspect "*)
     echo '{"status":"running","started":"2023-11-14T22:13:20.123456789Z","pid":4242,"restarts":1,"policy":"always"}' ;;
   "container restart -- pihole") echo pihole ;;
+  "container logs --timestamps --tail "*" -- gone")
+    echo 'Error response from daemon: No such container: gone' >&2; exit 1 ;;
+  "container logs --timestamps --tail "*)
+    echo '2023-11-14T22:13:20.100000000Z listening on :53'
+    echo '2023-11-14T22:13:20.300000000Z query example.com'
+    echo '2023-11-14T22:13:20.200000000Z warning: no upstream' >&2 ;;
   *) exit 2 ;;
 esac
 "#;
@@ -179,7 +188,21 @@ async fn programs_are_found_with_their_versions_and_a_daemon_that_is_not_there_i
     let wrong = world.admin().call("kiosk", "check_python", wrong).await;
     assert_eq!(wrong.error().code, ErrorCode::InvalidArgument, "{wrong:?}");
 
+    let health = async |checks: Value| {
+        let health = call("health_check", json!({"checks": checks})).await;
+        let each = health["checks"].as_array().unwrap().iter();
+        each.map(|it| (it["status"].clone(), it["detail"].clone())).collect::<Vec<_>>()
+    };
+    let lines = health(json!(["git", "python", "docker"])).await;
+    let expected = [
+        ("ok", "Git 2.43.0 is installed, which is enough."),
+        ("warn", "Python 3.8.18 is installed, which is too old."),
+        ("ok", "Docker is running, with 2 containers."),
+    ];
+    assert_eq!(lines, expected.map(|(status, detail)| (json!(status), json!(detail))));
+
     kiosk.install("docker", WITHOUT_DAEMON);
+    assert_eq!(health(json!(["docker"])).await[0].0, "warn");
     let docker = call("check_docker", json!({})).await;
     assert_eq!((&docker["installed"], &docker["running"]), (&json!(true), &json!(false)));
     assert_eq!(docker["version"], "28.2.2", "{docker}");
@@ -192,4 +215,47 @@ async fn programs_are_found_with_their_versions_and_a_daemon_that_is_not_there_i
     assert!(unread.error().message.contains("cannot be read"), "{unread:?}");
     let listed = world.admin().call("kiosk", "list_services", json!({})).await;
     assert!(listed.data().to_string().contains("unknown"), "{listed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn docker_is_restarted_by_an_admin_where_its_unit_is_listed_and_nowhere_else() {
+    let arguments = json!({"confirm": true});
+    let (world, _kiosk) = homelab(&[("systemctl", SYSTEMCTL), ("docker", DOCKER)]).await;
+    let denied = world.admin().call("kiosk", "restart_docker", arguments.clone()).await;
+    assert_eq!(denied.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)), "{denied:?}");
+    assert!(denied.error().message.contains("docker.service"), "{denied:?}");
+    for (granted, owned) in [(json!(["docker"]), "[]"), (json!(["docker"]), "[\"docker\"]")] {
+        let grants = json!({"profile": "homelab", "paths": ["{files}"], "services": granted});
+        let ceiling = format!(
+            "[ceiling]\nprofile = \"homelab\"\npaths = [\"{{files}}\"]\nservices = {owned}\n"
+        );
+        let world = World::new().await;
+        let kiosk = world.device("kiosk").grant(grants).ceiling(&ceiling).enroll().await;
+        for (name, script) in [("systemctl", SYSTEMCTL), ("docker", DOCKER)] {
+            kiosk.install(name, script);
+        }
+        kiosk.run().await;
+        let asked = world.admin().call("kiosk", "restart_docker", arguments.clone()).await;
+        if owned == "[]" {
+            assert_eq!(asked.state, CallState::Denied, "{asked:?}");
+            continue;
+        }
+        let preview = world.admin().dry_run("kiosk", "restart_docker", arguments.clone()).await;
+        assert_eq!(
+            (&preview.data()["containers"], &preview.data()["after"]),
+            (&json!(2), &Value::Null)
+        );
+        assert_eq!(asked.state, CallState::AwaitingApproval, "{asked:?}");
+        world.admin().decide(asked.approval_id(), true, "").await.unwrap();
+        let done = world.admin().ended(&asked.id).await.unwrap();
+        assert_eq!(done.data()["after"]["state"], "active", "{done:?}");
+        assert_eq!(
+            (&done.data()["before"]["pid"], &done.data()["containers"]),
+            (&json!(700), &json!(2))
+        );
+        let bob = world.person("bob", Role::Operator).await;
+        let asked = bob.call("kiosk", "restart_docker", arguments.clone()).await;
+        assert_eq!(asked.state, CallState::AwaitingApproval, "{asked:?}");
+        assert!(bob.decide(asked.approval_id(), true, "").await.is_err(), "an admin decides");
+    }
 }

@@ -183,6 +183,7 @@ fn hello(generation: u64) -> v1::Hello {
             workspace: String::new(),
             arch: "x86_64".to_owned(),
             sandbox: "none".to_owned(),
+            ..v1::DeviceFacts::default()
         }),
         ceiling: b"{}".to_vec().into(),
         generation,

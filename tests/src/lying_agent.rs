@@ -139,6 +139,7 @@ pub fn hello(device: &Device, generation: u64) -> v1::Hello {
             workspace: files.clone(),
             arch: "x86_64".to_owned(),
             sandbox: "none".to_owned(),
+            ..v1::DeviceFacts::default()
         }),
         ceiling: serde_json::json!({"profile": "operator", "paths": [files]}).to_string().into(),
         tools: Vec::new(),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use orion_domain::grants::Scope;
-use orion_domain::{DevicePath, Grants, Places, Profile};
+use orion_domain::{DevicePath, Grants, Places, Profile, Projects};
 use orion_wire::Os;
 
 pub use crate::sandbox::SandboxChoice;
@@ -75,7 +75,7 @@ impl Settings {
     /// # Errors
     /// The fault as a sentence, with its line.
     pub fn parse(text: &str, home: Option<&Path>, own: &[PathBuf]) -> Result<Self, String> {
-        let File { ceiling, read_only, sandbox, apps, timeouts } = File::parse(text)?;
+        let File { ceiling, read_only, sandbox, apps, projects, timeouts } = File::parse(text)?;
         let mut ceiling = ceiling.unwrap_or_else(modest);
         ceiling.read_only |= read_only;
         check_tools(&ceiling)?;
@@ -87,12 +87,14 @@ impl Settings {
         }
         let style = Os::current().path_style();
         let device_path = |path: &Path| DevicePath::parse(style, path.to_str()?).ok();
-        let mut places = Places { style, home: home.and_then(device_path), workspace: None };
+        let home = home.and_then(device_path);
+        let mut places = Places { home, ..Places::bare(style) };
         places.workspace = ceiling
             .workspace()
             .map(|written| DevicePath::resolve(&places, written))
             .transpose()
             .map_err(|error| format!("[ceiling] paths: {error}"))?;
+        places.projects = self::projects(projects, &places)?;
 
         let private: Vec<_> = own.iter().filter_map(|path| device_path(path)).collect();
         let mut guarded = ceiling.clone();
@@ -119,6 +121,14 @@ impl Settings {
         let ceiling = Grants { tools: Some(BTreeSet::new()), read_only: true, ..Grants::default() };
         Self { ceiling, scope: Scope::nothing(), apps: BTreeMap::new(), ..self }
     }
+}
+
+/// Returns the projects. Their folders are absolute, or begin with `~`.
+fn projects(written: BTreeMap<String, String>, places: &Places) -> Result<Projects, String> {
+    let anchored = Places { workspace: None, ..places.clone() };
+    let folder = |text: &str| DevicePath::resolve(&anchored, text).ok();
+    let entries = written.into_iter().map(|(name, at)| (name, folder(&at)));
+    Projects::of(entries).map_err(|error| format!("[projects] {error}"))
 }
 
 /// Returns the folder that `~` stands for on this device. None if the account has none.

@@ -35,7 +35,7 @@ pub(crate) use detached::Detached;
 pub use launch::{Bounds, Ending, Launch};
 pub use output::Captured;
 #[cfg(target_os = "linux")]
-pub use run::{Ended, LaunchError, Launcher};
+pub use run::{Ended, LaunchError, Launcher, Stream};
 
 /// The first argument with which the agent's binary keeps a program.
 #[cfg(target_os = "linux")]

@@ -23,7 +23,7 @@ use sha2::{Digest as _, Sha256};
 use crate::process::Launcher;
 use crate::roots::Roots;
 
-pub(crate) use ask::{Answer, ask};
+pub(crate) use ask::{Answer, Query, ask, listen};
 pub use context::CommandContext;
 pub use live_output::LiveOutput;
 pub(crate) use reach::{Reached, Use, reach};

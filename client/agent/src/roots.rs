@@ -116,7 +116,7 @@ impl Roots {
         let kept = entries().filter_map(|entry| entry.pattern.root());
         let names = Names::new(owned, kept.chain(private).chain(named));
         let style = ceiling.allowed.first().map(|allowed| allowed.root.style());
-        let own = style.map(|style| Places { style, workspace: None, home: None });
+        let own = style.map(Places::bare);
         let own = own.iter().flat_map(|places| {
             [LOCAL_TRASH, STAGED]
                 .into_iter()

@@ -4,6 +4,7 @@
 //! touches files only through [`Roots`](crate::roots::Roots), which enforces its own limits.
 
 mod analyze_disk;
+mod asking;
 #[cfg(target_os = "linux")]
 mod check_compose;
 mod check_disk_space;
@@ -18,6 +19,8 @@ mod check_ports;
 mod check_python;
 #[cfg(target_os = "linux")]
 mod check_service;
+#[cfg(target_os = "linux")]
+mod check_service_health;
 mod close_app;
 mod config_format;
 mod copy_path;
@@ -39,6 +42,8 @@ mod git_status;
 mod glob;
 mod health_check;
 #[cfg(target_os = "linux")]
+mod http;
+#[cfg(target_os = "linux")]
 mod installed;
 mod list_apps;
 mod list_directory;
@@ -55,6 +60,10 @@ mod project;
 mod reach;
 mod read_config;
 mod read_file;
+#[cfg(target_os = "linux")]
+mod read_logs;
+#[cfg(target_os = "linux")]
+mod restart_docker;
 #[cfg(target_os = "linux")]
 mod restart_service;
 #[cfg(target_os = "linux")]
@@ -86,6 +95,7 @@ use orion_catalog::{Execution, Tool, tools as catalog};
 use orion_domain::{ErrorCode, ToolError};
 use serde_json::Value;
 
+pub use asking::{AskingContext, AskingTool};
 pub use get_file_info::cache_accounts;
 
 use crate::apps::Apps;
@@ -160,6 +170,8 @@ pub enum Run {
     File(fn(Value, &FileContext<'_>) -> Result<Outcome, ToolError>),
     /// A plain tool.
     Plain(fn(Value, &Context<'_>) -> Result<Outcome, ToolError>),
+    /// A plain tool that also asks programs.
+    Asking(fn(Value, &AskingContext<'_>) -> Result<Outcome, ToolError>),
     /// A tool that opens applications.
     DesktopApp(fn(Value, &AppContext<'_>) -> Result<Outcome, ToolError>),
     /// A tool that runs programs.
@@ -179,6 +191,11 @@ impl Executor {
     const fn plain<T: PlainTool>() -> Self {
         const { assert!(matches!(T::EXECUTION, Execution::Plain)) };
         Self { name: T::NAME, run: Run::Plain(run_plain::<T>) }
+    }
+
+    const fn asking<T: AskingTool>() -> Self {
+        const { assert!(matches!(T::EXECUTION, Execution::Plain)) };
+        Self { name: T::NAME, run: Run::Asking(run_asking::<T>) }
     }
 
     const fn app<T: AppTool>() -> Self {
@@ -211,6 +228,10 @@ impl Executor {
         match self.run {
             Run::File(run) => run(arguments, context),
             Run::Plain(run) => run(arguments, &context.common),
+            Run::Asking(run) => {
+                let (common, risk) = (context.common, context.risk);
+                run(arguments, &AskingContext { common, programs, risk })
+            }
             Run::DesktopApp(run) => run(arguments, &AppContext { common: context.common, apps }),
             #[cfg(target_os = "linux")]
             Run::Command(run) => run(
@@ -284,7 +305,7 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::command::<catalog::run_format::RunFormat>(),
     Executor::plain::<catalog::get_device_info::GetDeviceInfo>(),
     Executor::plain::<catalog::get_datetime::GetDatetime>(),
-    Executor::plain::<catalog::health_check::HealthCheck>(),
+    Executor::asking::<catalog::health_check::HealthCheck>(),
     Executor::plain::<catalog::check_ports::CheckPorts>(),
     Executor::plain::<catalog::check_network::CheckNetwork>(),
     Executor::file::<catalog::check_disk_space::CheckDiskSpace>(),
@@ -295,7 +316,10 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::command::<catalog::check_compose::CheckCompose>(),
     Executor::command::<catalog::list_services::ListServices>(),
     Executor::command::<catalog::check_service::CheckService>(),
+    Executor::command::<catalog::check_service_health::CheckServiceHealth>(),
     Executor::command::<catalog::restart_service::RestartService>(),
+    Executor::command::<catalog::restart_docker::RestartDocker>(),
+    Executor::command::<catalog::read_logs::ReadLogs>(),
 ];
 
 /// Returns the executor of a tool by its name; aliases do not match.
@@ -316,6 +340,15 @@ fn run_file<T: FileTool>(
 fn run_plain<T: PlainTool>(arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
     let arguments = parsed::<T>(arguments)?;
     context.check()?;
+    as_json::<T>(T::run(arguments, context)?)
+}
+
+fn run_asking<T: AskingTool>(
+    arguments: Value,
+    context: &AskingContext<'_>,
+) -> Result<Outcome, ToolError> {
+    let arguments = parsed::<T>(arguments)?;
+    context.common.check()?;
     as_json::<T>(T::run(arguments, context)?)
 }
 

@@ -54,6 +54,14 @@ impl Verdict {
         self.tool.has_effects
     }
 
+    /// Returns whether both the grants and the ceiling grant another tool.
+    pub(crate) fn grants_tool(&self, spec: &orion_catalog::ToolSpec) -> bool {
+        let grants = |scope: &orion_domain::grants::Scope| {
+            scope.lists_tool(spec.name) && scope.missing_capability(spec.capabilities).is_none()
+        };
+        grants(&self.policy.grants) && self.policy.ceiling.as_ref().is_none_or(grants)
+    }
+
     /// Returns the patterns of rules that did not match the call's paths and would be stricter.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = &PathPattern> {
         self.awaited.iter()

@@ -46,6 +46,10 @@ impl LocalTool for ListDevices {
                     online: devices.fleet.is_online(known.id),
                     labels,
                     tools: tools.into_iter().map(str::to_owned).collect(),
+                    projects: known
+                        .places()
+                        .map(|places| places.projects.written().into_keys().collect())
+                        .unwrap_or_default(),
                 });
             }
         }

@@ -11,9 +11,11 @@ pub mod project;
 mod sample;
 mod sample_call;
 pub mod service_state;
+pub mod since;
 mod spec;
 mod table;
 pub mod tools;
+pub mod web;
 mod written;
 
 pub use execution::{Execution, RunsOn};

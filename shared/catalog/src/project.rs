@@ -1,6 +1,7 @@
 //! What the tools of a project have in common: the programs that do each task, and the lines that start them.
 
 use orion_commands::split;
+use orion_domain::path::ALL_PROJECTS;
 use orion_domain::{Access, DevicePath, ErrorCode, Places, ToolError, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -175,7 +176,8 @@ const LINES: &[(Runner, Task, &str)] = &[
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectArguments {
-    /// The folder of the project; the workspace when left out.
+    /// A project of the device's list, such as backend or frontend; all for each of them; or the folder of a
+    /// project. The workspace when left out.
     #[serde(default = "here")]
     pub target: String,
     /// The program that does it. When left out, the files of the project say which.
@@ -198,8 +200,32 @@ pub(crate) const fn timeout() -> u32 {
 /// What the runner found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectReturns {
-    /// The program that did it.
-    pub runner: Runner,
+    /// The program that did it; none for all projects.
+    pub runner: Option<Runner>,
+    /// What was started, as text.
+    pub command: String,
+    /// The runner's exit code; none in a preview, and where a signal ended it. Of all projects, the first that
+    /// is not 0.
+    pub exit_code: Option<i32>,
+    /// Tests that passed; none where the runner does not say it.
+    pub passed: Option<u64>,
+    /// Tests that failed; none where the runner does not say it.
+    pub failed: Option<u64>,
+    /// The last 50 lines of standard output, at most 4 KiB.
+    pub stdout_tail: String,
+    /// The last 50 lines of standard error, at most 4 KiB.
+    pub stderr_tail: String,
+    /// The result of each project, where the target is all; else empty.
+    pub projects: Vec<ProjectResult>,
+}
+
+/// The result of one of all projects.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProjectResult {
+    /// The name of the project.
+    pub project: String,
+    /// The program that did it; none where there is an error.
+    pub runner: Option<Runner>,
     /// What was started, as text.
     pub command: String,
     /// The runner's exit code; none in a preview, and where a signal ended it.
@@ -212,21 +238,55 @@ pub struct ProjectReturns {
     pub stdout_tail: String,
     /// The last 50 lines of standard error, at most 4 KiB.
     pub stderr_tail: String,
+    /// Why nothing was started; none where it was.
+    pub error: Option<String>,
 }
 
-/// Returns the folder of the project.
-///
-/// # Errors
-/// `INVALID_PATH`, and `INVALID_ARGUMENT` where the device has no workspace.
-pub fn folder(target: &str, places: &Places) -> Result<DevicePath, ToolError> {
-    path(places, target)
+/// What a call is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProjectTarget {
+    /// One folder.
+    One(DevicePath),
+    /// Each project of the device's list, with its name.
+    All(Vec<(String, DevicePath)>),
+}
+
+impl ProjectTarget {
+    /// Reads a target: the name of a project, `all`, or a path.
+    ///
+    /// # Errors
+    /// `INVALID_PATH`, and `INVALID_ARGUMENT` where the device has no workspace, or no projects for `all`.
+    pub fn parse(target: &str, places: &Places) -> Result<Self, ToolError> {
+        if let Some(folder) = places.projects.get(target) {
+            return Ok(Self::One(folder.clone()));
+        }
+        if target != ALL_PROJECTS {
+            return path(places, target).map(Self::One);
+        }
+        let all: Vec<_> =
+            places.projects.iter().map(|(name, at)| (name.to_owned(), at.clone())).collect();
+        if all.is_empty() {
+            let message = "The owner of this device lists no projects, so `all` means none.";
+            return Err(ToolError::new(ErrorCode::InvalidArgument, message)
+                .hint("give the folder of the project as target"));
+        }
+        Ok(Self::All(all))
+    }
+
+    /// Returns the folders.
+    fn folders(&self) -> Vec<&DevicePath> {
+        match self {
+            Self::One(folder) => vec![folder],
+            Self::All(all) => all.iter().map(|(_, folder)| folder).collect(),
+        }
+    }
 }
 
 /// Returns what a task touches. Without a runner the programs are not known yet; the device evaluates the call
 /// again when it knows them.
 ///
 /// # Errors
-/// As [`folder`] and [`Runner::commands`], and `INVALID_ARGUMENT` for a time that is out of bounds.
+/// As [`ProjectTarget::parse`] and [`Runner::commands`], and `INVALID_ARGUMENT` for a time that is out of bounds.
 pub(crate) fn touches(
     task: Task,
     (target, runner, timeout): (&str, Option<Runner>, u32),
@@ -236,10 +296,13 @@ pub(crate) fn touches(
         let message = format!("`timeout` is between 1 and {MAX_TIMEOUT_S} seconds.");
         return Err(ToolError::new(ErrorCode::InvalidArgument, message));
     }
-    let folder = folder(target, places)?;
     let commands = runner.map(|runner| runner.commands(task)).transpose()?.unwrap_or_default();
-    let changed = Touches::path(folder.clone(), Access::Write);
-    Ok(touches_of(&commands, &folder, places)?.and(changed))
+    let mut touches = Touches::nothing();
+    for folder in ProjectTarget::parse(target, places)?.folders() {
+        let changed = Touches::path(folder.clone(), Access::Write);
+        touches = touches.and(touches_of(&commands, folder, places)?).and(changed);
+    }
+    Ok(touches)
 }
 
 /// Returns why a call has its risk, with the line that it starts.
@@ -279,6 +342,39 @@ mod tests {
             }
         }
         assert_eq!(lines, 36);
+    }
+
+    #[test]
+    fn a_target_is_a_project_all_projects_or_a_path() {
+        let style = orion_domain::PathStyle::Posix;
+        let named = [("backend", "/srv/app/api"), ("web", "/srv/app/web")];
+        let places = Places {
+            projects: orion_domain::Projects::parse(style, named).unwrap(),
+            ..Places::parse(style, Some("/home/ann"), None).unwrap()
+        };
+        let folders = |target: &str, places: &Places| {
+            let target = ProjectTarget::parse(target, places).map_err(|error| error.code)?;
+            Ok(target.folders().iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        };
+        for (target, expected) in [
+            ("backend", "/srv/app/api"),
+            ("all", "/srv/app/api /srv/app/web"),
+            ("./backend", "/home/ann/backend"),
+            ("./all", "/home/ann/all"),
+            ("front", "/home/ann/front"),
+            (".", "/home/ann"),
+        ] {
+            assert_eq!(folders(target, &places), Ok(expected.to_owned()), "{target}");
+        }
+        let none = Places::parse(style, Some("/home/ann"), None).unwrap();
+        assert_eq!(folders("all", &none), Err(ErrorCode::InvalidArgument));
+        let touched = touches(Task::Test, ("all", Some(Runner::Go), 1), &places).unwrap();
+        let written = touched.paths.iter().filter(|it| it.access == Access::Write);
+        let written: Vec<_> = written.map(|it| it.path.to_string()).collect();
+        assert!(written.contains(&"/srv/app/api".to_owned()), "{written:?}");
+        assert!(written.contains(&"/srv/app/web".to_owned()), "{written:?}");
+        let folders: Vec<_> = touched.commands.iter().map(|it| it.folder.to_string()).collect();
+        assert_eq!(folders, ["/srv/app/api", "/srv/app/web"], "a command in each");
     }
 
     #[test]

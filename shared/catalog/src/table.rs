@@ -45,6 +45,7 @@ mod tests {
             style: PathStyle::Posix,
             workspace: orion_domain::DevicePath::parse(PathStyle::Posix, "/srv/files").ok(),
             home: orion_domain::DevicePath::parse(PathStyle::Posix, "/home/ann").ok(),
+            projects: orion_domain::Projects::default(),
         }
     }
 

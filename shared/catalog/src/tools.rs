@@ -11,6 +11,7 @@ pub mod check_network;
 pub mod check_ports;
 pub mod check_python;
 pub mod check_service;
+pub mod check_service_health;
 pub mod close_app;
 pub mod copy_path;
 pub mod create_directory;
@@ -35,6 +36,8 @@ pub mod move_path;
 pub mod open_app;
 pub mod read_config;
 pub mod read_file;
+pub mod read_logs;
+pub mod restart_docker;
 pub mod restart_service;
 pub mod run_build;
 pub mod run_format;
@@ -94,7 +97,10 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<check_compose::CheckCompose>(),
     ToolSpec::of::<list_services::ListServices>(),
     ToolSpec::of::<check_service::CheckService>(),
+    ToolSpec::of::<check_service_health::CheckServiceHealth>(),
     ToolSpec::of::<restart_service::RestartService>(),
+    ToolSpec::of::<restart_docker::RestartDocker>(),
+    ToolSpec::of::<read_logs::ReadLogs>(),
     ToolSpec::of::<calculate::Calculate>(),
     ToolSpec::of::<list_devices::ListDevices>(),
     ToolSpec::of::<get_audit_log::GetAuditLog>(),

@@ -193,6 +193,11 @@ pub enum Reason {
         /// Position of the touched service.
         touch: usize,
     },
+    /// The layer does not list the log.
+    LogNotListed {
+        /// Position of the touched log.
+        touch: usize,
+    },
     /// The URL is not plain http(s).
     UrlScheme {
         /// Position of the touched URL.

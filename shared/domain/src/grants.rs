@@ -3,6 +3,7 @@
 
 mod commands;
 mod denied;
+mod logs;
 mod scope;
 mod services;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use crate::touches::Access;
 
 pub use commands::CommandGrant;
 pub use denied::{DeniedPath, DenyList};
+pub use logs::LogGrant;
 pub use scope::{AllowedPath, Scope};
 pub use services::{BadService, ServiceGrant};
 
@@ -147,6 +149,10 @@ pub struct Grants {
     /// Units of systemd, containers and services of compose projects. Everything left out is not granted.
     #[serde(alias = "allowed_services", skip_serializing_if = "BTreeSet::is_empty")]
     pub services: BTreeSet<ServiceGrant>,
+    /// Services whose logs may be read, by the same names. Everything left out is not granted: a log can hold
+    /// secrets.
+    #[serde(alias = "allowed_logs", skip_serializing_if = "BTreeSet::is_empty")]
+    pub logs: BTreeSet<LogGrant>,
     /// Hosts with ports that may be contacted, such as `api.example.com:443`.
     #[serde(alias = "allowed_hosts", skip_serializing_if = "BTreeSet::is_empty")]
     pub hosts: BTreeSet<String>,
@@ -179,6 +185,7 @@ impl Grants {
             apps: self.apps.clone(),
             commands: self.commands.clone(),
             services: self.services.clone(),
+            logs: self.logs.clone(),
             hosts: self.hosts.clone(),
             read_only: self.read_only,
             strict: self.profile == Some(Profile::Strict),

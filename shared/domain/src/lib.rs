@@ -49,7 +49,7 @@ pub use grants::{Grants, Profile};
 pub use hint::{Actor, Hint};
 pub use id::{ApprovalId, CallId, ConversationId, DeviceId, DeviceName, PlanId, UserName};
 pub use observation::Observation;
-pub use path::{DevicePath, PathStyle, Places};
+pub use path::{DevicePath, PathStyle, Places, Projects};
 pub use permit::Permit;
 pub use plan::{PlanBinding, StepBinding};
 pub use question::{Question, ToolFacts};

@@ -12,6 +12,7 @@ mod pattern;
 mod places;
 mod posix;
 mod prefilter;
+mod projects;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub(crate) use launch::may_start_programs;
 pub use pattern::PathPattern;
 pub use places::Places;
 pub(crate) use prefilter::{Index, Prefilter};
+pub use projects::{ALL_PROJECTS, MAX_PROJECTS, ProjectError, Projects};
 pub use system::{covers, holds_system, system_folders};
 
 pub use name::copied_from;

@@ -78,7 +78,7 @@ impl fmt::Display for CommandTouch {
 pub struct ServiceTouch {
     /// The service.
     pub service: Service,
-    /// Whether the call changes the service, rather than only read its state or log.
+    /// Whether the call changes the service, rather than only read its state.
     pub changes: bool,
 }
 
@@ -111,6 +111,9 @@ pub struct Touches {
     /// Services that the call reads or changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceTouch>,
+    /// Services whose logs the call reads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<Service>,
     /// Hosts with ports that the device itself contacts, besides those that each tool of its kind contacts:
     /// itself, its gateway, its resolvers and its backend.
     pub hosts: Vec<Address>,
@@ -137,6 +140,12 @@ impl Touches {
     #[must_use]
     pub fn service(touch: ServiceTouch) -> Self {
         Self { services: vec![touch], ..Self::default() }
+    }
+
+    /// Creates the value for a call that reads the log of one service.
+    #[must_use]
+    pub fn log(service: Service) -> Self {
+        Self { logs: vec![service], ..Self::default() }
     }
 
     /// Adds one access to one path.
@@ -169,6 +178,7 @@ impl Touches {
         self.urls.extend(other.urls);
         self.commands.extend(other.commands);
         self.services.extend(other.services);
+        self.logs.extend(other.logs);
         self.hosts.extend(other.hosts);
         Self { whole: self.whole || other.whole, ..self }
     }

@@ -143,6 +143,7 @@ fn lists(grants: &Grants) -> Vec<(&'static str, BTreeSet<String>)> {
         ("apps", grants.apps.clone()),
         ("commands", grants.commands.iter().flatten().map(written).collect()),
         ("services", grants.services.iter().map(ToString::to_string).collect()),
+        ("logs", grants.logs.iter().map(ToString::to_string).collect()),
         ("hosts", grants.hosts.clone()),
     ]
 }

@@ -114,5 +114,5 @@ pub(crate) fn guess<'a>(mut written: impl Iterator<Item = &'a str>) -> Places {
         (PathStyle::Posix, "/home/owner")
     };
     let home = DevicePath::parse(style, home).ok();
-    Places { style, workspace: home.clone(), home }
+    Places { workspace: home.clone(), home, ..Places::bare(style) }
 }

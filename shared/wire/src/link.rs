@@ -1,8 +1,9 @@
 //! The handshake between device and backend: versions, and the facts that path rules need.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use orion_domain::{DevicePath, PathStyle, Places};
+use orion_domain::{DevicePath, PathStyle, Places, Projects};
 
 use crate::error::WireError;
 use crate::v1;
@@ -103,7 +104,8 @@ impl TryFrom<v1::DeviceFacts> for DeviceFacts {
     type Error = WireError;
 
     fn try_from(facts: v1::DeviceFacts) -> Result<Self, WireError> {
-        let v1::DeviceFacts { os, os_version, hostname, home, workspace, arch, sandbox } = facts;
+        let v1::DeviceFacts { os, os_version, hostname, home, workspace, arch, sandbox, projects } =
+            facts;
         let os = match os.as_str() {
             "linux" => Os::Linux,
             "macos" => Os::Macos,
@@ -127,6 +129,7 @@ impl TryFrom<v1::DeviceFacts> for DeviceFacts {
                 style,
                 home: place(&home, "facts.home")?,
                 workspace: place(&workspace, "facts.workspace")?,
+                projects: self::projects(style, &projects)?,
             },
         })
     }
@@ -145,8 +148,21 @@ impl From<&DeviceFacts> for v1::DeviceFacts {
             workspace: text(&places.workspace),
             arch: arch.clone(),
             sandbox: sandbox.clone(),
+            projects: places.projects.written().into_iter().collect(),
         }
     }
+}
+
+/// Parses the projects of a device.
+///
+/// # Errors
+/// [`WireError::Field`].
+pub fn projects(
+    style: PathStyle,
+    projects: &HashMap<String, String>,
+) -> Result<Projects, WireError> {
+    let entries = projects.iter().map(|(name, folder)| (name.as_str(), folder.as_str()));
+    Projects::parse(style, entries).map_err(|_| WireError::Field { field: "projects" })
 }
 
 #[cfg(test)]

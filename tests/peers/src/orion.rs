@@ -32,7 +32,7 @@ pub(crate) struct Orion {
 impl Orion {
     /// Compiles the policy and prepares the questions.
     pub(crate) fn new() -> Result<Self> {
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let access = |index| {
             let both = [Access::Read, Access::Write];
             both.into_iter().take(if world::is_writable(index) { 2 } else { 1 }).collect()

@@ -133,6 +133,7 @@ impl Agent {
             workspace: workspace.map(ToString::to_string).unwrap_or_default(),
             fault: self.told.fault.clone().unwrap_or_default(),
             number: self.told.number,
+            projects: self.settings.places.projects.written().into_iter().collect(),
         };
         self.send(link_request::Message::CeilingUpdate(update));
     }

@@ -80,6 +80,11 @@ impl RiskGate {
         }
     }
 
+    /// Returns whether the policy and the ceiling also grant another tool. Without a verdict none is.
+    pub(crate) fn grants_tool(&self, spec: &orion_catalog::ToolSpec) -> bool {
+        self.verdict.as_ref().is_some_and(|verdict| verdict.grants_tool(spec))
+    }
+
     /// Returns the reasons that a preview found.
     #[must_use]
     pub fn into_reported(self) -> Vec<RiskRaise> {

@@ -84,7 +84,7 @@ impl CheckedDevice {
         let style = Os::current().path_style();
         let at = home.as_deref().and_then(Path::to_str);
         let at = at.and_then(|home| DevicePath::parse(style, home).ok());
-        Self { places: Places { style, home: at, workspace: None }, home, own }
+        Self { places: Places { home: at, ..Places::bare(style) }, home, own }
     }
 }
 
@@ -188,7 +188,7 @@ pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>)
     near.map(|near| format!("Did you mean `{near}`?")).unwrap_or_default()
 }
 
-const TOP: &[&str] = &["ceiling", "read_only", "sandbox", "apps", "timeouts"];
+const TOP: &[&str] = &["ceiling", "read_only", "sandbox", "apps", "projects", "timeouts"];
 const CEILING: &[&str] = &[
     "profile",
     "tools",
@@ -204,6 +204,8 @@ const CEILING: &[&str] = &[
     "allowed_commands",
     "services",
     "allowed_services",
+    "logs",
+    "allowed_logs",
     "hosts",
     "allowed_hosts",
     "read_only",

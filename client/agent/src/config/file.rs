@@ -16,6 +16,7 @@ pub(super) struct File {
     pub(super) read_only: bool,
     pub(super) sandbox: SandboxChoice,
     pub(super) apps: BTreeMap<String, PathBuf>,
+    pub(super) projects: BTreeMap<String, String>,
     pub(super) timeouts: Timeouts,
 }
 

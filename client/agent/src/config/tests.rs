@@ -33,6 +33,19 @@ fn the_first_path_is_the_workspace_and_tilde_is_home() {
 }
 
 #[test]
+fn projects_are_named_and_change_nothing_of_what_is_granted() {
+    let text = "[projects]\nbackend = \"/srv/app/api\"\nweb = \"~/web\"\n";
+    let settings = parse(text).unwrap();
+    assert_eq!(settings.places.projects.get("web"), Some(&path("/home/ann/web")));
+    assert_eq!(settings.places.projects.names(), ["backend", "web"]);
+    assert_eq!((settings.places.workspace, settings.scope.allowed), (None, Vec::new()));
+    // A relative folder does not begin in the workspace.
+    let relative =
+        "[ceiling]\nprofile = \"reader\"\npaths = [\"/srv\"]\n[projects]\napi = \"api\"\n";
+    assert!(parse(relative).unwrap_err().contains("`api` is no absolute path"));
+}
+
+#[test]
 fn read_only_closes_the_ceiling_however_it_is_written() {
     assert!(parse("read_only = true").unwrap().scope.read_only);
     assert!(parse("[ceiling]\nread_only = true").unwrap().scope.read_only);

@@ -20,7 +20,7 @@ use crate::tools;
 /// Only an evaluation returns a permit, so the test evaluates too.
 fn permit() -> Permit {
     let grants: Grants = serde_json::from_value(json!({"profile": "operator"})).unwrap();
-    let places = Places { style: PathStyle::Posix, home: None, workspace: None };
+    let places = Places::bare(PathStyle::Posix);
     let policy = Policy { grants: grants.compile(&places).0, ..Policy::deny_all() };
     let (spec, _) = orion_catalog::find("get_datetime").unwrap();
     let question = Question {
@@ -66,7 +66,7 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
         verdict: None,
         approved_raises: Vec::new(),
         toolbox: Arc::new(Toolbox {
-            places: Places { style: PathStyle::Posix, home: None, workspace: None },
+            places: Places::bare(PathStyle::Posix),
             apps: Apps::default(),
             programs: Programs::default(),
             trash: Arc::new(Trash::open(folder).unwrap()),

@@ -61,6 +61,15 @@ pub enum LaunchError {
     Lost(io::Error),
 }
 
+/// A stream that a program writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Error,
+}
+
 impl Launcher {
     /// Returns the launcher of this agent.
     #[must_use]
@@ -86,6 +95,20 @@ impl Launcher {
         launch: &Launch,
         handles: &[BorrowedFd<'_>],
         output: &mut dyn FnMut(&[u8]),
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Ended, LaunchError> {
+        self.run_streams(launch, handles, &mut |_, piece| output(piece), goes_on)
+    }
+
+    /// As [`run`](Self::run), where `output` also sees which stream a piece belongs to.
+    ///
+    /// # Errors
+    /// [`LaunchError`].
+    pub fn run_streams(
+        &self,
+        launch: &Launch,
+        handles: &[BorrowedFd<'_>],
+        output: &mut dyn FnMut(Stream, &[u8]),
         goes_on: &dyn Fn() -> bool,
     ) -> Result<Ended, LaunchError> {
         let sandbox = |error: io::Error| LaunchError::Sandbox(error.to_string());
@@ -171,7 +194,11 @@ struct Streams {
 
 impl Streams {
     /// Waits for output, a report, or a moment. Returns whether there is a report, or an end without one.
-    fn wait(&mut self, keeper: &UnixStream, output: &mut dyn FnMut(&[u8])) -> io::Result<bool> {
+    fn wait(
+        &mut self,
+        keeper: &UnixStream,
+        output: &mut dyn FnMut(Stream, &[u8]),
+    ) -> io::Result<bool> {
         let timeout = Timespec::try_from(CHECK_INTERVAL).map_err(io::Error::other)?;
         let mut ready = vec![PollFd::new(keeper, PollFlags::IN)];
         let open = [&self.stdout, &self.stderr];
@@ -187,37 +214,39 @@ impl Streams {
         let second = self.stderr.is_some() && is_ready.next().unwrap_or_default();
         drop(ready);
         if first {
-            self.read(0, output)?;
+            self.read(Stream::Out, output)?;
         }
         if second {
-            self.read(1, output)?;
+            self.read(Stream::Error, output)?;
         }
         Ok(is_over)
     }
 
     /// Reads the rest of the output.
-    fn drain(&mut self, output: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    fn drain(&mut self, output: &mut dyn FnMut(Stream, &[u8])) -> io::Result<()> {
         while self.stdout.is_some() {
-            self.read(0, output)?;
+            self.read(Stream::Out, output)?;
         }
         while self.stderr.is_some() {
-            self.read(1, output)?;
+            self.read(Stream::Error, output)?;
         }
         Ok(())
     }
 
-    fn read(&mut self, stream: usize, output: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        let file = if stream == 0 { &mut self.stdout } else { &mut self.stderr };
+    fn read(&mut self, stream: Stream, output: &mut dyn FnMut(Stream, &[u8])) -> io::Result<()> {
+        let [out, error] = &mut self.captured;
+        let (file, captured) = match stream {
+            Stream::Out => (&mut self.stdout, out),
+            Stream::Error => (&mut self.stderr, error),
+        };
         let Some(open) = file else { return Ok(()) };
         let mut buffer = [0; READ_BYTES];
         match open.read(&mut buffer) {
             Ok(0) => *file = None,
             Ok(length) => {
                 let piece = buffer.get(..length).unwrap_or_default();
-                if let Some(captured) = self.captured.get_mut(stream) {
-                    captured.push(piece);
-                }
-                output(piece);
+                captured.push(piece);
+                output(stream, piece);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -7,7 +7,7 @@ use orion_commands::Program;
 use orion_domain::{DevicePath, ErrorCode, PathStyle, ToolError, strip_hidden};
 
 use super::{CommandContext, system};
-use crate::process::{Bounds, Ending, Launch, LaunchError};
+use crate::process::{Bounds, Ending, Launch, LaunchError, Stream};
 use crate::sandbox::{Metadata, Network, Rights};
 
 /// How long a program may take.
@@ -48,21 +48,64 @@ impl Answer {
     }
 }
 
+/// What a program is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Query<'a> {
+    /// The program's name.
+    pub(crate) name: &'a str,
+    /// Its arguments.
+    pub(crate) arguments: &'a [&'a str],
+    /// What it may connect to.
+    pub(crate) network: Network,
+    /// Files and folders that it may read besides those that every program may.
+    pub(crate) reads: &'a [&'a str],
+    /// Memory of the agent for what the caller makes of the output, in bytes.
+    pub(crate) memory: u64,
+}
+
 /// Runs a program of the system by its name and returns what it printed.
 ///
 /// # Errors
-/// `NOT_SUPPORTED` where there is no such program, `EXECUTION_FAILED` for one that was not run to its end,
-/// `RESOURCE_EXHAUSTED` for one that prints too much, `TIMEOUT` and `CANCELLED`.
+/// As [`listen`], and `RESOURCE_EXHAUSTED` for a program that prints too much.
 pub(crate) fn ask(
     context: &CommandContext<'_>,
     name: &str,
     arguments: &[&str],
     network: Network,
 ) -> Result<Answer, ToolError> {
+    let query = Query { name, arguments, network, reads: &[], memory: 0 };
+    let (answer, left_out) = run(context, query, &mut |_, _| {})?;
+    if left_out > 0 {
+        let message = format!("{name} printed more than is read.");
+        return Err(ToolError::new(ErrorCode::ResourceExhausted, message));
+    }
+    Ok(answer)
+}
+
+/// Runs a program of the system by its name and passes on what it prints as it comes, however much that is.
+/// Of the answer, only the end and the complaint count.
+///
+/// # Errors
+/// `NOT_SUPPORTED` where there is no such program, `EXECUTION_FAILED` for one that was not run to its end,
+/// `RESOURCE_EXHAUSTED`, `TIMEOUT` and `CANCELLED`.
+pub(crate) fn listen(
+    context: &CommandContext<'_>,
+    query: Query<'_>,
+    output: &mut dyn FnMut(Stream, &[u8]),
+) -> Result<Answer, ToolError> {
+    run(context, query, output).map(|(answer, _)| answer)
+}
+
+/// Runs a program. Returns the answer, and how much of its standard output the answer does not hold.
+fn run(
+    context: &CommandContext<'_>,
+    Query { name, arguments, network, reads, memory }: Query<'_>,
+    output: &mut dyn FnMut(Stream, &[u8]),
+) -> Result<(Answer, u64), ToolError> {
     let root = DevicePath::parse(PathStyle::Posix, "/");
     let root = root.map_err(|_| failed(name, "the device has no root folder"))?;
     let found = context.programs.find(&Program::Name(name.to_owned()), &root, context.roots)?;
-    context.reserve_output()?;
+    context.reserve_output_and(memory)?;
     let scratch = context.programs.scratch(context.call)?;
     let sockets: &[&str] = match network {
         Network::Services => SOCKETS,
@@ -74,6 +117,9 @@ pub(crate) fn ask(
         .chain(system::handle(&found.file).map(|file| (file, Rights::Execute)))
         .chain(scratch.handle().map(|own| (own, Rights::Change)))
         .chain(sockets)
+        .chain(
+            reads.iter().filter_map(|path| Some((system::handle(Path::new(path))?, Rights::Read))),
+        )
         .collect();
     let folder = scratch.handle().ok_or_else(|| failed(name, "its folder is gone"))?;
     let mut environment = context.programs.environment();
@@ -104,7 +150,7 @@ pub(crate) fn ask(
         .chain([&folder])
         .map(std::os::fd::AsFd::as_fd)
         .collect();
-    let ended = context.launch(&launch, &handles, &mut |_| {}).map_err(|error| match error {
+    let ended = context.launch_streams(&launch, &handles, output).map_err(|error| match error {
         LaunchError::Program(why) | LaunchError::Sandbox(why) => failed(name, &why),
         LaunchError::Lost(why) => {
             let message = format!("What {name} did is not known, because it was lost: {why}.");
@@ -126,18 +172,15 @@ pub(crate) fn ask(
             return Err(ToolError::new(ErrorCode::ResourceExhausted, message));
         }
     }
-    if ended.stdout.left_out() > 0 {
-        let message = format!("{name} printed more than is read.");
-        return Err(ToolError::new(ErrorCode::ResourceExhausted, message));
-    }
     let stderr = ended.stderr.text();
     let complaint = stderr.lines().map(str::trim).find(|line| !line.is_empty());
-    Ok(Answer {
+    let answer = Answer {
         path: found.file.display().to_string(),
         exit_code: ended.exit_code,
         stdout: ended.stdout.text(),
         complaint: strip_hidden(complaint.unwrap_or_default(), MAX_COMPLAINT),
-    })
+    };
+    Ok((answer, ended.stdout.left_out()))
 }
 
 fn failed(name: &str, why: &str) -> ToolError {

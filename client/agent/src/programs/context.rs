@@ -9,7 +9,7 @@ use orion_domain::ToolError;
 
 use super::{LiveOutput, Programs};
 use crate::call::{Context, RiskGate, reserve_memory};
-use crate::process::{Ended, Launch, LaunchError};
+use crate::process::{Ended, Launch, LaunchError, Stream};
 
 /// Memory of the agent for the output of the programs of one call, in bytes.
 const OUTPUT_BYTES: u64 = 1024 * 1024;
@@ -43,7 +43,15 @@ impl CommandContext<'_> {
     /// # Errors
     /// `RESOURCE_EXHAUSTED`.
     pub(crate) fn reserve_output(&self) -> Result<(), ToolError> {
-        reserve_memory(&self.common, OUTPUT_BYTES)
+        self.reserve_output_and(0)
+    }
+
+    /// As [`reserve_output`](Self::reserve_output), with the memory that the tool itself needs.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED`.
+    pub(crate) fn reserve_output_and(&self, bytes: u64) -> Result<(), ToolError> {
+        reserve_memory(&self.common, OUTPUT_BYTES.saturating_add(bytes))
     }
 
     /// Returns when programs that may take this long must end, within the time of the call.
@@ -89,5 +97,19 @@ impl CommandContext<'_> {
         let ended = self.programs.launcher.run(launch, handles, &mut seen, &goes_on);
         self.output.pass_on_now();
         ended
+    }
+
+    /// As [`launch`](Self::launch), where `output` also sees which stream a piece belongs to.
+    ///
+    /// # Errors
+    /// [`LaunchError`].
+    pub(crate) fn launch_streams(
+        &self,
+        launch: &Launch,
+        handles: &[BorrowedFd<'_>],
+        output: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Ended, LaunchError> {
+        let goes_on = || !self.cancelled.load(Ordering::Relaxed);
+        self.programs.launcher.run_streams(launch, handles, output, &goes_on)
     }
 }

@@ -27,7 +27,7 @@ impl Ground {
             Programs::new(Some(&path.unwrap()), None, at("scratch"), Launcher::default());
         let grants: Grants =
             serde_json::from_value(json!({"paths": [at("files").to_str().unwrap()]})).unwrap();
-        let places = Places { style: PathStyle::Posix, home: None, workspace: None };
+        let places = Places::bare(PathStyle::Posix);
         let (scope, bad) = grants.compile(&places);
         assert_eq!(bad, []);
         Self { roots: Roots::open(&scope, &scope, &[]), temp, programs }

@@ -40,7 +40,7 @@ impl TestFolder {
             deny_paths: deny.iter().map(|name| self.path(name).to_string()).collect(),
             ..Grants::default()
         };
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let (scope, bad) = grants.compile(&places);
         assert_eq!(bad, []);
         scope
@@ -247,7 +247,7 @@ mod links {
 
     #[test]
     fn a_system_folder_is_not_reached_through_a_wider_root() {
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let grants = Grants {
             paths: vec![serde_json::from_value(json!("/")).unwrap()],
             ..Grants::default()
@@ -270,7 +270,7 @@ mod links {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_system_that_holds_no_files_is_not_entered() {
-    let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+    let places = Places::bare(PathStyle::Posix);
     let grants =
         Grants { paths: vec![serde_json::from_value(json!("/dev")).unwrap()], ..Grants::default() };
     let scope = grants.compile(&places).0;

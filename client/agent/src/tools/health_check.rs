@@ -1,12 +1,14 @@
 //! Executes `health_check`: one line for each check in [`CHECKS`].
 
+mod programs;
+
 use orion_catalog::tools::check_network;
 use orion_catalog::tools::health_check::{Arguments, Check, Finding, HealthCheck, Returns, Status};
 use orion_domain::{ErrorCode, ToolError};
 
 use super::check_disk_space::{Space, space_at, space_of};
 use super::check_memory;
-use super::{Context, Outcome, PlainTool};
+use super::{AskingContext, AskingTool, Outcome, PlainTool as _};
 
 const GIB: u64 = 1024 * 1024 * 1024;
 const MIB: u64 = 1024 * 1024;
@@ -24,7 +26,7 @@ const CLOCK_IS_SET: &str = "/run/systemd/timesync/synchronized";
 /// The result of a check, and a sentence about it.
 type Found = Result<(Status, String), ToolError>;
 
-type MakeCheck = fn(&Context<'_>) -> Found;
+type MakeCheck = fn(&AskingContext<'_>) -> Found;
 
 /// Every check, with the function that makes it.
 const CHECKS: &[(Check, MakeCheck)] = &[
@@ -33,13 +35,19 @@ const CHECKS: &[(Check, MakeCheck)] = &[
     (Check::Network, network),
     (Check::Clock, clock),
     (Check::State, state),
+    (Check::Git, programs::git),
+    (Check::Python, programs::python),
+    (Check::Docker, programs::docker),
 ];
 
-impl PlainTool for HealthCheck {
-    fn run(arguments: Arguments, context: &Context<'_>) -> Result<Outcome<Returns>, ToolError> {
+impl AskingTool for HealthCheck {
+    fn run(
+        arguments: Arguments,
+        context: &AskingContext<'_>,
+    ) -> Result<Outcome<Returns>, ToolError> {
         let mut checks = Vec::new();
         for (name, check) in CHECKS.iter().filter(|(name, _)| arguments.checks.contains(name)) {
-            context.check()?;
+            context.common.check()?;
             let (status, detail) = match check(context) {
                 Ok(found) => found,
                 Err(error) if stops(error.code) => return Err(error),
@@ -74,7 +82,7 @@ fn by_limits(value: u64, (warn, fail): (u64, u64)) -> Status {
     }
 }
 
-fn disk(context: &Context<'_>) -> Found {
+fn disk(AskingContext { common: context, .. }: &AskingContext<'_>) -> Found {
     let (space, path) = space_at(".", context)?;
     Ok((by_limits(space.free, DISK_LIMITS), free(&path.to_string(), space)))
 }
@@ -84,7 +92,7 @@ fn free(what: &str, space: Space) -> String {
     format!("{what}: {} of {} GiB are free.", space.free_gb, space.total_gb)
 }
 
-fn memory(_: &Context<'_>) -> Found {
+fn memory(_: &AskingContext<'_>) -> Found {
     let memory = check_memory::check(0)?;
     let detail =
         format!("{} of {} MiB of memory are available.", memory.available_mb, memory.total_mb);
@@ -92,7 +100,7 @@ fn memory(_: &Context<'_>) -> Found {
 }
 
 /// The backend is what the agent needs. A gateway that drops what is sent to it is common.
-fn network(context: &Context<'_>) -> Found {
+fn network(AskingContext { common: context, .. }: &AskingContext<'_>) -> Found {
     let outcome = check_network::CheckNetwork::run(check_network::Arguments::default(), context)?;
     let silent: Vec<_> =
         outcome.data.targets.iter().filter(|it| !it.reachable).map(|it| &*it.target).collect();
@@ -108,7 +116,7 @@ fn network(context: &Context<'_>) -> Found {
     Ok((status, detail))
 }
 
-fn clock(_: &Context<'_>) -> Found {
+fn clock(_: &AskingContext<'_>) -> Found {
     let now = jiff::Timestamp::now();
     Ok(clock_at(now.as_second(), std::path::Path::new(CLOCK_IS_SET).exists()))
 }
@@ -124,7 +132,7 @@ fn clock_at(now: i64, is_set: bool) -> (Status, String) {
     (status, detail.to_owned())
 }
 
-fn state(context: &Context<'_>) -> Found {
+fn state(AskingContext { common: context, .. }: &AskingContext<'_>) -> Found {
     let space = space_of(&context.installation.state_dir)?;
     Ok((by_limits(space.free, STATE_LIMITS), free("Journal and trash", space)))
 }
@@ -156,6 +164,10 @@ mod tests {
         let some = checked(&device, json!({"checks": ["memory", "disk", "memory"]}));
         let names: Vec<_> = some.checks.iter().map(|finding| finding.name).collect();
         assert_eq!(names, [Check::Disk, Check::Memory]);
+        // The test's device grants no other tool.
+        let docker = checked(&device, json!({"checks": ["docker"]}));
+        assert_eq!(docker.overall, Status::Skipped);
+        assert!(docker.checks[0].detail.contains("not granted"), "{docker:?}");
         let worst = some.checks.iter().map(|finding| finding.status).max();
         assert_eq!(worst, Some(some.overall));
         let none = checked(&device, json!({"checks": []}));

@@ -3,6 +3,7 @@
 use orion_catalog::installed::{InstalledDaemon, InstalledProgram, version};
 use orion_domain::{ErrorCode, ToolError};
 
+use super::service_managers::containers;
 use super::{CommandContext, Outcome};
 use crate::programs::{Answer, ask};
 use crate::sandbox::Network;
@@ -54,6 +55,17 @@ pub(super) fn first(
 /// Returns whether an error says that a program is not installed.
 pub(super) fn is_missing(error: &ToolError) -> bool {
     error.code == ErrorCode::NotSupported && error.details.contains_key("program")
+}
+
+/// Asks Docker, or else Podman, for its version and its containers.
+pub(super) fn docker(context: &CommandContext<'_>) -> Result<Outcome<InstalledDaemon>, ToolError> {
+    let Some((engine, version)) = containers::engine(context)? else {
+        return Ok(daemon("Docker", containers::NOT_INSTALLED));
+    };
+    let containers = containers::count(engine, &[], context)?;
+    let running = containers.is_some();
+    let data = InstalledDaemon { installed: true, running, version, containers };
+    Ok(daemon(engine.title(), data))
 }
 
 /// Returns what the tools about daemons return, with a sentence.

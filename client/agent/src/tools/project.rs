@@ -1,12 +1,13 @@
 //! Does one task with a project: finds the program for it, runs it confined, and counts what it says.
 
+pub(super) mod all;
 mod count;
 mod detect;
 
 use std::time::Duration;
 
-use orion_catalog::project::{ProjectArguments, ProjectReturns, Runner, Task, folder};
-use orion_domain::{Access, DevicePath, Hint, ToolError};
+use orion_catalog::project::{ProjectArguments, ProjectReturns, ProjectTarget, Runner, Task};
+use orion_domain::{Access, DevicePath, ErrorCode, Hint, ToolError};
 
 use super::Outcome;
 use super::run_commands::{Finished, Order, Prepared, prepare};
@@ -45,10 +46,9 @@ impl Found {
 /// missing or not granted.
 pub(super) fn find(
     task: Task,
-    (target, runner, timeout): (&str, Option<Runner>, u32),
+    (folder, runner, timeout): (DevicePath, Option<Runner>, u32),
     context: &CommandContext<'_>,
 ) -> Result<Found, ToolError> {
-    let folder = folder(target, context.places)?;
     let runner = match runner {
         Some(runner) => runner,
         None => {
@@ -83,17 +83,33 @@ pub(super) fn run(
     context: &CommandContext<'_>,
 ) -> Result<Outcome<ProjectReturns>, ToolError> {
     let ProjectArguments { target, runner, timeout } = arguments;
-    let found = find(task, (target, *runner, *timeout), context)?;
+    let folder = match ProjectTarget::parse(target, context.places)? {
+        ProjectTarget::One(folder) => folder,
+        ProjectTarget::All(projects) => {
+            let all = all::run(task, &projects, (*runner, *timeout), context)?;
+            let (message, total) = (all.message(), all.total());
+            let returns = ProjectReturns {
+                runner: None,
+                command: total.command.clone(),
+                exit_code: total.exit_code,
+                passed: total.passed,
+                failed: total.failed,
+                stdout_tail: total.stdout_tail.clone(),
+                stderr_tail: total.stderr_tail.clone(),
+                projects: all.results,
+            };
+            return Ok(Outcome::new(message, returns).cut(all.is_cut).of_program(total.into()));
+        }
+    };
+    let found = find(task, (folder, *runner, *timeout), context)
+        .map_err(|error| with_projects(error, target, context))?;
     let (runner, line) = (found.runner, found.line);
     if context.dry_run {
         let message = found.preview();
         return Ok(Outcome::new(message, returns(runner, line)));
     }
     let finished = found.run(context)?;
-    let counts = match task {
-        Task::Test => count::tests(runner, &finished.stdout.text(), &finished.stderr.text()),
-        Task::Lint | Task::Build | Task::Typecheck | Task::CheckFormat | Task::Format => None,
-    };
+    let counts = counts(task, runner, &finished);
     let end = finished.end();
     let returns = ProjectReturns {
         exit_code: finished.exit_code,
@@ -107,15 +123,41 @@ pub(super) fn run(
     Ok(Outcome::new(message, returns).cut(finished.is_cut()).of_program(end))
 }
 
+/// Names the projects of the device in the error for a target that is no folder and could be meant as one.
+pub(super) fn with_projects(
+    error: ToolError,
+    target: &str,
+    context: &CommandContext<'_>,
+) -> ToolError {
+    let is_word = !target.contains(['/', '\\']) && target != ".";
+    if error.code != ErrorCode::DirectoryNotFound || !is_word {
+        return error;
+    }
+    let names = context.places.projects.names();
+    let hint = match names.as_slice() {
+        [] => "the owner of the device lists projects under [projects] in agent.toml".to_owned(),
+        names => format!("the projects of the device are {}", names.join(", ")),
+    };
+    error.with("projects", names).hint(hint)
+}
+
 fn returns(runner: Runner, line: &str) -> ProjectReturns {
     ProjectReturns {
-        runner,
+        runner: Some(runner),
         command: line.to_owned(),
         exit_code: None,
         passed: None,
         failed: None,
         stdout_tail: String::new(),
         stderr_tail: String::new(),
+        projects: Vec::new(),
+    }
+}
+
+fn counts(task: Task, runner: Runner, finished: &Finished) -> Option<count::Counts> {
+    match task {
+        Task::Test => count::tests(runner, &finished.stdout.text(), &finished.stderr.text()),
+        Task::Lint | Task::Build | Task::Typecheck | Task::CheckFormat | Task::Format => None,
     }
 }
 

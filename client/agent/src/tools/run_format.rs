@@ -1,10 +1,10 @@
 //! Executes `run_format`.
 
-use orion_catalog::project::Runner;
+use orion_catalog::project::{ProjectTarget, Runner};
 use orion_catalog::tools::run_format::{Arguments, Returns, RunFormat};
 use orion_domain::ToolError;
 
-use super::project::{describe, find};
+use super::project::{all, describe, find, with_projects};
 use super::{CommandContext, CommandTool, Outcome};
 
 impl CommandTool for RunFormat {
@@ -13,15 +13,34 @@ impl CommandTool for RunFormat {
         context: &CommandContext<'_>,
     ) -> Result<Outcome<Returns>, ToolError> {
         let Arguments { target, runner, timeout, .. } = &arguments;
-        let found = find(arguments.task(), (target, *runner, *timeout), context)?;
+        let folder = match ProjectTarget::parse(target, context.places)? {
+            ProjectTarget::One(folder) => folder,
+            ProjectTarget::All(projects) => {
+                let all = all::run(arguments.task(), &projects, (*runner, *timeout), context)?;
+                let (message, total) = (all.message(), all.total());
+                let returns = Returns {
+                    runner: None,
+                    command: total.command.clone(),
+                    exit_code: total.exit_code,
+                    diff: None,
+                    stdout_tail: total.stdout_tail.clone(),
+                    stderr_tail: total.stderr_tail.clone(),
+                    projects: all.results,
+                };
+                return Ok(Outcome::new(message, returns).cut(all.is_cut).of_program(total.into()));
+            }
+        };
+        let found = find(arguments.task(), (folder, *runner, *timeout), context)
+            .map_err(|error| with_projects(error, target, context))?;
         let (runner, line) = (found.runner, found.line);
         let returns = Returns {
-            runner,
+            runner: Some(runner),
             command: line.to_owned(),
             exit_code: None,
             diff: None,
             stdout_tail: String::new(),
             stderr_tail: String::new(),
+            projects: Vec::new(),
         };
         if context.dry_run {
             let message = found.preview();

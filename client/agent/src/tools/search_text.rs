@@ -3,7 +3,7 @@
 //!
 //! Does not read `.gitignore`: a person may search what a repository ignores.
 
-mod expression;
+pub(super) mod expression;
 mod feed;
 mod lines;
 

@@ -66,7 +66,7 @@ fn word(text: &str) -> Option<String> {
 }
 
 /// Returns the error for a manager that did not do what it was asked.
-fn failed(manager: &str, answer: &Answer) -> ToolError {
+pub(super) fn failed(manager: &str, answer: &Answer) -> ToolError {
     let why = match answer.complaint.trim_end_matches('.') {
         "" => "it gave no reason",
         complaint => complaint,
@@ -76,7 +76,7 @@ fn failed(manager: &str, answer: &Answer) -> ToolError {
 }
 
 /// Returns the error for a manager that answers in another form than it is known for.
-fn unread(manager: &str) -> ToolError {
+pub(super) fn unread(manager: &str) -> ToolError {
     let message = format!("{manager} answered in a form that cannot be read.");
     ToolError::new(ErrorCode::ExecutionFailed, message)
 }

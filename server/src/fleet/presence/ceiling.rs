@@ -1,5 +1,7 @@
 //! Stores and activates a ceiling that its owner changed while the device is connected.
 
+use std::collections::HashMap;
+
 use orion_domain::{DeviceId, DevicePath, Grants};
 
 use super::facts::facts_to_json;
@@ -15,6 +17,8 @@ pub struct CeilingTold {
     pub ceiling: Grants,
     /// The folder where relative paths start; empty where nothing is permitted.
     pub workspace: String,
+    /// The owner's projects by name.
+    pub projects: HashMap<String, String>,
     /// Why the ceiling differs from the owner's file; empty where it does not.
     pub fault: String,
 }
@@ -25,6 +29,9 @@ pub enum CeilingError {
     /// The device never sent a hello, or its workspace is not a valid path there.
     #[error("the workspace cannot be read")]
     Workspace,
+    /// A project has no plain name or no valid path there.
+    #[error("the projects cannot be read")]
+    Projects,
     /// The store failed.
     #[error("the database could not be written")]
     Store(#[from] StoreError),
@@ -39,12 +46,14 @@ pub async fn ceiling_reported(
     id: DeviceId,
     report: CeilingTold,
 ) -> Result<(), CeilingError> {
-    let CeilingTold { ceiling, workspace, fault } = report;
+    let CeilingTold { ceiling, workspace, projects, fault } = report;
     let facts = devices.fleet.known(id).and_then(|known| known.facts.clone());
     let mut facts = facts.ok_or(CeilingError::Workspace)?;
     let start = (!workspace.is_empty()).then_some(&workspace);
     let start = start.map(|text| DevicePath::parse(facts.places.style, text)).transpose();
     facts.places.workspace = start.map_err(|_| CeilingError::Workspace)?;
+    let projects = orion_wire::projects(facts.places.style, &projects);
+    facts.places.projects = projects.map_err(|_| CeilingError::Projects)?;
     if fault.is_empty() {
         tracing::info!(device = %id, "the owner changed the ceiling");
     } else {

@@ -1,6 +1,8 @@
 //! The facts of a device, as the database stores them: system, host and places.
 
-use orion_domain::{DevicePath, Places};
+use std::collections::BTreeMap;
+
+use orion_domain::{DevicePath, Places, Projects};
 use orion_wire::{DeviceFacts, Os};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,8 @@ struct RecordedFacts {
     pub(super) sandbox: String,
     pub(super) home: Option<String>,
     pub(super) workspace: Option<String>,
+    #[serde(default)]
+    pub(super) projects: BTreeMap<String, String>,
 }
 
 /// Converts a device's facts to JSON for the database.
@@ -28,6 +32,7 @@ pub fn facts_to_json(facts: &DeviceFacts) -> String {
         sandbox: facts.sandbox.clone(),
         home: text(&facts.places.home),
         workspace: text(&facts.places.workspace),
+        projects: facts.places.projects.written(),
     })
     .unwrap_or_default()
 }
@@ -41,6 +46,8 @@ pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
     let places =
         Places::parse(os.path_style(), recorded.workspace.as_deref(), recorded.home.as_deref())
             .ok()?;
+    let projects = recorded.projects.iter().map(|(name, at)| (name.as_str(), at.as_str()));
+    let places = Places { projects: Projects::parse(os.path_style(), projects).ok()?, ..places };
     Some(DeviceFacts {
         os,
         os_version: recorded.os_version,

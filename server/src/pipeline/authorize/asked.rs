@@ -71,8 +71,9 @@ impl EvaluatedCall {
             let does = if touch.changes { "restart the service" } else { "read the service" };
             format!("{does} {}", touch.service)
         });
+        let logs = touches.logs.iter().map(|service| format!("read the log of {service}"));
         let hosts = touches.hosts.iter().map(|host| format!("contact {host}"));
-        let others = apps.chain(commands).chain(services).chain(urls).chain(hosts);
+        let others = apps.chain(commands).chain(services).chain(logs).chain(urls).chain(hosts);
         paths.chain(others).map(|line| visible(&line)).collect()
     }
 }

@@ -31,6 +31,7 @@ impl EvaluatedCall {
             | Reason::AppNotListed { .. }
             | Reason::CommandNotListed { .. }
             | Reason::ServiceNotListed { .. }
+            | Reason::LogNotListed { .. }
             | Reason::UrlScheme { .. }
             | Reason::UrlHost { .. }
             | Reason::HostNotListed { .. }

@@ -1,4 +1,4 @@
-//! Reviews each entry of a device's grants: tools, paths, apps, commands and services, with what the linter and
+//! Reviews each entry of a device's grants: tools, paths, apps, commands, services and logs, with what the linter and
 //! the device found.
 
 use orion_catalog::CATALOG;
@@ -75,6 +75,16 @@ pub(super) fn entries(
             ..GrantReview::default()
         };
         found.push(used_or_not(entry, uses.services.get(&grant.service)));
+    }
+    for grant in &known.grants.logs {
+        let entry = GrantReview {
+            kind: "log",
+            entry: grant.to_string(),
+            server: true,
+            ceiling: ceiling.is_none_or(|ceiling| ceiling.lists_log(&grant.0)),
+            ..GrantReview::default()
+        };
+        found.push(used_or_not(entry, uses.logs.get(&grant.0)));
     }
     let findings = findings(known);
     for entry in &mut found {

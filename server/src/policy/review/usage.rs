@@ -44,6 +44,7 @@ pub(super) struct GrantUsage {
     /// By the position of the entry.
     pub(super) commands: BTreeMap<usize, Usage>,
     pub(super) services: BTreeMap<Service, Usage>,
+    pub(super) logs: BTreeMap<Service, Usage>,
     pub(super) calls: u64,
 }
 
@@ -86,6 +87,9 @@ impl GrantUsage {
         }
         for touch in &parsed.touches.services {
             self.services.entry(touch.service.clone()).or_default().by(call);
+        }
+        for service in &parsed.touches.logs {
+            self.logs.entry(service.clone()).or_default().by(call);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Handles the messages of a connected device.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -57,20 +58,20 @@ pub(super) async fn from_device(
             }
         }
         link_request::Message::CeilingUpdate(update) => {
-            let v1::CeilingUpdate { ceiling, workspace, fault, number } = update;
+            let v1::CeilingUpdate { ceiling, workspace, fault, number, projects } = update;
             let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
             let fault: String = orion_domain::strip_hidden(&fault, 500);
             if link.has_ended() {
                 // The hello of the device's newer connection reported a later ceiling.
                 return Err("ended by the backend");
             }
-            let is_known = is_known(backend, known.id, (&ceiling, &workspace));
+            let is_known = is_known(backend, known.id, (&ceiling, &workspace, &projects));
             if !is_known || pace.is_new_fault(known.id, &fault) {
                 let is_free = is_known && fault.is_empty();
                 if !is_free && !pace.may_report(known.id, Instant::now()) {
                     return Err(TOO_OFTEN);
                 }
-                let report = CeilingTold { ceiling, workspace, fault: fault.clone() };
+                let report = CeilingTold { ceiling, workspace, projects, fault: fault.clone() };
                 if let Err(error) = ceiling_reported(&backend.devices, known.id, report).await {
                     tracing::warn!(device = %known.name, %error, "a ceiling was not taken");
                     // The hello of the device's next connection reports the ceiling again.
@@ -155,15 +156,19 @@ pub(super) async fn from_device(
     Ok(())
 }
 
-/// Returns whether a device reported this ceiling and workspace before: an unchanged report costs nothing.
+/// Returns whether a device reported this ceiling, workspace and projects before: an unchanged report costs
+/// nothing.
 pub(super) fn is_known(
     backend: &Backend,
     device: DeviceId,
-    (ceiling, workspace): (&Grants, &str),
+    (ceiling, workspace, projects): (&Grants, &str, &HashMap<String, String>),
 ) -> bool {
     backend.fleet.known(device).is_some_and(|known| {
         let places = known.places();
         let begins = places.and_then(|places| places.workspace.as_ref()).map(ToString::to_string);
-        known.ceiling.as_ref() == Some(ceiling) && begins.unwrap_or_default() == workspace
+        let named = places.map(|places| places.projects.written()).unwrap_or_default();
+        known.ceiling.as_ref() == Some(ceiling)
+            && begins.unwrap_or_default() == workspace
+            && named.into_iter().collect::<HashMap<_, _>>() == *projects
     })
 }

@@ -92,7 +92,8 @@ async fn begin(
     let (chain, saw) = heads(&hello)?;
     let (greeting, unfinished) = greeting(hello)?;
     let workspace = greeting.facts.places.workspace.as_ref().map(ToString::to_string);
-    let reported = (&greeting.ceiling, workspace.as_deref().unwrap_or_default());
+    let projects = greeting.facts.places.projects.written().into_iter().collect();
+    let reported = (&greeting.ceiling, workspace.as_deref().unwrap_or_default(), &projects);
     if !is_known(&backend, id, reported) && !rates.may_report(id, Instant::now()) {
         return Err(Status::resource_exhausted(TOO_OFTEN));
     }

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn only_hosts_that_are_not_the_tools_own_are_touched() {
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let touched = |targets: &[&str]| {
             let targets = targets.iter().map(|it| (*it).to_owned()).collect();
             let touches = CheckNetwork::touches(&Arguments { targets }, &places);

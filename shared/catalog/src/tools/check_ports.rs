@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn another_host_is_touched_with_each_port_and_the_device_itself_is_not() {
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let touched = |host: &str, ports: &[u16]| {
             let arguments = Arguments { ports: ports.to_vec(), host: host.to_owned() };
             let touches = CheckPorts::touches(&arguments, &places);

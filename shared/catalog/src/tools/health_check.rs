@@ -23,18 +23,31 @@ pub enum Check {
     Network,
     Clock,
     State,
+    Git,
+    Python,
+    Docker,
 }
 
 impl Check {
     /// Every check.
-    pub const ALL: [Self; 5] = [Self::Disk, Self::Memory, Self::Network, Self::Clock, Self::State];
+    pub const ALL: [Self; 8] = [
+        Self::Disk,
+        Self::Memory,
+        Self::Network,
+        Self::Clock,
+        Self::State,
+        Self::Git,
+        Self::Python,
+        Self::Docker,
+    ];
 }
 
 /// Which checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Arguments {
-    /// Which checks: disk (the workspace), memory, network, clock, state (the agent's own folder).
+    /// Which checks: disk (the workspace), memory, network, clock, state (the agent's own folder), git, python,
+    /// docker.
     pub checks: Vec<Check>,
 }
 
@@ -86,8 +99,8 @@ impl Tool for HealthCheck {
 
     const NAME: &'static str = "health_check";
     const CATEGORY: Category = Category::Health;
-    const DESCRIPTION: &'static str = "Tells whether a device is well: disk, memory, network, clock and \
-        the agent's own folder. For figures without a verdict, use get_device_info.";
+    const DESCRIPTION: &'static str = "Tells whether a device is well: disk, memory, network, clock, \
+        the agent's own folder, Git, Python and Docker. For figures without a verdict, use get_device_info.";
     const RISK: Risk = Risk::Low;
     const CAPABILITIES: &'static [Capability] = &[Capability::DeviceInfo];
     const HAS_EFFECTS: bool = false;

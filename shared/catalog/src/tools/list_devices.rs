@@ -44,6 +44,8 @@ pub struct ListedDevice {
     pub labels: BTreeMap<String, String>,
     /// The tools that the person may call there.
     pub tools: Vec<String>,
+    /// The names of the owner's projects, which run_tests and its like take as target.
+    pub projects: Vec<String>,
 }
 
 impl Tool for ListDevices {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::execution::Execution;
-use crate::project::{Runner, Task, here, reasons, timeout, touches};
+use crate::project::{ProjectResult, Runner, Task, here, reasons, timeout, touches};
 use crate::spec::{Category, Tool};
 
 /// The `run_format` tool.
@@ -16,7 +16,8 @@ pub struct RunFormat;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The folder of the project; the workspace when left out.
+    /// A project of the device's list, such as backend or frontend; all for each of them; or the folder of a
+    /// project. The workspace when left out.
     #[serde(default = "here")]
     pub target: String,
     /// Whether to change nothing and only say what is not formatted.
@@ -46,18 +47,22 @@ impl Arguments {
 /// What the formatter found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Returns {
-    /// The program that did it.
-    pub runner: Runner,
+    /// The program that did it; none for all projects.
+    pub runner: Option<Runner>,
     /// What was started, as text.
     pub command: String,
-    /// The exit code of the last program; none in a preview, and where a signal ended it.
+    /// The exit code of the last program; none in a preview, and where a signal ended it. Of all projects, the
+    /// first that is not 0.
     pub exit_code: Option<i32>,
-    /// What is not formatted, or was not, as the formatter writes it; none where it writes no differences.
+    /// What is not formatted, or was not, as the formatter writes it; none where it writes no differences, and for
+    /// all projects.
     pub diff: Option<String>,
     /// The last 50 lines of standard output, at most 4 KiB.
     pub stdout_tail: String,
     /// The last 50 lines of standard error, at most 4 KiB.
     pub stderr_tail: String,
+    /// The result of each project, where the target is all; else empty.
+    pub projects: Vec<ProjectResult>,
 }
 
 impl Tool for RunFormat {

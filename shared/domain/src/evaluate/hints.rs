@@ -116,6 +116,11 @@ impl Evidence {
                 };
                 self.grant(question, &change)
             }
+            Reason::LogNotListed { touch } => {
+                let service = touches.and_then(|touches| touches.logs.get(touch));
+                let service = quoted(&service.map(ToString::to_string).unwrap_or_default());
+                self.grant(question, &format!("add {service} to the logs"))
+            }
             Reason::UrlScheme { .. } => {
                 nobody("no change allows it: only http and https addresses can be opened")
             }

@@ -90,6 +90,11 @@ fn touched(touches: &Touches, scope: &Scope, deny: &mut impl FnMut(Reason)) {
             deny(Reason::ServiceNotListed { touch });
         }
     }
+    for (touch, service) in touches.logs.iter().enumerate() {
+        if !scope.lists_log(service) {
+            deny(Reason::LogNotListed { touch });
+        }
+    }
     for (touch, url) in touches.urls.iter().enumerate() {
         let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
         if !(lower.starts_with("http://") || lower.starts_with("https://")) {

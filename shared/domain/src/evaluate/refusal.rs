@@ -84,6 +84,7 @@ impl Evidence {
             Reason::AppNotListed { .. } => format!("{layer}: apps"),
             Reason::CommandNotListed { .. } => format!("{layer}: commands"),
             Reason::ServiceNotListed { .. } => format!("{layer}: services"),
+            Reason::LogNotListed { .. } => format!("{layer}: logs"),
             Reason::UrlScheme { .. } => format!("{layer}: url scheme"),
             Reason::UrlHost { .. } | Reason::HostNotListed { .. } => format!("{layer}: hosts"),
             Reason::ConfirmMissing => "risk: confirm".to_owned(),
@@ -189,6 +190,7 @@ impl Evidence {
                     .with("allowed_commands", allowed.collect::<Vec<_>>())
             }
             Reason::ServiceNotListed { touch } => self.service_error(question, policy, touch),
+            Reason::LogNotListed { touch } => self.log_error(question, policy, touch),
             Reason::UrlScheme { .. } => ToolError::new(
                 ErrorCode::UrlForbidden,
                 "Only http and https addresses may be opened.",
@@ -292,6 +294,18 @@ impl Evidence {
         ToolError::new(ErrorCode::PermissionDenied, message)
             .with("attempted_service", service)
             .with("allowed_services", allowed)
+    }
+
+    fn log_error(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> ToolError {
+        let service = question.touches.and_then(|touches| touches.logs.get(touch));
+        let service = service.map(ToString::to_string).unwrap_or_default();
+        let granted = self.scope(policy).into_iter().flat_map(|scope| &scope.logs);
+        let allowed: Vec<_> = granted.map(ToString::to_string).collect();
+        let (whose, device) = (self.whose(), question.device);
+        let message = format!("The log of {service} is not among the logs in {whose} {device}.");
+        ToolError::new(ErrorCode::PermissionDenied, message)
+            .with("attempted_log", service)
+            .with("allowed_logs", allowed)
     }
 
     fn path_error(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> ToolError {

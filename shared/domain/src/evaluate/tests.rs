@@ -23,9 +23,8 @@ use crate::touches::Touches;
 
 fn windows() -> Places {
     Places {
-        style: PathStyle::Windows,
-        workspace: None,
         home: DevicePath::parse(PathStyle::Windows, "C:/Users/ann").ok(),
+        ..Places::bare(PathStyle::Windows)
     }
 }
 

@@ -96,7 +96,7 @@ impl BuiltInEntries {
 
     fn read(style: PathStyle) -> Self {
         // The entries apply wherever home folders are, and so on every device alike.
-        let places = Places { style, workspace: None, home: None };
+        let places = Places::bare(style);
         let list: Vec<DeniedPath> = built_in(style)
             .iter()
             .filter_map(|entry| {
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     fn list(entries: &[(&str, bool)]) -> DenyList {
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let entry = |&(text, may_be_read): &(&str, bool)| DeniedPath {
             pattern: PathPattern::parse(&places, text).unwrap(),
             built_in: may_be_read.then_some(BuiltInKind::StartPlace),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::commands::{self, CommandGrant};
 use super::denied::{DeniedPath, DenyList};
+use super::logs::{self, LogGrant};
 use super::services::{self, ServiceGrant};
 use crate::capability::Capability;
 use crate::hosts::{self, Address, address_of};
@@ -38,6 +39,8 @@ pub struct Scope {
     pub commands: Option<Vec<CommandGrant>>,
     /// The services that tools may read, or read and change.
     pub services: BTreeSet<ServiceGrant>,
+    /// The services whose logs tools may read.
+    pub logs: BTreeSet<LogGrant>,
     /// Hosts with ports that URLs may name and that tools may contact; empty means that URLs are not
     /// restricted, and that no host is contacted.
     pub hosts: BTreeSet<String>,
@@ -63,6 +66,7 @@ impl Scope {
             apps: BTreeSet::new(),
             commands: Some(Vec::new()),
             services: BTreeSet::new(),
+            logs: BTreeSet::new(),
             hosts: BTreeSet::new(),
             read_only: true,
             strict: false,
@@ -159,6 +163,12 @@ impl Scope {
         services::lists(&self.services, touch)
     }
 
+    /// Returns whether the log of a service may be read.
+    #[must_use]
+    pub fn lists_log(&self, service: &Service) -> bool {
+        logs::lists(&self.logs, service)
+    }
+
     /// Returns the services that may be read in both scopes.
     #[must_use]
     pub fn services_with(&self, other: &Self) -> Vec<Service> {
@@ -201,7 +211,7 @@ mod tests {
         let grants: Grants =
             serde_json::from_value(json!({"paths": ["/srv"], "deny_paths": ["/srv/*.key"]}))
                 .unwrap();
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let (scope, bad) = grants.compile(&places);
         assert_eq!(bad, []);
         for (path, expected) in [
@@ -223,13 +233,13 @@ mod tests {
         let grants: Grants =
             serde_json::from_value(json!({"paths": ["/home/ann/.dots", "/srv/.www"]})).unwrap();
         let home = Some(path("/home/ann"));
-        let places = Places { style: PathStyle::Posix, workspace: None, home };
+        let places = Places { home, ..Places::bare(PathStyle::Posix) };
         let (scope, bad) = grants.compile(&places);
         assert_eq!(bad, []);
         for (text, expected) in [("/home/ann/.dots/a", 2), ("/srv/.www/a", 2), ("/etc/a", 0)] {
             assert_eq!(scope.named(&path(text)), expected, "{text}");
         }
-        let nowhere = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let nowhere = Places::bare(PathStyle::Posix);
         assert_eq!(grants.compile(&nowhere).0.named(&path("/home/ann/.dots/a")), 3);
     }
 }

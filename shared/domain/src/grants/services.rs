@@ -23,14 +23,14 @@ pub struct ServiceGrant {
     untagged,
     expecting = "expected a service such as \"nginx.service\", { compose: homelab/grafana } or { container: pihole }"
 )]
-enum Form {
+pub(super) enum Form {
     Short(String),
     Long(Long),
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Long {
+pub(super) struct Long {
     #[serde(skip_serializing_if = "Option::is_none")]
     unit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,13 +46,12 @@ struct Long {
 #[error("a service has one plain name, as unit, container or compose")]
 pub struct BadService;
 
-impl TryFrom<Form> for ServiceGrant {
-    type Error = BadService;
-
-    fn try_from(form: Form) -> Result<Self, BadService> {
-        let (service, read_only) = match form {
-            Form::Short(text) => (Service::parse(&text), false),
-            Form::Long(Long { unit, container, compose, read_only }) => {
+impl Form {
+    /// Returns the service that the entry names, and whether it may only be read.
+    pub(super) fn named(self) -> Result<(Service, bool), BadService> {
+        let (service, read_only) = match self {
+            Self::Short(text) => (Service::parse(&text), false),
+            Self::Long(Long { unit, container, compose, read_only }) => {
                 let service = match (unit, container, compose) {
                     (Some(unit), None, None) => Service::unit(&unit),
                     (None, Some(container), None) => Service::container(&container),
@@ -62,7 +61,16 @@ impl TryFrom<Form> for ServiceGrant {
                 (service, read_only)
             }
         };
-        Ok(Self { service: service.ok_or(BadService)?, read_only })
+        Ok((service.ok_or(BadService)?, read_only))
+    }
+}
+
+impl TryFrom<Form> for ServiceGrant {
+    type Error = BadService;
+
+    fn try_from(form: Form) -> Result<Self, BadService> {
+        let (service, read_only) = form.named()?;
+        Ok(Self { service, read_only })
     }
 }
 

@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn every_line_is_a_pattern_with_a_program_and_a_source_and_stands_there_once() {
         for style in [PathStyle::Posix, PathStyle::Windows] {
-            let bare = Places { style, workspace: None, home: None };
+            let bare = Places::bare(style);
             let mut seen = BTreeSet::new();
             for entry in built_in(style) {
                 let BuiltIn { pattern, but, kind, program, source } = *entry;

@@ -1,9 +1,11 @@
 //! The folders against which a device's relative paths and `~` resolve.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::error::shown;
-use super::{DevicePath, PathError, PathStyle};
+use super::{DevicePath, PathError, PathStyle, Projects};
 
 /// The style of a device, its workspace and its home folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +17,9 @@ pub struct Places {
     pub workspace: Option<DevicePath>,
     /// The folder that `~` means. `None` where it is unknown.
     pub home: Option<DevicePath>,
+    /// The owner's projects, which some calls name.
+    #[serde(skip_serializing_if = "Projects::is_empty")]
+    pub projects: Projects,
 }
 
 /// Places as sent, before their paths are parsed by their style.
@@ -26,14 +31,19 @@ struct Written {
     workspace: Option<String>,
     #[serde(default)]
     home: Option<String>,
+    #[serde(default)]
+    projects: BTreeMap<String, String>,
 }
 
 impl TryFrom<Written> for Places {
-    type Error = PathError;
+    type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, PathError> {
-        let Written { style, workspace, home } = written;
-        Self::parse(style, workspace.as_deref(), home.as_deref())
+    fn try_from(written: Written) -> Result<Self, String> {
+        let Written { style, workspace, home, projects } = written;
+        let places = Self::parse(style, workspace.as_deref(), home.as_deref());
+        let projects = projects.iter().map(|(name, folder)| (name.as_str(), folder.as_str()));
+        let projects = Projects::parse(style, projects).map_err(|error| error.to_string())?;
+        Ok(Self { projects, ..places.map_err(|error| error.to_string())? })
     }
 }
 
@@ -52,7 +62,14 @@ impl Places {
             style,
             workspace: workspace.map(read).transpose()?,
             home: home.map(read).transpose()?,
+            projects: Projects::default(),
         })
+    }
+
+    /// Creates the places of a device of which nothing is known but its style.
+    #[must_use]
+    pub fn bare(style: PathStyle) -> Self {
+        Self { style, workspace: None, home: None, projects: Projects::default() }
     }
 
     /// Returns the folder that a relative text starts from, and the rest of the text.

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_passed_over_by_the_names_and_endings_that_a_path_lacks() {
-        let places = Places { style: PathStyle::Posix, workspace: None, home: None };
+        let places = Places::bare(PathStyle::Posix);
         let mut prefilter = Prefilter::default();
         let entries =
             ["**/.ssh", "/srv/a", "**/*.PEM", "**/b*", "**/*.p?m", "**/a/*.key", "**/x/y"]

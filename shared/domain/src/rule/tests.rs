@@ -111,9 +111,8 @@ fn what_is_not_known_is_more(
 #[test]
 fn a_path_that_cannot_be_read_is_told_and_the_rest_kept_for_a_pre_approval_alone() {
     let places = Places {
-        style: PathStyle::Windows,
-        workspace: None,
         home: DevicePath::parse(PathStyle::Windows, "C:/Users/ann").ok(),
+        ..Places::bare(PathStyle::Windows)
     };
     let rule = |action| Rule {
         paths: vec!["D:relative".to_owned(), "D:/x".to_owned()],

@@ -3,7 +3,7 @@
 mod commands;
 mod services;
 
-use orion_domain::grants::{CommandGrant, PathGrant, ServiceGrant};
+use orion_domain::grants::{CommandGrant, LogGrant, PathGrant, ServiceGrant};
 use orion_domain::{Access, Capability, Grants, Profile};
 
 use crate::finding::{At, Code, Findings, Position, shown};
@@ -23,6 +23,7 @@ pub(crate) struct GrantedPaths {
     pub(crate) apps: Option<Vec<String>>,
     pub(crate) commands: Option<Vec<CommandGrant>>,
     pub(crate) services: Option<Vec<ServiceGrant>>,
+    pub(crate) logs: Option<Vec<LogGrant>>,
     pub(crate) hosts: Option<Vec<String>>,
     pub(crate) read_only: Option<bool>,
 }
@@ -78,6 +79,9 @@ impl GrantedPaths {
         let services = fields
             .take(&["services", "allowed_services"], findings)
             .map(|node| services::read(node, findings));
+        let logs = fields
+            .take(&["logs", "allowed_logs"], findings)
+            .map(|node| services::read_logs(node, findings));
         let hosts = fields.take(&["hosts", "allowed_hosts"], findings).map(|node| {
             let items = read::texts(node, "`hosts`", findings);
             items.into_iter().filter_map(|item| host(item, findings)).collect()
@@ -95,6 +99,7 @@ impl GrantedPaths {
             apps,
             commands,
             services,
+            logs,
             hosts,
             read_only,
         }
@@ -112,6 +117,7 @@ impl GrantedPaths {
             apps,
             commands,
             services,
+            logs,
             hosts,
             read_only,
         } = self.clone();
@@ -126,6 +132,7 @@ impl GrantedPaths {
             apps: apps.or_else(|| profile.apps.clone()),
             commands: commands.or_else(|| profile.commands.clone()),
             services: services.or_else(|| profile.services.clone()),
+            logs: logs.or_else(|| profile.logs.clone()),
             hosts: hosts.or_else(|| profile.hosts.clone()),
             read_only: read_only.or(profile.read_only),
         }
@@ -143,6 +150,7 @@ impl GrantedPaths {
             apps: set(self.apps),
             commands: self.commands,
             services: self.services.into_iter().flatten().collect(),
+            logs: self.logs.into_iter().flatten().collect(),
             hosts: set(self.hosts),
             read_only: self.read_only.unwrap_or(false),
         }

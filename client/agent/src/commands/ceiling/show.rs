@@ -29,6 +29,8 @@ pub(super) struct Shown {
     apps: Vec<ShownApp>,
     commands: Vec<String>,
     services: Vec<String>,
+    logs: Vec<String>,
+    projects: Vec<String>,
     hosts: Vec<String>,
     read_only: bool,
     strict: bool,
@@ -102,6 +104,8 @@ impl Shown {
                 None => vec!["all but those that give the whole machine".to_owned()],
             },
             services: ceiling.services.iter().map(ToString::to_string).collect(),
+            logs: ceiling.logs.iter().map(ToString::to_string).collect(),
+            projects: places.projects.iter().map(|(name, at)| format!("{name} = {at}")).collect(),
             hosts: ceiling.hosts.iter().cloned().collect(),
             read_only: scope.read_only,
             strict: scope.strict,
@@ -213,7 +217,9 @@ impl fmt::Display for Shown {
         section(f, "apps", &self.apps.iter().map(app).collect::<Vec<_>>())?;
         section(f, "commands", &self.commands)?;
         section(f, "services", &self.services)?;
+        section(f, "logs", &self.logs)?;
         section(f, "hosts", &self.hosts)?;
+        section(f, "projects", &self.projects)?;
         let yes_or_no = |yes| if yes { "yes" } else { "no" };
         writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;
         writeln!(f, "{:<14}{}", "strict", yes_or_no(self.strict))?;

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::{Findings, did_you_mean, get, list, shown};
 use crate::apps::Apps;
 
-/// Checks the tools, capabilities, services and hosts.
+/// Checks the tools, capabilities, services, logs and hosts.
 pub(super) fn check(ceiling: &DeTable<'_>, findings: &mut Findings<'_>) {
     if let Some(tools) = get(ceiling, &["tools", "allowed_tools"]) {
         for (name, _) in tools.table().into_iter().flatten() {
@@ -31,7 +31,8 @@ pub(super) fn check(ceiling: &DeTable<'_>, findings: &mut Findings<'_>) {
             findings.error(entry.at, "unknown-permission", message, did_you_mean(word, known()));
         }
     }
-    for entry in list(ceiling, &["services", "allowed_services"]) {
+    let services = list(ceiling, &["services", "allowed_services"]);
+    for entry in services.into_iter().chain(list(ceiling, &["logs", "allowed_logs"])) {
         let texts = ["unit", "container", "compose"].map(|key| entry.under(key));
         let [unit, container, compose] = texts.each_ref().map(|it| it.as_ref()?.text(""));
         let of_entry = entry.text("").filter(|_| entry.table().is_none());

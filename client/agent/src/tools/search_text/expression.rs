@@ -34,16 +34,16 @@ const MAX_NESTING: u32 = 100;
 
 /// An expression that is matched line by line.
 #[derive(Debug, Clone)]
-pub(super) struct Expression {
-    pub(super) matcher: RegexMatcher,
+pub(in crate::tools) struct Expression {
+    pub(in crate::tools) matcher: RegexMatcher,
     /// Maximum length of a line for this expression, in bytes: the larger the expression, the shorter.
-    pub(super) max_line_bytes: usize,
+    pub(in crate::tools) max_line_bytes: usize,
 }
 
 /// Returns how many bytes a search may take: the expression in all the forms that the library makes of it, what
 /// each thread keeps of it, and what is found. An expression with many classes counts as the largest, because
 /// reading it takes much already.
-pub(super) fn room_bytes(text: &str) -> u64 {
+pub(in crate::tools) fn room_bytes(text: &str) -> u64 {
     if text.len() > MAX_ESTIMATED_BYTES
         || text.matches(['\\', '[', '.']).count() > MAX_ESTIMATED_CLASSES
     {
@@ -78,7 +78,7 @@ fn estimated_states(hir: &Hir) -> u64 {
 }
 
 /// Compiles an expression.
-pub(super) fn parse(text: &str) -> Result<Expression, ToolError> {
+pub(in crate::tools) fn parse(text: &str) -> Result<Expression, ToolError> {
     if text.is_empty() || text.len() > MAX_BYTES {
         return Err(invalid(format!("A regular expression has 1 to {MAX_BYTES} bytes.")));
     }

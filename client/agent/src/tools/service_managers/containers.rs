@@ -38,11 +38,16 @@ impl Engine {
         }
     }
 
-    fn ask(self, arguments: &[&str], context: &CommandContext<'_>) -> Result<Answer, ToolError> {
-        let (program, first): (_, &[&str]) = match self {
+    /// Returns the program, and its first arguments.
+    pub(in crate::tools) const fn program(self) -> (&'static str, &'static [&'static str]) {
+        match self {
             Self::Docker => ("docker", &[]),
             Self::Podman => ("podman", &["--remote"]),
-        };
+        }
+    }
+
+    fn ask(self, arguments: &[&str], context: &CommandContext<'_>) -> Result<Answer, ToolError> {
+        let (program, first) = self.program();
         let arguments = [first, arguments].concat();
         ask(context, program, &arguments, Network::Services)
     }
@@ -137,7 +142,7 @@ pub(super) fn restart(service: &Service, context: &CommandContext<'_>) -> Result
     if answer.is_ok() { Ok(()) } else { Err(failed(engine.title(), &answer)) }
 }
 
-fn installed(context: &CommandContext<'_>) -> Result<Engine, ToolError> {
+pub(in crate::tools) fn installed(context: &CommandContext<'_>) -> Result<Engine, ToolError> {
     let found = engine(context)?.map(|(engine, _)| engine);
     found.ok_or_else(|| {
         let message = "This device has neither Docker nor Podman.";
@@ -146,7 +151,7 @@ fn installed(context: &CommandContext<'_>) -> Result<Engine, ToolError> {
 }
 
 /// Returns the names or ids of the containers of a service. `None` where a compose service has none.
-fn names(
+pub(in crate::tools) fn names(
     engine: Engine,
     service: &Service,
     context: &CommandContext<'_>,
@@ -179,7 +184,7 @@ fn ids(text: &str) -> Option<Vec<String>> {
     text.lines().map(|line| is_id(line).then(|| line.to_owned())).collect()
 }
 
-fn is_not_found(answer: &Answer) -> bool {
+pub(in crate::tools) fn is_not_found(answer: &Answer) -> bool {
     answer.complaint.to_ascii_lowercase().contains("no such container")
 }
 

@@ -72,10 +72,11 @@ fn paths(
         touches.apps.len(),
         touches.commands.len(),
         touches.services.len(),
+        touches.logs.len(),
         touches.urls.len(),
         touches.hosts.len(),
     ];
-    if touches.paths.is_empty() || others != [0; 5] {
+    if touches.paths.is_empty() || others != [0; 6] {
         return Err(NO_PATHS);
     }
     let mut paths = Vec::new();

@@ -8,8 +8,8 @@ use crate::spec::{ParsedCall, ToolSpec};
 
 fn parsed(arguments: Value) -> Result<ParsedCall, ToolError> {
     let path = |text| Some(DevicePath::parse(PathStyle::Posix, text).unwrap());
-    let places =
-        Places { style: PathStyle::Posix, home: path("/home/ann"), workspace: path("/home/ann/p") };
+    let (home, workspace) = (path("/home/ann"), path("/home/ann/p"));
+    let places = Places { home, workspace, ..Places::bare(PathStyle::Posix) };
     let arguments: Map<String, Value> = serde_json::from_value(arguments).unwrap();
     ToolSpec::of::<ExecuteCommand>().parse(arguments, &places)
 }

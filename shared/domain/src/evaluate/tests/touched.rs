@@ -92,6 +92,26 @@ fn a_service_is_read_or_changed_where_it_is_listed_for_that_and_nowhere_else() {
     assert!(hint[0].text.contains("take read_only from \"db.service\""), "{hint:?}");
 }
 
+#[test]
+fn a_log_is_read_where_it_is_listed_and_a_listed_service_is_not_enough() {
+    let listed = policy(&json!({"profile": "homelab", "logs": ["nginx"], "services": ["db"]}));
+    let unlisted = policy(&json!({"profile": "homelab", "services": ["nginx", "db"]}));
+    for (service, allowed) in [("nginx", true), ("db", false), ("container:nginx", false)] {
+        let touches = Touches::log(Service::parse(service).unwrap());
+        let call = Ask { touches, ..Ask::make("D:/") };
+        let refused = Some(ErrorCode::PermissionDenied);
+        let code = if allowed { None } else { refused };
+        assert_eq!(call.of(&listed).1, code, "{service}");
+        assert_eq!(call.of(&unlisted).1, refused, "{service}: no log is listed");
+        let owned = Policy { ceiling: Some(unlisted.grants.clone()), ..listed.clone() };
+        assert_eq!(call.of(&owned).1, refused, "{service}: the ceiling only narrows");
+    }
+    let touches = Touches::log(Service::parse("db").unwrap());
+    let hint = Ask { touches, ..Ask::make("D:/") }
+        .asked(&listed, |question, evaluation| evaluation.hints(question, &listed));
+    assert!(hint[0].text.contains("add \"db.service\" to the logs"), "{hint:?}");
+}
+
 #[rstest]
 #[case("http://example.com", None)]
 #[case("https://example.com", None)]

@@ -1,6 +1,6 @@
-//! The list of services of some grants.
+//! The lists of services and of logs of some grants.
 
-use orion_domain::grants::ServiceGrant;
+use orion_domain::grants::{LogGrant, ServiceGrant};
 use orion_domain::services::Service;
 
 use crate::finding::{Code, Findings};
@@ -11,6 +11,20 @@ use crate::yaml::{Node, Value};
 pub(super) fn read(node: &Node, findings: &mut Findings) -> Vec<ServiceGrant> {
     let items = read::items(node, "`services`", findings);
     items.into_iter().filter_map(|item| service(item, findings)).collect()
+}
+
+/// Reads a list of services whose logs are granted.
+pub(super) fn read_logs(node: &Node, findings: &mut Findings) -> Vec<LogGrant> {
+    let items = read::items(node, "`logs`", findings);
+    let log = |item: &Node| {
+        let ServiceGrant { service, read_only } = service(item, findings)?;
+        if read_only {
+            let hint = "Leave read_only out: no tool changes a log.";
+            findings.error(item.at, Code::BadValue, "A log takes no read_only.", hint);
+        }
+        (!read_only).then_some(LogGrant(service))
+    };
+    items.into_iter().filter_map(log).collect()
 }
 
 fn service(node: &Node, findings: &mut Findings) -> Option<ServiceGrant> {
@@ -64,6 +78,11 @@ mod tests {
             "db.service (read only)",
         ];
         assert_eq!(services, expected);
-        assert_eq!(findings.into_sorted().len(), 0);
+        let text = "[nginx, { container: pihole }, { unit: db, read_only: true }]";
+        let node = yaml::parse(text, &mut findings).unwrap();
+        let logs: Vec<_> =
+            read_logs(&node, &mut findings).iter().map(ToString::to_string).collect();
+        assert_eq!(logs, ["nginx.service", "container:pihole"]);
+        assert_eq!(findings.into_sorted().len(), 1, "a log is not written");
     }
 }
