@@ -11,6 +11,8 @@ mod risk_gate;
 
 pub use app_context::AppContext;
 pub use context::Context;
+#[cfg(target_os = "linux")]
+pub(crate) use context::check;
 pub use expected::{ExpectedState, ObservationMode};
 pub use file_context::FileContext;
 pub use installation::Installation;

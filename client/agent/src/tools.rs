@@ -85,6 +85,8 @@ use orion_domain::{ErrorCode, ToolError};
 use serde_json::Value;
 
 pub use get_file_info::cache_accounts;
+#[cfg(target_os = "linux")]
+pub(crate) use get_file_info::{know_accounts, known_accounts};
 
 use crate::apps::Apps;
 use crate::call::{AppContext, Context, FileContext, Outcome};
