@@ -119,7 +119,7 @@ bench-cost: needs-rust ## measure what one routed read costs the backend and the
 	$(CARGO) build --locked --release $(PROGRAMS)
 	$(CARGO) bench --locked -p orion-tests --bench routed -- --cost $(ARGS)
 
-bench-programs: needs-rust ## measure a program in its sandbox beside a plain start and beside bubblewrap (ARGS='--json FILE')
+bench-programs: needs-rust ## measure a program in its sandbox beside a plain start and beside bubblewrap, and a file call in a worker beside one in a thread (ARGS='--json FILE')
 	$(CARGO) build --locked --release $(PROGRAMS)
 	$(CARGO) bench --locked -p orion-tests --bench routed -- --programs $(ARGS)
 

@@ -1,6 +1,6 @@
 //! File tools beside programs and calls that do the same and nothing else. Orion is measured twice:
 //! the executor alone, in this process, and the whole call through a real backend and agent, with
-//! its checks, its record and the confinement of its thread.
+//! its checks, its record and the worker process that it runs in.
 
 use std::fs;
 use std::io::Write as _;
@@ -230,16 +230,16 @@ fn row(what: &str, ours: &[f64], theirs: &[f64]) -> Value {
 }
 
 /// The executors with all they need, and nobody around them.
-struct Alone {
-    roots: Roots,
-    places: Places,
+pub(crate) struct Alone {
+    pub(crate) roots: Roots,
+    pub(crate) places: Places,
     apps: Apps,
     programs: Programs,
-    trash: Trash,
+    pub(crate) trash: Trash,
 }
 
 impl Alone {
-    fn new(folder: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn new(folder: &Path) -> anyhow::Result<Self> {
         let text = folder.to_str().context("a folder whose name is no text")?;
         let places = Places::parse(PathStyle::Posix, Some(text), Some(text))
             .map_err(|error| anyhow::anyhow!("{error}"))?;
@@ -258,7 +258,7 @@ impl Alone {
     }
 
     /// What a tool returns.
-    fn call(&self, tool: &str, arguments: Value) -> anyhow::Result<Value> {
+    pub(crate) fn call(&self, tool: &str, arguments: Value) -> anyhow::Result<Value> {
         let common = Context {
             call: CallId::new(Uuid::now_v7()),
             device_id: "bench",

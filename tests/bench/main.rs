@@ -15,6 +15,7 @@ mod light;
 mod measure;
 mod peers;
 mod programs;
+mod workers;
 
 use std::path::Path;
 use std::time::Duration;
@@ -52,7 +53,10 @@ fn main() -> anyhow::Result<()> {
             let rows = runtime.block_on(crowd::run(number("--idle")?, number("--back")?))?;
             write(after("--json"), &rows)
         }
-        Some("--programs") => write(after("--json"), &programs::run()?),
+        Some("--programs") => {
+            let rows = json!({"programs": programs::run()?, "workers": workers::run()?});
+            write(after("--json"), &rows)
+        }
         Some("--cost") => write(after("--json"), &runtime.block_on(cost::run())?),
         _ => runtime.block_on(run(after("--json"))),
     }
@@ -114,6 +118,7 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
     shutdown.cancel();
     serving.await??;
     let files = files::run().await?;
+    let workers = workers::run()?;
 
     let size =
         std::fs::metadata(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/dist/orion-agent"))
@@ -127,7 +132,7 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
     if let Some(kilobytes) = &idle {
         println!("agent, idle, resident: {kilobytes} KiB");
     }
-    let rows = json!({"routed": rows, "files": files, "agent_dist_bytes": size, "agent_idle_rss_kb": idle});
+    let rows = json!({"routed": rows, "files": files, "workers": workers, "agent_dist_bytes": size, "agent_idle_rss_kb": idle});
     write(report, &rows)
 }
 

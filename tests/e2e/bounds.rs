@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 const CONFIG: &str = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
 const MIB: u64 = 1024 * 1024;
-const SLOTS: usize = 32;
+/// As many calls as one person has at a time.
+const SLOTS: usize = 24;
 /// By how much the agent may grow.
 const MAX_GROWN: u64 = 64 * MIB;
 
@@ -110,5 +111,56 @@ async fn run_the_worst_calls() -> u64 {
 async fn the_worst_calls_take_no_slot_for_long_nor_memory_without_end() {
     let grown = run_the_worst_calls().await;
     println!("the worst calls in all slots: {} MiB above idle", grown / MIB);
+    assert!(grown < MAX_GROWN, "{} MiB above idle", grown / MIB);
+}
+
+/// Returns the processes that a process started.
+fn children_of(parent: i32) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+fn is_computing(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hostile_search_is_gone_within_two_seconds_of_its_deadline() {
+    let server = LyingServer::start().await;
+    let one_line = |files: &Path| {
+        std::fs::write(files.join("one_line"), "ab".repeat(3 * 512 * 1024)).unwrap();
+    };
+    let device = Deceived::start_with(&server, CONFIG, one_line).await;
+    let mut link = server.link().await;
+    link.grant(json!({"profile": "developer", "paths": [device.files()]})).await;
+    let honest = link.order("list_directory", &json!({"path": device.files()}));
+    assert_eq!(link.dispatch(honest).await.0, "succeeded");
+    let idle = device.agent().usage();
+    let arguments = json!({"path": device.files(), "pattern": "a[ab]{20000}[xyz]", "glob": "*"});
+    let orders: Vec<_> = (0..SLOTS)
+        .map(|_| {
+            let order = link.any_order(find("search_text").unwrap().0, &arguments, false);
+            ("search_text", v1::Dispatch { time_left_ms: 2_000, ..order })
+        })
+        .collect();
+    let begun = Instant::now();
+    let mut ends = Vec::new();
+    link.run_all(orders, SLOTS, |_, result| ends.push(result.code)).await;
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(4), "{took:?} {ends:?}");
+    assert!(ends.iter().any(|code| code == "TIMEOUT"), "none took its time: {ends:?}");
+    assert!(ends.iter().all(|code| code != "OUTCOME_UNKNOWN"), "{ends:?}");
+    for _ in 0..10 {
+        let children = children_of(device.agent().pid().as_raw_pid());
+        assert!(children.len() <= 5, "{children:?} are kept");
+        let computing: Vec<_> = children.iter().filter(|pid| is_computing(pid)).collect();
+        assert!(computing.is_empty(), "{computing:?} go on");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let honest = link.order("list_directory", &json!({"path": device.files()}));
+    assert_eq!(link.dispatch(honest).await.0, "succeeded");
+    let grown = device.agent().usage().peak.saturating_sub(idle.resident);
     assert!(grown < MAX_GROWN, "{} MiB above idle", grown / MIB);
 }

@@ -74,6 +74,8 @@ impl Device {
             device_id: self.id.to_string(),
             sandbox: Sandbox::detect(),
             installation: Installation::default(),
+            #[cfg(target_os = "linux")]
+            workers: Arc::default(),
         };
         let (settings, state) = (self.settings.clone(), Arc::clone(&self.state));
         let (world, identity) = (Arc::new(self.world.clone()), self.identity());

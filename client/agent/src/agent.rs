@@ -14,13 +14,14 @@ pub mod event;
 mod policy_inspection;
 mod receive;
 mod session;
+mod slots;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use orion_domain::CallId;
+use orion_domain::{CallId, UserName};
 use orion_wire::v1::link_response::Message as Incoming;
 use orion_wire::v1::{self, link_request};
 use tokio::sync::mpsc;
@@ -46,6 +47,7 @@ use chain_recorder::ChainSubject;
 use environment::{Environment, SystemEnvironment};
 use event::Event;
 use session::Phase;
+use slots::Kind;
 
 /// Capacity of the event queue: more than can happen at once, so that calls seldom wait for the loop.
 const EVENT_QUEUE: usize = 128;
@@ -98,7 +100,7 @@ pub struct Agent {
     status: Status,
 }
 
-/// A call that occupies a thread.
+/// A call that runs.
 #[derive(Debug)]
 struct Running {
     cancelled: Arc<AtomicBool>,
@@ -106,6 +108,10 @@ struct Running {
     about: Option<ChainSubject>,
     /// Size of the call's arguments in memory, in bytes.
     argument_bytes: usize,
+    /// What the call occupies.
+    kind: Kind,
+    /// The person that the call is made for.
+    user: UserName,
 }
 
 /// A queued message. A result is looked up in the journal when there is room, so it is held once.

@@ -10,6 +10,8 @@ mod outcome;
 mod risk_gate;
 
 pub use app_context::AppContext;
+#[cfg(target_os = "linux")]
+pub(crate) use context::check;
 pub use context::{Context, TakeOutput};
 pub use expected::{ExpectedState, ObservationMode};
 pub use file_context::FileContext;

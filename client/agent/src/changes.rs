@@ -30,6 +30,8 @@ use orion_domain::{CallId, DevicePath, ErrorCode, ToolError};
 use contents::forget_local_of;
 pub(crate) use path_lock::lock_paths;
 pub(crate) use place::Precondition;
+#[cfg(target_os = "linux")]
+pub(crate) use recover::recover_now;
 pub use recover::{Recovered, recover};
 pub(crate) use staged::{Staged, StagedFolder};
 pub(crate) use step_error::StepError;

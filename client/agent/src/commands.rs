@@ -131,7 +131,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             let settings = places.settings()?;
             let shutdown = CancellationToken::new();
             let _guard = shutdown.clone().drop_guard();
-            let config = Config { state_dir: places.state_dir, settings };
+            let config = Config {
+                state_dir: places.state_dir,
+                settings,
+                #[cfg(target_os = "linux")]
+                program: orion_agent::process::WorkerProgram::of_this_agent(),
+            };
             tokio::spawn(signalled(shutdown.clone()));
             if exit_with_stdin {
                 stop_with_stdin(shutdown.clone());

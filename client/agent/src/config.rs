@@ -19,6 +19,8 @@ use orion_domain::grants::Scope;
 use orion_domain::{DevicePath, Grants, Places, Profile, Projects};
 use orion_wire::Os;
 
+#[cfg(target_os = "linux")]
+use crate::process::WorkerProgram;
 pub use crate::sandbox::SandboxChoice;
 pub use error::ConfigError;
 use file::{File, check_tools};
@@ -31,6 +33,9 @@ pub struct Config {
     pub state_dir: PathBuf,
     /// The owner's settings.
     pub settings: Settings,
+    /// The program of the agent's workers: the agent's own.
+    #[cfg(target_os = "linux")]
+    pub program: WorkerProgram,
 }
 
 /// The checked content of the owner's file.

@@ -1,12 +1,11 @@
-//! Runs one admitted call: waits for the journal, gives the tool a thread, enforces the deadline, and
+//! Runs one admitted call: waits for the journal, gives the tool a place to run, enforces the deadline, and
 //! reports how the call ended. Whatever a tool does, it ends exactly one call.
 //!
-//! A file tool gets a thread of its own, which is confined before the tool runs and ends with the call. Any
-//! other tool runs in the blocking pool. The number of calls in flight limits both.
+//! A file tool runs in a [worker process](crate::workers), and a thread of the agent attends it. Any other tool
+//! runs in a thread. The number of calls in flight limits both.
 
 mod event;
 
-use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,27 +18,25 @@ use tokio::sync::mpsc;
 use tokio::sync::oneshot::{self, error::RecvError};
 
 use crate::apps::Apps;
-use crate::call::{
-    Context, ExpectedState, FileContext, Installation, Memory, ObservationMode, Outcome, RiskGate,
-};
+use crate::call::{Context, Installation, Memory, ObservationMode, Outcome, TakeOutput};
 use crate::journal::{Admission, Ended};
-use crate::observe::{compare, compare_programs, observe, observe_programs};
+use crate::perform::{Performance, perform, thinned};
 use crate::programs::Programs;
 use crate::report::Subject;
 use crate::roots::GrantedPaths;
-use crate::sandbox::{Confinement, Sandbox, confine};
+#[cfg(target_os = "linux")]
+use crate::sandbox::Reach;
+use crate::sandbox::{Confinement, Sandbox};
 use crate::tools::{Executor, Installed};
 use crate::trash::Trash;
 use crate::verdict::Verdict;
+#[cfg(target_os = "linux")]
+use crate::workers::{FileCall, Workers};
 pub use event::{CallEvent, Slot};
 
 /// How long a tool may take to notice its deadline. Tools check the clock in their loops, but not while a
 /// disk hangs. Less than a backend waits beyond the deadline, so that the backend receives the result.
 const GRACE: Duration = Duration::from_secs(1);
-/// The shortest time between two reports of progress, which are for people only.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
-/// The longest note of progress, in characters.
-const MAX_NOTE: usize = 200;
 
 /// What every call of this device shares.
 #[derive(Debug)]
@@ -58,6 +55,9 @@ pub struct Toolbox {
     pub sandbox: Sandbox,
     /// The agent's state folder and backend.
     pub installation: Installation,
+    /// The processes that file tools run in.
+    #[cfg(target_os = "linux")]
+    pub workers: Arc<Workers>,
 }
 
 /// One call, ready to run.
@@ -166,10 +166,12 @@ pub(crate) fn begin<E: From<CallEvent> + Send + 'static>(
     let confinement = job.confinement;
     let run = move || drop(done.send(run(job, &progress)));
     match confinement {
-        Confinement::Landlock(_) | Confinement::Program => {
-            drop(thread::Builder::new().name("file tool".to_owned()).spawn(run)?);
+        Confinement::Program => {
+            drop(thread::Builder::new().name("program".to_owned()).spawn(run)?);
         }
-        Confinement::Handles => drop(tokio::task::spawn_blocking(run)),
+        Confinement::Landlock(_) | Confinement::Worker | Confinement::Handles => {
+            drop(tokio::task::spawn_blocking(run));
+        }
     }
     Ok(work)
 }
@@ -180,97 +182,93 @@ async fn post<E: From<CallEvent>>(events: &mpsc::Sender<E>, event: CallEvent) {
 }
 
 fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome, ToolError> {
-    let Job {
-        subject,
-        permit,
-        executor,
-        arguments,
-        seeing,
-        touches,
-        undo,
-        memory,
-        deadline,
-        cancelled,
-        roots,
-        verdict,
-        approved_raises,
-        toolbox,
-        confinement,
-        ..
-    } = job;
-    if let Confinement::Landlock(reach) = confinement {
-        confine(&roots, &[toolbox.trash.dir()], reach).map_err(|error| {
-            tracing::error!(tool = subject.tool, %error, "a thread could not be confined");
-            error.refusal()
-        })?;
-    }
-    tracing::debug!(
-        call = %subject.call, tool = executor.name, rule = permit.rule(), "running a call"
-    );
-    let last = Cell::new(None::<Instant>);
+    let Job { subject, permit, executor, confinement, .. } = &job;
+    let (call, confinement) = (subject.call, *confinement);
+    tracing::debug!(%call, tool = executor.name, rule = permit.rule(), "running a call");
     let progress = |done: u64, total: Option<u64>, note: &str| {
-        if last.get().is_some_and(|at| at.elapsed() < PROGRESS_INTERVAL) {
-            return;
-        }
-        last.set(Some(Instant::now()));
         // If the loop is busy, the progress report is dropped.
-        let note = note.chars().take(MAX_NOTE).collect();
-        let total = total.unwrap_or(0);
-        let event = CallEvent::Progress { call: subject.call, done, total, note };
-        drop(events.try_send(event.into()));
+        let (total, note) = (total.unwrap_or(0), note.to_owned());
+        drop(events.try_send(CallEvent::Progress { call, done, total, note }.into()));
     };
     // If the loop is busy, the output waits, and its oldest part is left out.
     let output = |offset: u64, data: Vec<u8>| {
-        events.try_send(CallEvent::Output { call: subject.call, offset, data }.into()).is_ok()
+        events.try_send(CallEvent::Output { call, offset, data }.into()).is_ok()
     };
-    let Toolbox { places, apps, programs, trash, device_id, sandbox: _, installation } = &*toolbox;
-    let risk = RiskGate::new(verdict.clone(), approved_raises, subject.dry_run);
-    let of_call = verdict.map(|verdict| roots.of_call(verdict));
-    let expected = match &seeing {
-        ObservationMode::Compare(touches, before) => Some(ExpectedState { touches, before }),
-        ObservationMode::Nothing | ObservationMode::Tell(_) => None,
-    };
-    let is_final = Cell::new(false);
+    let progress = thinned(&progress);
+    match confinement {
+        #[cfg(target_os = "linux")]
+        Confinement::Landlock(reach) => in_a_worker(job, Some(reach), &progress),
+        #[cfg(target_os = "linux")]
+        Confinement::Worker => in_a_worker(job, None, &progress),
+        #[cfg(not(target_os = "linux"))]
+        Confinement::Landlock(_) | Confinement::Worker => Err(no_thread()),
+        Confinement::Program | Confinement::Handles => here(job, &progress, &output),
+    }
+}
+
+/// Runs the tool in this thread.
+fn here(
+    job: Job,
+    progress: &dyn Fn(u64, Option<u64>, &str),
+    output: &TakeOutput<'_>,
+) -> Result<Outcome, ToolError> {
+    let toolbox = &*job.toolbox;
     let common = Context {
-        call: subject.call,
-        device_id,
-        dry_run: subject.dry_run,
-        roots: of_call.as_ref().unwrap_or(&roots),
-        places,
-        installation,
-        memory: &memory,
-        cancelled: &cancelled,
-        deadline,
-        progress: &progress,
+        call: job.subject.call,
+        device_id: &toolbox.device_id,
+        dry_run: job.subject.dry_run,
+        roots: &job.roots,
+        places: &toolbox.places,
+        installation: &toolbox.installation,
+        memory: &job.memory,
+        cancelled: &job.cancelled,
+        deadline: job.deadline,
+        progress,
     };
-    let context = FileContext {
+    perform(Performance {
         common,
-        trash,
-        risk: &risk,
-        is_final: &is_final,
-        touches: &touches,
-        undo: undo.as_ref(),
-        expected,
-    };
-    // Compared here so that a stale call ends at once, and again under its path locks, so that no other
-    // call changes the paths in between.
-    compare(&context)?;
-    compare_programs(expected, programs, &common)?;
-    let observed = match &seeing {
-        ObservationMode::Nothing | ObservationMode::Compare(..) => None,
-        ObservationMode::Tell(touches) => {
-            let mut observed = observe(touches, &context)?;
-            observed.extend(observe_programs(touches, programs, &common)?);
-            Some(observed)
-        }
-    };
-    let outcome =
-        executor.call(arguments, &context, Installed { apps, programs, output: &output })?;
-    let raises = risk.into_reported();
-    let message = raises.iter().fold(outcome.message, |message, raise| {
-        format!("{message} {} A person has to approve this call.", raise.sentence())
-    });
-    Ok(Outcome { message, observed, raises, ..outcome })
+        executor: &job.executor,
+        arguments: job.arguments,
+        seeing: &job.seeing,
+        touches: &job.touches,
+        undo: job.undo.as_ref(),
+        verdict: job.verdict,
+        approved_raises: job.approved_raises,
+        trash: &toolbox.trash,
+        installed: Installed { apps: &toolbox.apps, programs: &toolbox.programs, output },
+    })
+}
+
+/// Runs the tool in a worker process.
+#[cfg(target_os = "linux")]
+fn in_a_worker(
+    job: Job,
+    reach: Option<Reach>,
+    progress: &dyn Fn(u64, Option<u64>, &str),
+) -> Result<Outcome, ToolError> {
+    let toolbox = &*job.toolbox;
+    toolbox.workers.run(FileCall {
+        call: job.subject.call,
+        tool: job.executor.name,
+        arguments: job.arguments,
+        dry_run: job.subject.dry_run,
+        has_effects: job.has_effects,
+        reach,
+        roots: &job.roots,
+        touches: &job.touches,
+        seeing: &job.seeing,
+        undo: job.undo,
+        verdict: job.verdict,
+        approved_raises: job.approved_raises,
+        trash: &toolbox.trash,
+        places: &toolbox.places,
+        device_id: &toolbox.device_id,
+        installation: &toolbox.installation,
+        memory: &job.memory,
+        deadline: job.deadline,
+        cancelled: &job.cancelled,
+        progress,
+    })
 }
 
 fn flatten(

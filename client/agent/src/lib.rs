@@ -13,6 +13,7 @@ pub mod changes;
 pub mod clock;
 pub mod config;
 pub mod connect;
+mod coordination;
 pub mod enroll;
 mod entry;
 pub mod execute;
@@ -20,6 +21,7 @@ pub mod facts;
 pub mod guard;
 pub mod journal;
 mod observe;
+mod perform;
 pub mod process;
 #[cfg(target_os = "linux")]
 pub mod programs;
@@ -38,6 +40,8 @@ pub mod tools;
 pub mod trash;
 pub mod verdict;
 mod walk;
+#[cfg(target_os = "linux")]
+pub mod workers;
 
 pub use config::Config;
 pub use run::run;

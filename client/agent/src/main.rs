@@ -22,8 +22,14 @@ fn main() -> ExitCode {
     {
         return code;
     }
-    // Each call of a file tool has a thread.
+    // Each call has a thread.
     orion_allocator::purge_at_once();
+    #[cfg(target_os = "linux")]
+    if let Some(code) =
+        orion_agent::workers::internal_command(std::env::args_os().nth(1).as_deref())
+    {
+        return code;
+    }
     orion_mtls::install_crypto_provider();
     let arguments = Arguments::parse();
     let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());

@@ -6,6 +6,9 @@
 //! has threads. What a program starts, however it detaches, stays below its keeper, which ends all of it when
 //! the program ends, at the deadline, when the call is cancelled, and when the agent dies.
 //!
+//! File tools run in *workers* ([`worker`]): processes of this agent's binary that are confined in the same way
+//! and serve one call at a time over a socket.
+//!
 //! What a program may do is data ([`Launch`]): the folders by open handle, the environment, the limits.
 
 #[cfg(target_os = "linux")]
@@ -25,6 +28,8 @@ mod output;
 mod run;
 #[cfg(target_os = "linux")]
 mod seccomp;
+#[cfg(target_os = "linux")]
+mod worker;
 
 #[cfg(target_os = "linux")]
 use std::ffi::OsStr;
@@ -36,6 +41,10 @@ pub use launch::{Bounds, Ending, Launch};
 pub use output::Captured;
 #[cfg(target_os = "linux")]
 pub use run::{Ended, LaunchError, Launcher, Stream};
+#[cfg(target_os = "linux")]
+pub use worker::WorkerProgram;
+#[cfg(target_os = "linux")]
+pub(crate) use worker::{AgentSocket, Received, WorkerProcess};
 
 /// The first argument with which the agent's binary keeps a program.
 #[cfg(target_os = "linux")]
@@ -43,6 +52,10 @@ const KEEPER: &str = "keep-program";
 /// The first argument with which the agent's binary confines itself and becomes a program.
 #[cfg(target_os = "linux")]
 const CONFINED: &str = "confine-program";
+
+/// The first argument with which the agent's binary runs file tools.
+#[cfg(target_os = "linux")]
+pub(crate) const WORKER: &str = "run-file-tools";
 
 /// Does the work of a process that the agent starts for itself. `None` where the first argument names no such
 /// work, so that the caller goes on as the agent.

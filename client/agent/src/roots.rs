@@ -18,6 +18,8 @@ mod open;
 #[cfg(target_os = "linux")]
 mod pseudo;
 pub(crate) mod regular;
+#[cfg(target_os = "linux")]
+mod sent;
 mod suspects;
 #[cfg(test)]
 mod tests;
@@ -46,6 +48,8 @@ pub(crate) use open::OpenRoot;
 use open::Root;
 #[cfg(target_os = "linux")]
 pub(crate) use pseudo::is_pseudo;
+#[cfg(target_os = "linux")]
+pub(crate) use sent::{GrantedFolder, SentRoots};
 use suspects::Suspects;
 
 /// The folder in an allowed path for files that Orion cannot move to its own trash. No tool sees it.

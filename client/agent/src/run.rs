@@ -26,6 +26,8 @@ use crate::roots::Roots;
 use crate::sandbox::{Sandbox, suffices};
 use crate::state::{Identity, State};
 use crate::trash::Trash;
+#[cfg(target_os = "linux")]
+use crate::workers::Workers;
 
 /// How long the cleanup may delay the agent's start.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -44,7 +46,12 @@ pub struct NotEnrolled;
 /// The agent cannot start: [`NotEnrolled`], [`NoLandlock`](crate::sandbox::NoLandlock), another agent with the same state, or an
 /// unusable journal or identity. A later failure of the connection is not an error.
 pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<()> {
-    let Config { state_dir, settings } = config;
+    let Config {
+        state_dir,
+        settings,
+        #[cfg(target_os = "linux")]
+        program,
+    } = config;
     survive_large_files();
     open_many_files();
     let state = Arc::new(State::open(&state_dir)?);
@@ -86,6 +93,8 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
             backend: identity.addresses.clone(),
             state_dir: state_dir.clone(),
         },
+        #[cfg(target_os = "linux")]
+        workers: Arc::new(Workers::of(program)),
     };
     let agent = Agent::new(settings, state, identity, Arc::new(toolbox), journal);
     agent.with_chain(chain).run(shutdown).await;

@@ -1,11 +1,11 @@
-//! The second layer: the kernel confines the thread that runs a file tool to the folders that its call
+//! The second layer: the kernel confines the worker process that runs a file tool to the folders that its call
 //! may touch, so that a mistake in the first layer ([`Roots`], which reaches everything by handle) is
 //! harmless. Each layer is sufficient alone, except for what Landlock does not govern: reading a file's
 //! metadata, reading a link's target, changing mode, owner and times, and the denied entries inside an
 //! allowed folder. Only the first layer covers those.
 //!
-//! A thread stays confined until it ends, so each call has its own thread, and a new set of grants gets new
-//! threads. The agent's own threads are never confined.
+//! A worker stays confined until it ends, so a new set of grants gets new workers. The agent itself is never
+//! confined.
 
 #[cfg(target_os = "linux")]
 mod landlock;
@@ -16,12 +16,14 @@ mod tests;
 
 use std::fmt;
 
+#[cfg(target_os = "linux")]
 use cap_std::fs::Dir;
 use orion_catalog::{Execution, RunsOn, ToolSpec};
 use orion_domain::{Actor, ErrorCode, Hint, ToolError};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::roots::Roots;
+#[cfg(target_os = "linux")]
+use crate::roots::GrantedFolder;
 
 #[cfg(target_os = "linux")]
 pub(crate) use landlock::confine_program;
@@ -37,7 +39,8 @@ pub struct Sandbox {
 }
 
 /// What a call may do in the granted folders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// Reads folders that are granted for reading.
     Read,
@@ -62,15 +65,17 @@ impl Reach {
 /// How a call is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confinement {
-    /// The call has a thread of its own, which the kernel confines to what it may reach.
+    /// The call runs in a worker process, which the kernel confines to what the call may reach.
     Landlock(Reach),
+    /// The call runs in a worker process, which reaches files by handle only: this kernel cannot confine it.
+    Worker,
     /// The program has processes of its own, which the kernel confines to what they may reach.
     Program,
     /// The tool's own code reaches files by handle only. The kernel does not confine it.
     Handles,
 }
 
-/// The kernel did not confine the thread, so no tool may run in it.
+/// The kernel did not confine the process, so no tool may run in it.
 #[derive(Debug, thiserror::Error)]
 pub enum Unconfined {
     /// This operating system, or this kernel, has no Landlock.
@@ -136,10 +141,13 @@ impl Sandbox {
             (RunsOn::Device, Execution::File) if self.has_landlock() => {
                 Ok(Confinement::Landlock(Reach::of(spec, dry_run)))
             }
+            #[cfg(target_os = "linux")]
+            (RunsOn::Device, Execution::File) => Ok(Confinement::Worker),
             // An application belongs to the person's desktop; the agent gives it nothing of its own.
-            (RunsOn::Device, Execution::File | Execution::Plain | Execution::DesktopApp) => {
-                Ok(Confinement::Handles)
-            }
+            (RunsOn::Device, Execution::Plain | Execution::DesktopApp) => Ok(Confinement::Handles),
+            // There are no workers here: the tool runs in a thread of the agent.
+            #[cfg(not(target_os = "linux"))]
+            (RunsOn::Device, Execution::File) => Ok(Confinement::Handles),
             (RunsOn::Device, Execution::ChildProcess) if self.has_landlock() => {
                 Ok(Confinement::Program)
             }
@@ -156,7 +164,7 @@ impl Confinement {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Landlock(_) | Self::Program => "landlock",
-            Self::Handles => "handles",
+            Self::Worker | Self::Handles => "handles",
         }
     }
 }
@@ -166,7 +174,12 @@ impl fmt::Display for Sandbox {
         if let Some(version) = self.landlock {
             write!(f, "landlock (ABI {version}) and ")?;
         }
-        f.write_str(if self.openat2 { "handles (openat2)" } else { "handles" })
+        f.write_str(if self.openat2 { "handles (openat2)" } else { "handles" })?;
+        if self.has_landlock() {
+            Ok(())
+        } else {
+            f.write_str(", and the kernel confines no folder")
+        }
     }
 }
 
@@ -196,22 +209,17 @@ pub(crate) fn suffices(sandbox: Sandbox, choice: SandboxChoice) -> Result<(), No
     }
 }
 
-/// Confines the calling thread, and the threads that it starts, permanently: to `roots` within `reach`
-/// and, for previews and changes, to `own`, the agent's own folders into which tools move files. The
+/// Confines the calling thread, and the threads that it starts, permanently: to the granted folders within
+/// `reach` and, for previews and changes, to `own`, the agent's own folders into which tools move files. The
 /// thread cannot reach any other file, TCP, signals or abstract sockets of others.
 ///
 /// # Errors
 /// [`Unconfined`]; then the thread must not run the tool.
 #[cfg(target_os = "linux")]
-pub fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), Unconfined> {
-    landlock::confine(roots, own, reach)
-}
-
-/// Fails: other systems cannot confine a thread.
-///
-/// # Errors
-/// [`Unconfined`], always.
-#[cfg(not(target_os = "linux"))]
-pub fn confine(_: &Roots, _: &[&Dir], _: Reach) -> Result<(), Unconfined> {
-    Err(Unconfined::Missing)
+pub(crate) fn confine(
+    granted: &[GrantedFolder],
+    own: &[&Dir],
+    reach: Reach,
+) -> Result<(), Unconfined> {
+    landlock::confine(granted, own, reach)
 }

@@ -97,6 +97,8 @@ use serde_json::Value;
 
 pub use asking::{AskingContext, AskingTool};
 pub use get_file_info::cache_accounts;
+#[cfg(target_os = "linux")]
+pub(crate) use get_file_info::{know_accounts, known_accounts};
 
 use crate::apps::Apps;
 use crate::call::{AppContext, Context, FileContext, Outcome, TakeOutput};
@@ -240,7 +242,7 @@ impl Executor {
                     common: context.common,
                     programs,
                     risk: context.risk,
-                    output: &LiveOutput::new(output),
+                    output: Some(&LiveOutput::new(output)),
                 },
             ),
             #[cfg(not(target_os = "linux"))]

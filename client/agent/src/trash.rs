@@ -20,6 +20,7 @@ use cap_std::fs::{Dir, DirBuilder};
 use jiff::Timestamp;
 use orion_domain::CallId;
 
+use crate::coordination::{Answer, Question, ask};
 use crate::record::Record;
 use crate::roots::LOCAL_TRASH;
 
@@ -119,9 +120,20 @@ impl Trash {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the trash as a worker process uses it: `dir` is its folder at `path`, and the agent accounts
+    /// for its room.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_worker(dir: Dir, path: PathBuf) -> Self {
+        let (unsettled, kept) = (Mutex::default(), Mutex::default());
+        Self { dir, path, unsettled, kept, max_bytes: 0 }
+    }
+
     /// Returns whether a new call would find space for `bytes`, once `leaving` bytes have left. Counts
     /// expired content as free.
     pub(crate) fn has_room(&self, bytes: u64, leaving: u64) -> bool {
+        if let Some(answer) = ask(|| Question::HasRoom { bytes, leaving }) {
+            return answer == Answer::Yes;
+        }
         let (now, kept) = (Timestamp::now(), self.kept());
         let old = kept.calls.values().filter(|held| is_old(held.at_ms, now));
         let leaving = old.fold(leaving, |sum, held| sum.saturating_add(held.bytes));
@@ -131,6 +143,13 @@ impl Trash {
 
     /// Reserves space for a call, once `leaving` bytes have left.
     pub(crate) fn reserve(&self, call: CallId, bytes: u64, leaving: u64) -> Reservation {
+        if let Some(answer) = ask(|| Question::Reserve { call, bytes, leaving }) {
+            return match answer {
+                Answer::Yes => Reservation::Made,
+                Answer::NeedsSweep => Reservation::NeedsSweep,
+                Answer::No | Answer::Done | Answer::Stop(_) => Reservation::NoSpace,
+            };
+        }
         let (now, mut kept) = (Timestamp::now(), self.kept());
         let before = kept.calls.get(&call).copied();
         let more = if before.is_some() { bytes } else { bytes.saturating_add(RECORD_BYTES) };
@@ -150,11 +169,23 @@ impl Trash {
 
     /// Releases the space that a call reserved and did not use.
     pub(crate) fn give_back_room(&self, call: CallId) {
-        self.kept().set(call, None);
+        if ask(|| Question::GiveBack(call)).is_none() {
+            self.kept().set(call, None);
+        }
+    }
+
+    /// Accounts for what a call keeps in the trash.
+    pub(crate) fn account(&self, call: CallId, at_ms: i64, bytes: u64) {
+        if ask(|| Question::Hold { call, at_ms, bytes }).is_none() {
+            self.kept().set(call, Some(TrashedCall { at_ms, bytes }));
+        }
     }
 
     /// Frees the space of an undone call: its content has left the trash.
     pub(crate) fn taken_back(&self, call: CallId) {
+        if ask(|| Question::TakenBack(call)).is_some() {
+            return;
+        }
         let mut kept = self.kept();
         if let Some(held) = kept.calls.get(&call).copied() {
             kept.set(call, Some(TrashedCall { bytes: RECORD_BYTES, ..held }));
@@ -188,7 +219,8 @@ impl Trash {
             // The next start finds the call open and ends it.
             tracing::warn!(%call, kind = %error.kind(), "the record of a call could not be closed");
         }
-        self.kept().set(call, Some(held_by(record)));
+        let TrashedCall { at_ms, bytes } = held_by(record);
+        self.account(call, at_ms, bytes);
     }
 
     /// Returns the folder of a call, and whether the call is still open.
@@ -205,6 +237,8 @@ impl Trash {
 
     /// Removes the folder of a call with its contents.
     pub(crate) fn forget(&self, call: CallId) -> io::Result<()> {
+        // Whatever happens next, the agent knows that the record may be gone.
+        drop(ask(|| Question::Forgetting(call)));
         for name in [call.to_string(), open_name(call)] {
             match self.dir.remove_dir_all(&name) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -218,6 +252,12 @@ impl Trash {
     /// Returns the unfinished calls of an earlier run of the agent.
     pub(crate) fn unsettled(&self) -> Vec<CallId> {
         self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes that a call was cut off and is still to be cleaned up after.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn left_open(&self, call: CallId) {
+        self.unsettled.lock().unwrap_or_else(PoisonError::into_inner).push(call);
     }
 
     /// Marks such a call as cleaned up.

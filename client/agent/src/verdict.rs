@@ -15,6 +15,10 @@ use orion_domain::{
     Access, Caller, Decision, DeviceName, DevicePath, ErrorCode, Evaluation, Policy, Question,
     RiskRaise, ToolError, ToolFacts, Touches, evaluate,
 };
+#[cfg(target_os = "linux")]
+use orion_domain::{CalledTool, Risk};
+#[cfg(target_os = "linux")]
+use serde::{Deserialize, Serialize};
 
 /// The decision on one call, with everything that is needed to evaluate it again.
 #[derive(Debug, Clone)]
@@ -180,6 +184,81 @@ impl Verdict {
             raises: &[],
             counted: None,
         }
+    }
+}
+
+/// A verdict as one process of the agent sends it to another, without the policy.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SentVerdict {
+    tool: String,
+    called: Option<String>,
+    risk: Risk,
+    has_effects: bool,
+    caller: Caller,
+    device: DeviceName,
+    dry_run: bool,
+    confirmed: bool,
+    at: Moment,
+    paths: Vec<PathTouch>,
+    whole: bool,
+    awaited: Vec<PathPattern>,
+}
+
+#[cfg(target_os = "linux")]
+impl Verdict {
+    /// Returns the policy that decided.
+    pub(crate) fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// Returns the person that the call is made for.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Returns the verdict to send, for a call that touches paths alone.
+    pub(crate) fn to_send(&self) -> SentVerdict {
+        SentVerdict {
+            tool: self.tool.name.to_owned(),
+            called: self.tool.called.map(|called| called.name.to_owned()),
+            risk: self.tool.risk,
+            has_effects: self.tool.has_effects,
+            caller: self.caller.clone(),
+            device: self.device.clone(),
+            dry_run: self.dry_run,
+            confirmed: self.confirmed,
+            at: self.at,
+            paths: self.touches.paths.clone(),
+            whole: self.touches.whole,
+            awaited: self.awaited.clone(),
+        }
+    }
+
+    /// Returns the verdict that was received, by this policy. `None` for a tool that does not exist.
+    pub(crate) fn received(sent: SentVerdict, policy: Arc<Policy>) -> Option<Self> {
+        let facts = |name: &str| orion_catalog::find(name).map(|(spec, _)| spec.facts());
+        let called = match sent.called {
+            Some(called) => {
+                let ToolFacts { name, capabilities, .. } = facts(&called)?;
+                Some(CalledTool { name, capabilities })
+            }
+            None => None,
+        };
+        let (risk, has_effects) = (sent.risk, sent.has_effects);
+        let tool = ToolFacts { risk, has_effects, called, ..facts(&sent.tool)? };
+        Some(Self {
+            policy,
+            tool,
+            caller: sent.caller,
+            device: sent.device,
+            dry_run: sent.dry_run,
+            confirmed: sent.confirmed,
+            at: sent.at,
+            touches: Touches { paths: sent.paths, whole: sent.whole, ..Touches::default() },
+            awaited: sent.awaited,
+        })
     }
 }
 

@@ -80,7 +80,7 @@ impl Mode {
 }
 
 /// The active policy of one device.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Policy {
     /// What the backend grants.
     pub grants: Scope,

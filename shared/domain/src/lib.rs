@@ -52,7 +52,7 @@ pub use observation::Observation;
 pub use path::{DevicePath, PathStyle, Places, Projects};
 pub use permit::Permit;
 pub use plan::{PlanBinding, StepBinding};
-pub use question::{Question, ToolFacts};
+pub use question::{CalledTool, Question, ToolFacts};
 pub use raise::RiskRaise;
 pub use risk::Risk;
 pub use rule::Rule;

@@ -91,7 +91,7 @@ impl<'a> ToolFacts<'a> {
 }
 
 /// A point in time, as rules compare it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// Unix milliseconds.
     pub unix_ms: i64,

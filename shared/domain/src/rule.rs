@@ -241,7 +241,7 @@ impl Rule {
 }
 
 /// A rule with its paths parsed for one device.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CompiledRule {
     /// The rule as written.
     pub rule: Rule,

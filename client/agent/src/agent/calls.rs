@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::chain_recorder::ChainSubject;
+use super::slots::{Kind, Wanted, no_slot};
 use super::{Agent, Outgoing, Running};
 use crate::call::ObservationMode;
 use crate::clock::now_ms;
@@ -20,17 +21,6 @@ use crate::guard::Admitted;
 use crate::journal::{Begin, CallStatus, Ended};
 use crate::report::Subject;
 use crate::sandbox::Confinement;
-
-/// Calls that run at once. Further calls are rejected, not queued: the backend queues. Twice the backend's
-/// default, because a restarted backend does not count the calls that it sent before.
-const MAX_IN_FLIGHT: usize = 32;
-
-/// Calls that missed their deadline and whose threads still run: on a disk that hangs, no tool can check
-/// the clock. At this number, no further call on files starts.
-const MAX_GIVEN_UP: usize = 16;
-
-/// Limit for the arguments of all calls under way together, in bytes.
-const MAX_ARGUMENT_BYTES: usize = 8 * 1024 * 1024;
 
 /// The most calls that are answered in one query.
 const MAX_QUERIED_CALLS: usize = 256;
@@ -162,7 +152,9 @@ impl Agent {
         };
         let on_files = !parsed.touches.paths.is_empty();
         let argument_bytes = call.arguments.as_bytes().len();
-        if let Some(message) = self.no_slot(on_files, argument_bytes) {
+        let (kind, user) = (Kind::of(spec), call.caller.user.clone());
+        let wanted = Wanted { kind, user: &user, on_files, argument_bytes };
+        if let Some(message) = no_slot(&self.running, &self.given_up, wanted) {
             let error = ToolError::new(ErrorCode::ResourceExhausted, message)
                 .hint("try again when a call has ended");
             return self.refuse(&subject, call.arguments.digest(), error);
@@ -220,32 +212,11 @@ impl Agent {
         };
         self.running.insert(
             call.call,
-            Running { cancelled, about: has_effects.then_some(about), argument_bytes },
+            Running { cancelled, about: has_effects.then_some(about), argument_bytes, kind, user },
         );
         let environment = Arc::clone(&self.environment);
         let start = move |job, events| environment.work(job, events);
         self.tasks.spawn(execute(job, admission, self.events.clone(), start));
-    }
-
-    /// Returns why no further call can start now. None if one can.
-    fn no_slot(&self, on_files: bool, argument_bytes: usize) -> Option<String> {
-        if self.running.len() >= MAX_IN_FLIGHT {
-            return Some(format!(
-                "Nothing was run: {MAX_IN_FLIGHT} calls run on this device already."
-            ));
-        }
-        let under_way = self.running.values().chain(self.given_up.values());
-        let held: usize = under_way.map(|running| running.argument_bytes).sum();
-        if held > 0 && held.saturating_add(argument_bytes) > MAX_ARGUMENT_BYTES {
-            return Some(format!(
-                "Nothing was run: the arguments of the calls that run already take {held} bytes, and {MAX_ARGUMENT_BYTES} is the most together."
-            ));
-        }
-        (on_files && self.given_up.len() >= MAX_GIVEN_UP).then(|| {
-            format!(
-                "Nothing was run: {MAX_GIVEN_UP} calls on files did not stop at their deadline. The device's disk may hang."
-            )
-        })
     }
 
     /// Handles the acknowledgement of a stored result. A call that missed its deadline may have ended since:
@@ -297,9 +268,10 @@ impl Agent {
 mod tests {
     use std::sync::Arc;
 
-    use orion_domain::{CallId, ErrorCode, ToolError};
+    use orion_domain::{CallId, ErrorCode, ToolError, UserName};
     use uuid::Uuid;
 
+    use super::super::slots::{MAX_ARGUMENT_BYTES, MAX_GIVEN_UP, MAX_IN_FLIGHT};
     use super::*;
     use crate::apps::Apps;
     use crate::call::Installation;
@@ -322,6 +294,8 @@ mod tests {
             device_id: String::new(),
             sandbox: Sandbox::detect(),
             installation: Installation::default(),
+            #[cfg(target_os = "linux")]
+            workers: Arc::default(),
         };
         let path = folder.join("journal.log");
         let journal = Journal::open(&path, 0, |call| interrupted(call, "kiosk", None));
@@ -345,20 +319,31 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut agent = agent(folder.path()).await;
         let call = |number| CallId::new(Uuid::from_u128(number));
-        let running = || Running { cancelled: Arc::default(), about: None, argument_bytes: 1 };
+        let (kind, user): (_, UserName) = (Kind::File, "ann".parse().unwrap());
+        let running = |number: u128| Running {
+            cancelled: Arc::default(),
+            about: None,
+            argument_bytes: 1,
+            kind: if number < 16 { Kind::File } else { Kind::Program },
+            user: if number < 16 { "ann" } else { "bob" }.parse().unwrap(),
+        };
+        let no_slot = |agent: &Agent, on_files, argument_bytes| {
+            let wanted = Wanted { kind, user: &user, on_files, argument_bytes };
+            no_slot(&agent.running, &agent.given_up, wanted)
+        };
         for number in 0..MAX_IN_FLIGHT as u128 {
-            agent.running.insert(call(number), running());
+            agent.running.insert(call(number), running(number));
         }
-        assert!(agent.no_slot(false, 0).unwrap().contains("32 calls run"));
+        assert!(no_slot(&agent, false, 0).unwrap().contains("32 calls run"));
         for number in 0..MAX_GIVEN_UP as u128 {
             agent.finished(call(number), ended(call(number)), Slot::GivenUp).await;
         }
         assert_eq!((agent.running.len(), agent.given_up.len()), (16, 16));
-        assert!(agent.no_slot(true, 0).unwrap().contains("did not stop at their deadline"));
-        assert_eq!(agent.no_slot(false, 0), None, "what needs no disk goes on");
-        let too_long = agent.no_slot(false, MAX_ARGUMENT_BYTES).unwrap();
+        assert!(no_slot(&agent, true, 0).unwrap().contains("did not stop at their deadline"));
+        assert_eq!(no_slot(&agent, false, 0), None, "what needs no disk goes on");
+        let too_long = no_slot(&agent, false, MAX_ARGUMENT_BYTES).unwrap();
         assert!(too_long.contains("arguments"), "{too_long}");
         agent.finished(call(0), ended(call(0)), Slot::Free).await;
-        assert_eq!((agent.given_up.len(), agent.no_slot(true, 0)), (15, None));
+        assert_eq!((agent.given_up.len(), no_slot(&agent, true, 0)), (15, None));
     }
 }

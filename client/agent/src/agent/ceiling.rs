@@ -102,8 +102,9 @@ impl Agent {
 
     fn hold(&mut self, settings: Settings, apps: Apps) {
         self.guard.limit(settings.places.clone(), settings.scope.clone());
-        let Toolbox { places: _, apps: _, programs, trash, device_id, sandbox, installation } =
-            &*self.toolbox;
+        let Toolbox {
+            places: _, apps: _, programs, trash, device_id, sandbox, installation, ..
+        } = &*self.toolbox;
         self.toolbox = Arc::new(Toolbox {
             places: settings.places.clone(),
             apps,
@@ -112,6 +113,8 @@ impl Agent {
             device_id: device_id.clone(),
             sandbox: *sandbox,
             installation: installation.clone(),
+            #[cfg(target_os = "linux")]
+            workers: Arc::clone(&self.toolbox.workers),
         });
         self.settings = settings;
         self.reopen();
@@ -169,6 +172,8 @@ impl Agent {
     /// Opens the granted paths after they changed.
     pub(super) fn reopen(&mut self) {
         self.roots = granted_paths(&self.settings, &self.guard);
+        #[cfg(target_os = "linux")]
+        self.toolbox.workers.renew();
         match self.opening {
             Opening::Done => self.open(),
             Opening::UnderWay | Opening::Again => self.opening = Opening::Again,

@@ -170,6 +170,8 @@ mod tests {
             device_id: String::new(),
             sandbox: Sandbox::detect(),
             installation: Installation::default(),
+            #[cfg(target_os = "linux")]
+            workers: Arc::default(),
         };
         let text = grants.to_string().replace("AT", at);
         let grants: Grants = serde_json::from_str(&text).unwrap();

@@ -57,20 +57,7 @@ impl Context<'_> {
     /// # Errors
     /// `CANCELLED` or `TIMEOUT`.
     pub fn check(&self) -> Result<(), ToolError> {
-        if self.cancelled.load(Ordering::Relaxed) {
-            return Err(ToolError::new(
-                ErrorCode::Cancelled,
-                "The call was cancelled while it ran.",
-            ));
-        }
-        if Instant::now() >= self.deadline {
-            return Err(ToolError::new(
-                ErrorCode::Timeout,
-                "The call was not done by its deadline and has stopped.",
-            )
-            .hint("ask for less at once, or for more time"));
-        }
-        Ok(())
+        check(self.cancelled.load(Ordering::Relaxed), self.deadline)
     }
 
     /// Waits so long, or until the call must stop.
@@ -105,4 +92,22 @@ impl Context<'_> {
     pub(crate) fn locate(&self, text: &str, access: Access) -> Result<Located, ToolError> {
         self.roots.locate(&self.path(text)?, access)
     }
+}
+
+/// Checks whether a call goes on.
+///
+/// # Errors
+/// `CANCELLED` or `TIMEOUT`.
+pub(crate) fn check(is_cancelled: bool, deadline: Instant) -> Result<(), ToolError> {
+    if is_cancelled {
+        return Err(ToolError::new(ErrorCode::Cancelled, "The call was cancelled while it ran."));
+    }
+    if Instant::now() >= deadline {
+        return Err(ToolError::new(
+            ErrorCode::Timeout,
+            "The call was not done by its deadline and has stopped.",
+        )
+        .hint("ask for less at once, or for more time"));
+    }
+    Ok(())
 }

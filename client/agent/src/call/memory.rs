@@ -11,6 +11,7 @@ use std::time::Duration;
 use orion_domain::{ErrorCode, ToolError};
 
 use super::Context;
+use crate::coordination::{Question, ask};
 
 /// Maximum memory of all calls together, in bytes, besides their arguments and small buffers.
 const MAX_HELD_BYTES: u64 = 16 * 1024 * 1024;
@@ -49,7 +50,14 @@ impl Memory {
     }
 
     /// Waits until so many bytes are free, and reserves them. A larger request gets the whole limit.
-    fn take(&self, context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
+    ///
+    /// # Errors
+    /// `TIMEOUT`, and otherwise those of `check`, which says whether to go on waiting.
+    pub(crate) fn take(
+        &self,
+        check: &dyn Fn() -> Result<(), ToolError>,
+        bytes: u64,
+    ) -> Result<(), ToolError> {
         // Releases first, so that the call does not wait for its own memory.
         self.give_back();
         let bytes = bytes.min(MAX_HELD_BYTES);
@@ -63,7 +71,7 @@ impl Memory {
                 self.0.store(bytes, Ordering::Relaxed);
                 break Ok(());
             }
-            if let Err(error) = context.check() {
+            if let Err(error) = check() {
                 break Err(error);
             }
             all = FREED.wait_timeout(all, CHECK_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
@@ -94,7 +102,10 @@ impl Drop for Memory {
 /// # Errors
 /// `CANCELLED` or `TIMEOUT`.
 pub(crate) fn reserve_memory(context: &Context<'_>, bytes: u64) -> Result<(), ToolError> {
-    context.memory.take(context, bytes)
+    match ask(|| Question::Memory(bytes)) {
+        Some(answer) => answer.done(),
+        None => context.memory.take(&|| context.check(), bytes),
+    }
 }
 
 #[cfg(test)]
@@ -109,9 +120,9 @@ mod tests {
         let device = Device::new();
         device.with_context(|context| {
             let [large, other] = [(); 2].map(|()| Arc::new(Memory::default()));
-            large.take(context, u64::MAX).unwrap();
+            large.take(&|| context.check(), u64::MAX).unwrap();
             device.cancelled.store(true, Ordering::Relaxed);
-            assert_eq!(other.take(context, 1).unwrap_err().code, ErrorCode::Cancelled);
+            assert_eq!(other.take(&|| context.check(), 1).unwrap_err().code, ErrorCode::Cancelled);
             device.cancelled.store(false, Ordering::Relaxed);
             std::thread::scope(|scope| {
                 let given_up = Arc::clone(&large);
@@ -119,7 +130,7 @@ mod tests {
                     std::thread::sleep(Duration::from_millis(100));
                     given_up.give_back();
                 });
-                other.take(context, 1).unwrap();
+                other.take(&|| context.check(), 1).unwrap();
             });
             // The given-up call still exists, and holds nothing.
             assert_eq!(large.0.load(Ordering::Relaxed), 0);

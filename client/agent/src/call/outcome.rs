@@ -1,6 +1,7 @@
 //! What a tool returns.
 
 use orion_domain::{Observation, RiskRaise, ToolError};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The largest result, in bytes of JSON.
@@ -11,7 +12,7 @@ const MAX_TAIL_LINES: usize = 50;
 const MAX_TAIL_BYTES: usize = 4 * 1024;
 
 /// The result of a call that succeeded.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome<D = Value> {
     /// One sentence for a person.
     pub message: String,
@@ -28,7 +29,7 @@ pub struct Outcome<D = Value> {
 }
 
 /// How a program ended that a tool ran.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramEnd {
     /// The program and its arguments, as text for people.
     pub command: String,

@@ -9,52 +9,15 @@ mod key;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
-
 use orion_domain::{CallId, DevicePath, ToolError};
 
 use crate::call::FileContext;
+use crate::coordination::{HeldPaths, LockedPath, hold};
 use crate::observe::compare;
-use key::{LockKey, keys_of};
+use key::keys_of;
 
-/// How often a waiting call checks whether to stop.
-const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// How often a location is resolved again while processes outside Orion keep changing it.
 const MAX_ATTEMPTS: usize = 8;
-
-/// All locked paths. The mutex is held only to add and to remove entries.
-static LOCKED: Mutex<Vec<LockedPath>> = Mutex::new(Vec::new());
-static FREED: Condvar = Condvar::new();
-
-/// Something that only one call at a time may change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum LockedPath {
-    /// A location with everything below it.
-    Place(LockKey),
-    /// A path that leads to no granted location; any call that names it is refused.
-    Nowhere(DevicePath),
-    /// The changes of an earlier call.
-    Call(CallId),
-}
-
-impl LockedPath {
-    fn excludes(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Place(one), Self::Place(other)) => one.overlaps(other),
-            (Self::Nowhere(one), Self::Nowhere(other)) => {
-                one.contains(other) || other.contains(one)
-            }
-            (Self::Call(one), Self::Call(other)) => one == other,
-            (Self::Place(_) | Self::Nowhere(_) | Self::Call(_), _) => false,
-        }
-    }
-}
-
-/// The locks of one call, released on drop.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct PathLock(Vec<LockedPath>);
 
 /// Waits until no other call holds these paths or any path that the preview observed, then compares the
 /// observed ones. Takes all locks of a call at once, so that no two calls wait for each other.
@@ -64,7 +27,7 @@ pub(crate) struct PathLock(Vec<LockedPath>);
 pub(crate) fn lock_paths(
     context: &FileContext<'_>,
     paths: &[&DevicePath],
-) -> Result<PathLock, ToolError> {
+) -> Result<HeldPaths, ToolError> {
     take(context, paths, None)
 }
 
@@ -73,7 +36,7 @@ pub(super) fn lock_paths_to_undo(
     context: &FileContext<'_>,
     call: CallId,
     paths: &[DevicePath],
-) -> Result<PathLock, ToolError> {
+) -> Result<HeldPaths, ToolError> {
     take(context, &paths.iter().collect::<Vec<_>>(), Some(call))
 }
 
@@ -81,7 +44,7 @@ fn take(
     context: &FileContext<'_>,
     paths: &[&DevicePath],
     call: Option<CallId>,
-) -> Result<PathLock, ToolError> {
+) -> Result<HeldPaths, ToolError> {
     let shown = context.expected.iter().flat_map(|expected| &expected.touches.paths);
     let paths: Vec<&DevicePath> =
         paths.iter().copied().chain(shown.map(|touch| &touch.path)).collect();
@@ -97,39 +60,15 @@ fn take(
     };
     let mut wanted = resolve();
     for _ in 0..MAX_ATTEMPTS {
-        let lock = wait(context, wanted)?;
+        let lock = hold(wanted, &|| context.check())?;
         wanted = resolve();
         // The call that held the lock may have moved a folder on the path.
-        if wanted == lock.0 {
+        if wanted == lock.paths() {
             compare(context)?;
             return Ok(lock);
         }
     }
-    let lock = wait(context, wanted)?;
+    let lock = hold(wanted, &|| context.check())?;
     compare(context)?;
     Ok(lock)
-}
-
-fn wait(context: &FileContext<'_>, wanted: Vec<LockedPath>) -> Result<PathLock, ToolError> {
-    let mut taken = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
-    while wanted.iter().any(|wanted| taken.iter().any(|taken| taken.excludes(wanted))) {
-        context.check()?;
-        taken = FREED.wait_timeout(taken, CHECK_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
-    }
-    taken.extend(wanted.iter().cloned());
-    Ok(PathLock(wanted))
-}
-
-impl Drop for PathLock {
-    fn drop(&mut self) {
-        let mut taken = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
-        for mine in &self.0 {
-            // A call may name a path twice.
-            if let Some(index) = taken.iter().position(|taken| taken == mine) {
-                taken.swap_remove(index);
-            }
-        }
-        drop(taken);
-        FREED.notify_all();
-    }
 }

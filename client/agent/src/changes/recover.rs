@@ -44,6 +44,33 @@ pub fn recover(trash: &Trash, roots: &Roots) -> Vec<(CallId, Recovered)> {
     settled
 }
 
+/// Cleans up after a call whose process was ended, at once, and returns what the call did. The caller makes
+/// sure that the process is gone and that no other call changes the same paths. Blocks.
+///
+/// # Errors
+/// A folder is out of reach, or the disk failed. The next recovery tries again.
+#[cfg(target_os = "linux")]
+pub(crate) fn recover_now(
+    trash: &Trash,
+    roots: &Roots,
+    call: CallId,
+) -> Result<Recovered, ToolError> {
+    match trash.find(call) {
+        Ok(Some((_, false))) => return Ok(Recovered::Changed),
+        Ok(Some((_, true))) => {}
+        Ok(None) => {
+            trash.give_back_room(call);
+            return Ok(Recovered::Unchanged);
+        }
+        Err(error) => {
+            trash.left_open(call);
+            let message = format!("the trash: {}", error.kind());
+            return Err(ToolError::new(ErrorCode::ExecutionFailed, message));
+        }
+    }
+    recover_one(trash, roots, call).inspect_err(|_| trash.left_open(call))
+}
+
 fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Recovered, ToolError> {
     let failed = |error: io::Error| {
         ToolError::new(ErrorCode::ExecutionFailed, format!("the trash: {}", error.kind()))

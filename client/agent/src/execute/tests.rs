@@ -73,6 +73,8 @@ fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
             device_id: Uuid::from_u128(1).to_string(),
             sandbox: Sandbox::detect(),
             installation: Installation::default(),
+            #[cfg(target_os = "linux")]
+            workers: Arc::default(),
         }),
     }
 }
@@ -200,57 +202,68 @@ async fn progress_is_thinned_out() {
     assert!((1..=20).contains(&reported), "{reported} of 10,000");
 }
 
-/// Runs in a separate thread that the kernel confines.
+/// Runs in a worker process that the kernel confines.
 #[cfg(target_os = "linux")]
 mod confined {
     use super::*;
-    use crate::sandbox::{Reach, confine};
+    use crate::sandbox::Reach;
+    use crate::workers::tests::program;
 
-    fn confined(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
+    /// `tool` is one of the workers' own tests.
+    fn confined(folder: &Path, tool: &'static str, time_left: Duration, has_effects: bool) -> Job {
         let reach = if has_effects { Reach::Change } else { Reach::Read };
+        let never: Run = |_, _| panic!("it ran in the agent");
+        let job = job(folder, never, time_left, has_effects);
+        let mut toolbox = Arc::into_inner(job.toolbox).unwrap();
+        toolbox.workers = Arc::new(Workers::of(program()));
         Job {
             confinement: Confinement::Landlock(reach),
-            ..job(folder, run, time_left, has_effects)
+            executor: Executor { name: tool, ..job.executor },
+            toolbox: Arc::new(toolbox),
+            ..job
         }
     }
-
-    /// Fails unless the thread can reach nothing.
-    const LOOK: Run = |_, _| match std::fs::read_dir("/") {
-        Ok(_) => Err(ToolError::new(ErrorCode::PermissionDenied, "It is free.")),
-        Err(_) => Ok(Outcome::new("Done.", json!({}))),
-    };
 
     #[tokio::test]
     async fn a_tool_runs_confined_and_the_agent_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let job = confined(folder.path(), LOOK, LONG, true);
+        let job = confined(folder.path(), "test_look", LONG, true);
         assert_eq!(happened(job, Admission::Ready).await, ["started", " Free"]);
         assert!(std::fs::read_dir("/").is_ok());
     }
 
     #[tokio::test]
-    async fn a_tool_that_panics_or_hangs_ends_as_any_other() {
+    async fn a_tool_that_panics_or_hangs_ends_and_frees_its_slot() {
         let folder = tempfile::tempdir().unwrap();
-        for (has_effects, end) in [(false, "INTERNAL Free"), (true, "OUTCOME_UNKNOWN Free")] {
-            let job = confined(folder.path(), |_, _| panic!("/secret/path"), LONG, has_effects);
-            assert_eq!(happened(job, Admission::Ready).await, ["started", end]);
+        for has_effects in [false, true] {
+            let job = confined(folder.path(), "test_panic", LONG, has_effects);
+            assert_eq!(happened(job, Admission::Ready).await, ["started", "INTERNAL Free"]);
+            let short = Duration::from_millis(300);
+            let job = confined(folder.path(), "test_spin", short, has_effects);
+            assert_eq!(happened(job, Admission::Ready).await, ["started", "TIMEOUT Free"]);
         }
-        let job = confined(folder.path(), HANG, Duration::ZERO, false);
-        assert_eq!(happened(job, Admission::Ready).await, ["started", "TIMEOUT GivenUp", " Free"]);
     }
 
-    #[test]
-    fn a_tool_whose_thread_cannot_be_confined_never_runs() {
+    #[tokio::test]
+    async fn progress_of_a_worker_is_thinned_out() {
         let folder = tempfile::tempdir().unwrap();
-        let job = confined(folder.path(), |_, _| panic!("it ran"), LONG, true);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let crowded = std::thread::spawn(move || {
-            let nothing = Roots::open(&Scope::nothing(), &Scope::nothing(), &[]);
-            // As many confinements as the kernel stacks; threads inherit them.
-            while confine(&nothing, &[], Reach::Read).is_ok() {}
-            runtime.block_on(happened(job, Admission::Ready))
-        });
-        assert_eq!(crowded.join().unwrap(), ["started", "EXECUTION_FAILED Free"]);
+        let job = confined(folder.path(), "test_report", LONG, false);
+        let happened = happened(job, Admission::Ready).await;
+        let reported = happened.iter().filter(|line| line.starts_with("progress file")).count();
+        assert!((1..=20).contains(&reported), "{reported} of 10,000");
+        assert_eq!(happened.last().unwrap(), " Free");
+    }
+
+    #[tokio::test]
+    async fn a_tool_without_a_worker_never_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = confined(folder.path(), "test_look", LONG, true);
+        let mut toolbox = Arc::into_inner(job.toolbox).unwrap();
+        let missing = crate::process::WorkerProgram::of_agent_at("/no/such/program".into());
+        toolbox.workers = Arc::new(Workers::of(missing));
+        job.toolbox = Arc::new(toolbox);
+        let end = "RESOURCE_EXHAUSTED Free";
+        assert_eq!(happened(job, Admission::Ready).await, ["started", end]);
     }
 
     #[tokio::test]
@@ -260,13 +273,13 @@ mod confined {
             std::thread::sleep(GRACE + Duration::from_secs(2));
             Roots::open(&Scope::nothing(), &Scope::nothing(), &[])
         });
-        let mut job = confined(folder.path(), LOOK, Duration::ZERO, false);
+        let mut job = confined(folder.path(), "test_look", Duration::ZERO, false);
         job.roots = Arc::new(GrantedPaths::new(hang));
         let done = |_: Value, _: &Context<'_>| Ok(Outcome::new("Done.", json!({})));
         let other = super::job(folder.path(), done, LONG, false);
         let (held_up, other) =
             tokio::join!(happened(job, Admission::Ready), happened(other, Admission::Ready));
-        assert_eq!(held_up, ["started", "TIMEOUT GivenUp", " Free"]);
+        assert_eq!(held_up, ["started", "TIMEOUT GivenUp", "TIMEOUT Free"]);
         assert_eq!(other, ["started", " Free"]);
     }
 }

@@ -17,16 +17,26 @@ use serde::de::DeserializeOwned;
 pub(super) const MAX_HANDLES: usize = 250;
 /// The most bytes of a message.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-const HEADER: usize = size_of::<u64>();
+pub(super) const HEADER: usize = size_of::<u64>();
 
 /// Sends a message with handles. The receiver gets its own copies of them.
 pub(super) fn send<T: Serialize>(
-    mut socket: &UnixStream,
+    socket: &UnixStream,
     message: &T,
     handles: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
+    send_within(socket, message, handles, MAX_BYTES)
+}
+
+/// As [`send`], with another limit in bytes.
+pub(super) fn send_within<T: Serialize>(
+    mut socket: &UnixStream,
+    message: &T,
+    handles: &[BorrowedFd<'_>],
+    max_bytes: usize,
+) -> io::Result<()> {
     let body = serde_json::to_vec(message)?;
-    if body.len() > MAX_BYTES || handles.len() > MAX_HANDLES {
+    if body.len() > max_bytes || handles.len() > MAX_HANDLES {
         return Err(io::Error::new(ErrorKind::InvalidInput, "the message is too large"));
     }
     let header = u64::try_from(body.len()).unwrap_or(u64::MAX).to_le_bytes();
@@ -43,7 +53,15 @@ pub(super) fn send<T: Serialize>(
 
 /// Receives a message with its handles. `None` where the other side has closed the socket.
 pub(super) fn receive<T: DeserializeOwned>(
+    socket: &UnixStream,
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    receive_within(socket, MAX_BYTES)
+}
+
+/// As [`receive`], with another limit in bytes.
+pub(super) fn receive_within<T: DeserializeOwned>(
     mut socket: &UnixStream,
+    max_bytes: usize,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     let mut header = [0; HEADER];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_HANDLES))];
@@ -65,7 +83,7 @@ pub(super) fn receive<T: DeserializeOwned>(
         socket.read_exact(rest)?;
     }
     let length = usize::try_from(u64::from_le_bytes(header)).unwrap_or(usize::MAX);
-    if length > MAX_BYTES {
+    if length > max_bytes {
         return Err(io::Error::new(ErrorKind::InvalidData, "the message is too large"));
     }
     let mut body = vec![0; length];

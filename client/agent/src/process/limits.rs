@@ -7,7 +7,7 @@ use rustix::process::{
     Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit, setsid, umask,
 };
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
@@ -21,10 +21,6 @@ pub(super) fn apply(bounds: &Bounds) -> io::Result<()> {
     setsid()?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     umask(Mode::WGRP | Mode::WOTH);
-    let limit = |resource, most: u64| {
-        let most = getrlimit(resource).maximum.map_or(most, |held| held.min(most));
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
-    };
     limit(Resource::Core, 0)?;
     limit(Resource::Nofile, MAX_FILES)?;
     limit(Resource::Fsize, bounds.file_bytes)?;
@@ -32,6 +28,36 @@ pub(super) fn apply(bounds: &Bounds) -> io::Result<()> {
     limit(Resource::Data, bounds.memory)?;
     // The kernel counts all processes of the user, and these are among those of the machine.
     limit(Resource::Nproc, (processes_on_machine() + bounds.processes) as u64)?;
+    Ok(())
+}
+
+/// Privileges that reach files of other accounts, which an agent of the administrator has.
+const FILES: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID);
+
+/// Gives a worker a session of its own, ends it with its parent, limits its memory, and leaves it only the
+/// privileges for files that the agent has. New files get the agent's own mask.
+pub(super) fn apply_to_worker(memory: u64) -> io::Result<()> {
+    setsid()?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    limit(Resource::Core, 0)?;
+    limit(Resource::Data, memory)?;
+    set_no_new_privs(true)?;
+    clear_ambient_capability_set()?;
+    let has = capabilities(None)?;
+    let (effective, permitted) = (has.effective & FILES, has.permitted & FILES);
+    let inheritable = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective, permitted, inheritable })?;
+    Ok(())
+}
+
+/// Sets a limit, but never above the one that holds already.
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    let most = getrlimit(resource).maximum.map_or(most, |held| held.min(most));
+    setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
     Ok(())
 }
 

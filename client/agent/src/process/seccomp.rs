@@ -99,6 +99,28 @@ const REFUSED: &[c_long] = &[
     libc::SYS_modify_ldt,
 ];
 
+/// Further calls that a worker does not get.
+const REFUSED_TO_WORKERS: &[c_long] = &[
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+    libc::SYS_socket,
+    libc::SYS_socketpair,
+    libc::SYS_connect,
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_tkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_send_signal,
+];
+
 /// Calls that change mode, owner, times or attributes of a file by its path, which Landlock does not govern.
 const METADATA: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
@@ -213,6 +235,28 @@ pub(super) fn apply(launch: &Launch) -> Result<(), seccompiler::Error> {
     install(rules, libc::EPERM)?;
     // Programs then use `clone`, whose flags can be seen.
     // Without memory files, they use what is counted.
+    let missing = [libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_memfd_secret];
+    install(missing.into_iter().map(|call| (call, Vec::new())).collect(), libc::ENOSYS)
+}
+
+/// Refuses to a worker, for good, what a program does not get either, and besides: programs, processes, sockets,
+/// and signals to others. The socket to the agent is there already.
+pub(super) fn apply_to_worker() -> Result<(), seccompiler::Error> {
+    let mut rules: Rules =
+        REFUSED.iter().chain(REFUSED_TO_WORKERS).map(|call| (*call, Vec::new())).collect();
+    // Threads are made, processes are not.
+    let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
+    only_where(&mut rules, libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(thread), 0)])?;
+    for &request in TYPING {
+        only_where(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
+    }
+    only_where(&mut rules, libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
+    let own = u64::from(std::process::id());
+    for call in [libc::SYS_kill, libc::SYS_tgkill] {
+        only_where(&mut rules, call, &[(0, SeccompCmpOp::Ne, own)])?;
+    }
+    install(rules, libc::EPERM)?;
+    // Threads are then made by `clone`, whose flags can be seen.
     let missing = [libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_memfd_secret];
     install(missing.into_iter().map(|call| (call, Vec::new())).collect(), libc::ENOSYS)
 }

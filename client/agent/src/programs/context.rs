@@ -25,8 +25,8 @@ pub struct CommandContext<'a> {
     pub programs: &'a Programs,
     /// Records what raises the call's risk. Stops the call unless the policy or an approval allows the raise.
     pub risk: &'a RiskGate,
-    /// What the programs print, for those who watch the call.
-    pub output: &'a LiveOutput<'a>,
+    /// Passes on what the programs print to those who watch the call. `None` where nobody can.
+    pub output: Option<&'a LiveOutput<'a>>,
 }
 
 impl<'a> Deref for CommandContext<'a> {
@@ -85,17 +85,18 @@ impl CommandContext<'_> {
         handles: &[BorrowedFd<'_>],
         output: &mut dyn FnMut(&[u8]),
     ) -> Result<Ended, LaunchError> {
+        let Some(watched) = self.output else { return self.launch(launch, handles, output) };
         let mut seen = |piece: &[u8]| {
-            self.output.push(piece);
+            watched.push(piece);
             output(piece);
         };
         let goes_on = || {
             // Asked often also where the program prints nothing more for a while.
-            self.output.pass_on();
+            watched.pass_on();
             !self.cancelled.load(Ordering::Relaxed)
         };
         let ended = self.programs.launcher.run(launch, handles, &mut seen, &goes_on);
-        self.output.pass_on_now();
+        watched.pass_on_now();
         ended
     }
 

@@ -8,9 +8,10 @@ use std::io::ErrorKind;
 
 use orion_domain::DevicePath;
 use orion_domain::path::covers;
+use serde::{Deserialize, Serialize};
 
 /// The real paths of granted and denied folders.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Names {
     /// Granted folders: path as named, and real path.
     granted: Vec<(DevicePath, DevicePath)>,

@@ -19,8 +19,8 @@ pub(super) struct Root {
     pub(super) access: BTreeSet<Access>,
     /// The folder of the ceiling beneath which this one is opened: a granted path must not lead out of the
     /// owner's folder, wherever its links point.
-    base: DevicePath,
-    open: Mutex<Option<OpenRoot>>,
+    pub(super) base: DevicePath,
+    pub(super) open: Mutex<Option<OpenRoot>>,
 }
 
 /// A root that exists.

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use orion_domain::path::{PathPattern, copied_from, system_folders};
 use orion_domain::{DevicePath, PathStyle};
+use serde::{Deserialize, Serialize};
 
 use super::{LOCAL_TRASH, STAGED};
 
 /// The last names of all denied paths. In a folder that is not denied, only an entry with such a name can
 /// be denied.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Suspects {
     names: HashSet<String>,
     /// Prefixes and suffixes of names with wildcards.

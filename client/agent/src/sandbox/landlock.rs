@@ -15,7 +15,7 @@ use landlock::{
 use orion_domain::Access;
 
 use super::{Network, Reach, Rights, Unconfined};
-use crate::roots::Roots;
+use crate::roots::GrantedFolder;
 
 /// Older versions cannot move a file from one folder to another, so they count as no Landlock.
 const NEEDED: ABI = ABI::V2;
@@ -33,10 +33,13 @@ const CHANGE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
 const DELETE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{RemoveDir | RemoveFile});
 const CONNECT: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | WriteFile | ResolveUnix});
 
-/// Confines the calling thread.
-pub(super) fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), Unconfined> {
-    let granted: Vec<_> = roots.granted().collect();
-    let roots = granted.iter().filter_map(|(dir, access)| {
+/// Confines the calling thread and the threads that it starts.
+pub(super) fn confine(
+    granted: &[GrantedFolder],
+    own: &[&Dir],
+    reach: Reach,
+) -> Result<(), Unconfined> {
+    let granted = granted.iter().filter_map(|GrantedFolder { dir, access }| {
         let changes = access.contains(&Access::Write) || access.contains(&Access::Delete);
         let rights = match reach {
             Reach::Read if !access.contains(&Access::Read) => return None,
@@ -51,7 +54,7 @@ pub(super) fn confine(roots: &Roots, own: &[&Dir], reach: Reach) -> Result<(), U
         Reach::Change => Some(CHANGE),
     };
     let own = own.iter().filter_map(|dir| Some((dir.as_fd(), rights?)));
-    restrict(roots.chain(own), AccessNet::from_all(KNOWN)).map(drop)
+    restrict(granted.chain(own), AccessNet::from_all(KNOWN)).map(drop)
 }
 
 /// Confines the calling process before it becomes a program, with all that the program starts.

@@ -18,6 +18,8 @@ use crate::roots::{FileKind, Located, Wanted, io_failure};
 #[cfg(unix)]
 pub(super) use accounts::account_name;
 pub use accounts::cache_accounts;
+#[cfg(target_os = "linux")]
+pub(crate) use accounts::{know_accounts, known_accounts};
 
 /// Maximum size of a file that is hashed, in bytes.
 const MAX_HASHED_BYTES: u64 = 64 * 1024 * 1024 * 1024;

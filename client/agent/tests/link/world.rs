@@ -117,7 +117,14 @@ impl World {
         let text =
             format!("[ceiling]\nprofile = \"operator\"\npaths = [{:?}]", files.to_str().unwrap());
         let settings = Settings::parse(&text, None, &[self.state_dir()]).unwrap();
-        Config { state_dir: self.state_dir(), settings }
+        Config {
+            state_dir: self.state_dir(),
+            settings,
+            #[cfg(target_os = "linux")]
+            program: orion_agent::process::WorkerProgram::of_agent_at(
+                env!("CARGO_BIN_EXE_orion-agent").into(),
+            ),
+        }
     }
 
     pub(crate) fn start(&mut self) {

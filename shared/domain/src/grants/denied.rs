@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
+
 use super::scope::AllowedPath;
 use crate::path::{
     BuiltInKind, DevicePath, Index, PathPattern, PathStyle, Places, Prefilter, built_in,
@@ -9,7 +11,7 @@ use crate::path::{
 use crate::touches::{Access, PathTouch};
 
 /// A denied pattern, compiled for comparison.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeniedPath {
     /// The pattern.
     pub pattern: PathPattern,
@@ -78,6 +80,7 @@ impl Entries {
 /// The built-in entries for the devices of one style, shared by all of them.
 #[derive(Debug)]
 struct BuiltInEntries {
+    style: PathStyle,
     list: Vec<DeniedPath>,
     index: Index,
 }
@@ -109,7 +112,7 @@ impl BuiltInEntries {
             })
             .collect();
         let index = Index::new(list.iter().map(|entry| &entry.pattern));
-        Self { list, index }
+        Self { style, list, index }
     }
 
     fn near(&self, path: &DevicePath) -> impl Iterator<Item = &DeniedPath> {
@@ -118,12 +121,37 @@ impl BuiltInEntries {
 }
 
 /// Every deny entry, in order: the policy's as written, then the built-in ones.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Form", into = "Form")]
 pub struct DenyList {
     own: Entries,
     built_in: Option<&'static BuiltInEntries>,
     /// Entries of the allow list that name what is built in.
     named: Vec<AllowedPath>,
+}
+
+/// A deny list as one process sends it to another.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    own: Vec<DeniedPath>,
+    built_in: Option<PathStyle>,
+    named: Vec<AllowedPath>,
+}
+
+impl From<Form> for DenyList {
+    fn from(Form { own, built_in, named }: Form) -> Self {
+        let mut list =
+            Self { built_in: built_in.map(BuiltInEntries::of), named, ..Self::default() };
+        list.extend(own);
+        list
+    }
+}
+
+impl From<DenyList> for Form {
+    fn from(DenyList { own, built_in, named }: DenyList) -> Self {
+        Self { own: own.list, built_in: built_in.map(|entries| entries.style), named }
+    }
 }
 
 impl DenyList {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::commands::{self, CommandGrant};
 use super::denied::{DeniedPath, DenyList};
 use super::logs::{self, LogGrant};
@@ -13,7 +15,7 @@ use crate::services::Service;
 use crate::touches::{Access, CommandTouch, PathTouch, ServiceTouch};
 
 /// An allowed path, compiled for comparison.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllowedPath {
     /// The root folder or file.
     pub root: DevicePath,
@@ -22,7 +24,7 @@ pub struct AllowedPath {
 }
 
 /// Grants or a ceiling for one device, compiled with that device's home and workspace.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Scope {
     /// The listed tools; `None` means that capabilities alone decide.
     pub tools: Option<BTreeSet<String>>,

@@ -6,10 +6,12 @@
 
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
+
 use super::PathStyle;
 
 /// Why an entry is in a table, and what lifts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum BuiltInKind {
     /// Orion's own state and configuration. Nothing lifts the entry.
     OwnState,

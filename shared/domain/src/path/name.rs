@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 
+use serde::{Deserialize, Serialize};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::PathStyle;
 
 /// A 128-bit signature of the components of a path: two bits for each loose key and for its ending. A
 /// missing bit proves that a component is absent, and saves the comparison.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub(super) struct Signature(u128);
 
 impl Signature {
@@ -50,7 +53,7 @@ impl Signature {
 }
 
 /// A component with the two keys for comparison, computed once.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Name {
     written: Box<str>,
     exact: Box<str>,

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::name::{Name, Signature};
 use super::system::shielded;
 use super::{DevicePath, PathError, PathStyle, Places, windows};
@@ -12,7 +14,7 @@ use super::{DevicePath, PathError, PathStyle, Places, windows};
 /// `~/Projects`, `C:/Users/ann` and `D:/` are folders. In `**/.env`, `~/*/notes` and `**/*.kdbx`, `*`
 /// and `?` match any and one character within a component, and `**` any number of components. A pattern
 /// that begins with `**` applies on every drive and share.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathPattern {
     text: String,
     style: PathStyle,
@@ -26,7 +28,7 @@ pub struct PathPattern {
     pub(super) signature: Signature,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Token {
     /// `**`
     AnyDepth,
@@ -37,7 +39,7 @@ enum Token {
 }
 
 /// Where the plain beginning of a component ends and its plain end begins, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Ends {
     first: usize,
     last: usize,

@@ -5,38 +5,11 @@ use std::path::PathBuf;
 use cap_std::fs::{Dir, Metadata};
 use orion_domain::{Access, DevicePath};
 
+use crate::coordination::{FileId, LockKey};
 use crate::roots::{Located, Roots};
 
 /// Accesses that a call may have to a path.
 const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
-
-/// Device and inode number.
-type Id = (u64, u64);
-
-/// The key of one location.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LockKey {
-    /// Each folder on the path with the name in it; the last pair is the location itself. Missing names
-    /// follow the deepest existing folder, joined by `/`.
-    way: Vec<(Id, String)>,
-    /// The entry that has the name, which may have other names as well. `None` if the name is free.
-    thing: Option<Id>,
-}
-
-impl LockKey {
-    /// Returns whether a change of one location may change the other or its contents.
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
-        self.holds(other) || other.holds(self)
-    }
-
-    fn holds(&self, other: &Self) -> bool {
-        let by_name = self.way.last().is_some_and(|last| other.way.contains(last));
-        by_name
-            || self.thing.is_some_and(|thing| {
-                other.thing == Some(thing) || other.way.iter().any(|(folder, _)| *folder == thing)
-            })
-    }
-}
 
 /// Returns the locations of a path: its target, and the entry itself if that is a link. Empty if the path
 /// leads to no granted location.
@@ -79,7 +52,7 @@ fn of(located: &Located) -> Option<LockKey> {
     Some(LockKey { way, thing })
 }
 
-fn here(dir: &Dir, name: &str) -> Option<Id> {
+fn here(dir: &Dir, name: &str) -> Option<FileId> {
     dir.symlink_metadata(name).ok().map(|metadata| id(&metadata))
 }
 
@@ -89,7 +62,7 @@ fn folded(name: &str) -> String {
 }
 
 #[cfg(unix)]
-fn id(metadata: &Metadata) -> Id {
+fn id(metadata: &Metadata) -> FileId {
     use cap_fs_ext::MetadataExt;
     (metadata.dev(), metadata.ino())
 }
@@ -97,6 +70,6 @@ fn id(metadata: &Metadata) -> Id {
 /// Windows reports these numbers for open files only. All folders share one key, so more calls wait than need
 /// to.
 #[cfg(not(unix))]
-fn id(_: &Metadata) -> Id {
+fn id(_: &Metadata) -> FileId {
     (0, 0)
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use orion_domain::{DevicePath, ErrorCode};
 
-use super::{PathLock, lock_paths};
+use super::lock_paths;
+use crate::coordination::HeldPaths;
 use crate::tools::testing::Device;
 
 fn path(device: &Device, name: &str) -> DevicePath {
@@ -15,7 +16,7 @@ fn path(device: &Device, name: &str) -> DevicePath {
 fn waits(device: &mut Device, held: &str, wanted: &str) -> bool {
     device.time = Duration::from_secs(60);
     let (held, wanted) = (path(device, held), path(device, wanted));
-    let _held: PathLock = device.with_context(|context| lock_paths(context, &[&held]).unwrap());
+    let _held: HeldPaths = device.with_context(|context| lock_paths(context, &[&held]).unwrap());
     device.time = Duration::from_millis(1);
     match device.with_context(|context| lock_paths(context, &[&wanted]).map(drop)) {
         Ok(()) => false,

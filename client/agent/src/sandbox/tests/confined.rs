@@ -12,7 +12,7 @@ use crate::sandbox::{Reach, Sandbox, confine};
 
 fn confined<T: Send>(ground: &Ground, reach: Reach, work: impl FnOnce() -> T + Send) -> T {
     let run = || {
-        confine(&ground.roots, &[ground.trash.dir()], reach).unwrap();
+        confine(&ground.folders(), &[ground.trash.dir()], reach).unwrap();
         work()
     };
     thread::scope(|scope| scope.spawn(run).join().unwrap())
@@ -93,7 +93,7 @@ fn a_thread_that_cannot_be_confined_says_so() {
     let ground = Ground::new();
     // The kernel stacks at most sixteen confinements.
     let refused = confined(&ground, Reach::Read, || {
-        (0..16).find_map(|_| confine(&ground.roots, &[], Reach::Read).err())
+        (0..16).find_map(|_| confine(&ground.folders(), &[], Reach::Read).err())
     });
     let error = refused.unwrap();
     assert!(error.to_string().starts_with("Landlock refused: "), "{error}");

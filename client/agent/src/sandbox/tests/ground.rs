@@ -7,7 +7,6 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use orion_domain::grants::{Grants, PathGrant, Scope};
@@ -16,15 +15,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use crate::apps::Apps;
-use crate::call::{Context, FileContext, Installation, Memory, Outcome, RiskGate};
-use crate::programs::Programs;
-use crate::roots::Roots;
-use crate::sandbox::{Reach, confine};
-use crate::tools::Installed;
-use crate::tools::find;
+use crate::call::{Installation, Memory, ObservationMode, Outcome};
+use crate::roots::{GrantedFolder, Roots};
+use crate::sandbox::Reach;
 use crate::tools::testing::judged;
 use crate::trash::Trash;
+use crate::workers::FileCall;
+use crate::workers::tests::workers;
 
 /// The content of every canary.
 pub(super) const CANARY: &str = "CANARY-5e41";
@@ -60,7 +57,6 @@ pub(super) struct Ground {
     scope: Scope,
     naive: OnceLock<Roots>,
     places: Places,
-    apps: Apps,
     pub(super) trash: Trash,
 }
 
@@ -110,10 +106,15 @@ impl Ground {
             scope,
             naive: OnceLock::new(),
             trash: Trash::open(&at("state")).unwrap(),
-            apps: Apps::default(),
             places,
             temp,
         }
+    }
+
+    /// Returns the granted folders by their handles.
+    pub(super) fn folders(&self) -> Vec<GrantedFolder> {
+        let granted = self.roots.granted();
+        granted.map(|(dir, access)| GrantedFolder { dir, access: access.clone() }).collect()
     }
 
     pub(super) fn at(&self, name: &str) -> PathBuf {
@@ -134,7 +135,7 @@ impl Ground {
         if layers.is_naive() { self.naive.get_or_init(naive) } else { &self.roots }
     }
 
-    /// Runs a tool with these layers, in a separate thread, as the agent does.
+    /// Runs a tool with these layers, in a worker process, as the agent does.
     pub(super) fn call(
         &self,
         layers: Layers,
@@ -155,41 +156,29 @@ impl Ground {
         dry_run: bool,
     ) -> Result<Outcome, ToolError> {
         let (spec, _) = orion_catalog::find(tool).unwrap();
-        let roots = self.roots(layers);
-        let run = || {
-            if layers.is_confined() {
-                confine(roots, &[self.trash.dir()], Reach::of(spec, dry_run)).unwrap();
-            }
-            let judged = judged(&self.trash, &self.places, tool, &arguments);
-            let common = Context {
-                call,
-                device_id: "kiosk",
-                dry_run,
-                roots,
-                places: &self.places,
-                installation: &Installation::default(),
-                memory: &Memory::default(),
-                cancelled: &AtomicBool::new(false),
-                deadline: Instant::now() + Duration::from_secs(60),
-                progress: &|_, _, _| {},
-            };
-            let context = FileContext {
-                common,
-                trash: &self.trash,
-                risk: &RiskGate::new(None, RiskRaise::ALL.to_vec(), dry_run),
-                is_final: &std::cell::Cell::new(false),
-                touches: &judged.touches,
-                undo: judged.undo.as_ref(),
-                expected: None,
-            };
-            let installed = Installed {
-                apps: &self.apps,
-                programs: &Programs::default(),
-                output: &|_, _| true,
-            };
-            find(tool).unwrap().call(arguments, &context, installed)
-        };
-        thread::scope(|scope| scope.spawn(run).join().unwrap())
+        let judged = judged(&self.trash, &self.places, tool, &arguments);
+        workers().run(FileCall {
+            call,
+            tool,
+            arguments,
+            dry_run,
+            has_effects: spec.has_effects && !dry_run,
+            reach: layers.is_confined().then(|| Reach::of(spec, dry_run)),
+            roots: self.roots(layers),
+            touches: &judged.touches,
+            seeing: &ObservationMode::Nothing,
+            undo: judged.undo,
+            verdict: None,
+            approved_raises: RiskRaise::ALL.to_vec(),
+            trash: &self.trash,
+            places: &self.places,
+            device_id: "kiosk",
+            installation: &Installation::default(),
+            memory: &Memory::default(),
+            deadline: Instant::now() + Duration::from_secs(60),
+            cancelled: &AtomicBool::new(false),
+            progress: &|_, _, _| {},
+        })
     }
 
     /// Returns everything beneath a folder that a tool could have changed: names, kinds, content, mode, time.

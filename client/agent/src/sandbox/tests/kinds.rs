@@ -21,15 +21,15 @@ fn file_tools_and_programs_are_confined_by_the_kernel_and_without_it_no_program_
             let handles = Sandbox::handles().confinement(spec, dry_run).map_err(|it| it.code);
             let without = match spec.execution {
                 Execution::ChildProcess => Err(ErrorCode::NotSupported),
-                Execution::File | Execution::Plain | Execution::DesktopApp => {
-                    Ok(Confinement::Handles)
-                }
+                Execution::File => Ok(Confinement::Worker),
+                Execution::Plain | Execution::DesktopApp => Ok(Confinement::Handles),
             };
             assert_eq!(handles, without, "{}", spec.name);
         }
     }
     assert_eq!(Confinement::Landlock(Reach::Read).as_str(), "landlock");
     assert_eq!(Confinement::Handles.as_str(), "handles");
+    assert_eq!(Confinement::Worker.as_str(), "handles");
 }
 
 #[test]

@@ -1,11 +1,14 @@
-//! Names of the device's accounts. The threads that run tools see only the allowed paths, so the names are
-//! cached when the agent starts.
+//! Names of the device's accounts. A worker sees only the allowed paths, so the names are cached when the agent
+//! starts, and sent to it.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use cap_std::fs::Metadata;
 
+/// The most names that a worker gets. It shows the others by number.
+#[cfg(target_os = "linux")]
+const MAX_SENT: usize = 10_000;
 /// Account names by user id. Unset until [`cache_accounts`] ran.
 static ACCOUNTS: OnceLock<HashMap<u32, String>> = OnceLock::new();
 
@@ -24,6 +27,24 @@ pub fn cache_accounts() {
         let known = HashMap::new();
         known
     });
+}
+
+/// Returns the cached names, for a worker that cannot look them up.
+#[cfg(target_os = "linux")]
+pub(crate) fn known_accounts() -> HashMap<u32, String> {
+    ACCOUNTS
+        .get()
+        .map(|known| known.iter().take(MAX_SENT))
+        .into_iter()
+        .flatten()
+        .map(|(id, name)| (*id, name.clone()))
+        .collect()
+}
+
+/// Caches names that the agent looked up.
+#[cfg(target_os = "linux")]
+pub(crate) fn know_accounts(known: HashMap<u32, String>) {
+    ACCOUNTS.get_or_init(|| known);
 }
 
 /// Returns the owner of an entry: the account's name if known, else its number.

@@ -19,7 +19,7 @@ mod asked {
 
     fn command<'a>(context: &AskingContext<'a>) -> CommandContext<'a> {
         let AskingContext { common, programs, risk } = *context;
-        CommandContext { common, programs, risk }
+        CommandContext { common, programs, risk, output: None }
     }
 
     pub(crate) fn git(context: &AskingContext<'_>) -> Found {
