@@ -141,7 +141,7 @@ async fn a_hostile_search_is_gone_within_two_seconds_of_its_deadline() {
     let arguments = json!({"path": device.files(), "pattern": "a[ab]{20000}[xyz]", "glob": "*"});
     let orders: Vec<_> = (0..SLOTS)
         .map(|_| {
-            let order = link.any_order(find("search_text").unwrap().0, &arguments, false);
+            let order = link.order("search_text", &arguments);
             ("search_text", v1::Dispatch { time_left_ms: 2_000, ..order })
         })
         .collect();

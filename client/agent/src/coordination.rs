@@ -53,6 +53,7 @@ pub(crate) enum Question {
 }
 
 /// What the agent answers.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no workers"))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Answer {
     /// It is done.

@@ -34,8 +34,9 @@ use killed::{Cause, Killed};
 use pool::{Key, Pool, Worker};
 use protocol::{Binding, FromWorker, Order, Seeing, ToWorker, TouchedPaths};
 
-/// The most bytes that a worker may write to.
-const MAX_DATA: u64 = 512 * 1024 * 1024;
+/// The most bytes that a worker may reserve, whether it uses them or not: the allocator reserves a GiB ahead. No
+/// single piece of memory is larger.
+const MAX_DATA: u64 = 4 * 1024 * 1024 * 1024;
 /// The most bytes of memory that a worker may take for itself at any time.
 const MAX_RESIDENT: u64 = 256 * 1024 * 1024;
 /// How long after its deadline or its cancelling a tool may take to end by itself. Then its worker is killed.
@@ -44,7 +45,7 @@ const KILL_AFTER: Duration = Duration::from_millis(400);
 /// How often a running worker is measured, and its call asked whether it goes on.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs file tools in worker processes.
+/// Runs file tools in worker processes. By default there are none, and every call is refused.
 #[derive(Debug, Default)]
 pub struct Workers(Option<Pool>);
 
@@ -105,18 +106,6 @@ impl Workers {
     #[must_use]
     pub fn of(program: WorkerProgram) -> Self {
         Self(Some(Pool::new(program, pool::IDLE)))
-    }
-
-    /// Returns workers that are kept without a call for so long.
-    #[must_use]
-    pub fn kept_for(program: WorkerProgram, idle: Duration) -> Self {
-        Self(Some(Pool::new(program, idle)))
-    }
-
-    /// Returns no workers, for an agent that runs no file tools. Every call of one is refused.
-    #[must_use]
-    pub const fn none() -> Self {
-        Self(None)
     }
 
     /// Ends the workers of earlier folders, and starts one ahead of the next call.

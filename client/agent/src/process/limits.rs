@@ -4,7 +4,8 @@ use std::io;
 
 use rustix::fs::Mode;
 use rustix::process::{
-    Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit, setsid, umask,
+    Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setpgid, setrlimit,
+    setsid, umask,
 };
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
@@ -38,10 +39,17 @@ const FILES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// Gives a worker a session of its own, ends it with its parent, limits its memory, and leaves it only the
-/// privileges for files that the agent has. New files get the agent's own mask.
+/// By how much other processes, the agent first of all, come before a worker that computes.
+const NICENESS: i32 = 5;
+
+/// Gives a worker a process group of its own, behind the agent in the same session, ends it with its parent,
+/// limits its memory, and leaves it only the privileges for files that the agent has. New files get the
+/// agent's own mask.
 pub(super) fn apply_to_worker(memory: u64) -> io::Result<()> {
-    setsid()?;
+    // A session of its own would have a share of the processor of its own, so that many workers would leave the
+    // agent little.
+    setpgid(None, None)?;
+    nice(NICENESS)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     limit(Resource::Core, 0)?;
     limit(Resource::Data, memory)?;

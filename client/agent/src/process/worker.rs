@@ -2,7 +2,7 @@
 //! and has the steps that the process takes before anything else:
 //!
 //! 1. Take the socket to the agent from standard input, which becomes empty.
-//! 2. Start a session of its own that ends with the agent, with limits of resources.
+//! 2. Start a process group of its own that ends with the agent, behind it, with limits of resources.
 //! 3. Give up privileges that files do not need, then system calls that files do not need (seccomp).
 //!
 //! Landlock follows when the worker learns which folders its calls may reach.
@@ -30,8 +30,8 @@ use super::{WORKER, confine, limits, seccomp};
 
 /// The most bytes of a message to a worker: the arguments of one call, or a policy with its folders.
 const MAX_TO_WORKER: usize = 64 * 1024 * 1024;
-/// The most bytes of a message from a worker: the result of one call.
-const MAX_FROM_WORKER: usize = 6 * 1024 * 1024;
+/// The most bytes of a message from a worker: the result of one call with all that is said about it.
+const MAX_FROM_WORKER: usize = 3 * 1024 * 1024;
 /// Bytes that are read from a worker at once.
 const READ_BYTES: usize = 64 * 1024;
 /// How long a worker may take to read what it is sent.

@@ -1,5 +1,4 @@
-//! The entries of allow and deny lists: a folder with everything beneath it, or a pattern with
-//! wildcards.
+//! The entries of allow and deny lists: a folder with everything beneath it, or a pattern with wildcards.
 
 use std::fmt;
 
