@@ -65,5 +65,6 @@ mod start_up;
 mod stop;
 
 mod tools;
+mod transfer;
 mod undo;
 mod webhook;

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use orion_domain::CallId;
+use orion_wire::Dispatched;
 use orion_wire::v1::link_response::Message as Incoming;
 use orion_wire::v1::{self, link_request};
 use tokio::sync::mpsc;
@@ -106,6 +107,9 @@ struct Running {
     about: Option<ChainSubject>,
     /// Size of the call's arguments in memory, in bytes.
     argument_bytes: usize,
+    /// The call, if its content moves beside it: it ends when a later policy or ceiling denies it. None for
+    /// other calls.
+    transfer: Option<Box<Dispatched>>,
 }
 
 /// A queued message. A result is looked up in the journal when there is room, so it is held once.

@@ -25,6 +25,7 @@ use crate::report;
 use crate::roots::Roots;
 use crate::sandbox::{Sandbox, suffices};
 use crate::state::{Identity, State};
+use crate::transfer::Transfers;
 use crate::trash::Trash;
 
 /// How long the cleanup may delay the agent's start.
@@ -85,6 +86,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
         installation: Installation {
             backend: identity.addresses.clone(),
             state_dir: state_dir.clone(),
+            transfers: Arc::new(Transfers::limited(settings.max_transfer_bytes)),
         },
     };
     let agent = Agent::new(settings, state, identity, Arc::new(toolbox), journal);

@@ -26,6 +26,7 @@ mod create_directory;
 mod delete_directory;
 mod delete_file;
 mod difference;
+mod download_file;
 mod edit_file;
 #[cfg(target_os = "linux")]
 mod execute_command;
@@ -55,6 +56,7 @@ mod project;
 mod reach;
 mod read_config;
 mod read_file;
+mod receive;
 #[cfg(target_os = "linux")]
 mod restart_service;
 #[cfg(target_os = "linux")]
@@ -77,7 +79,9 @@ mod search_text;
 mod service_managers;
 #[cfg(test)]
 pub(crate) mod testing;
+mod transfer_file;
 mod undo_call;
+mod upload_file;
 mod write_file;
 
 use orion_catalog::{Execution, Tool, tools as catalog};
@@ -253,6 +257,9 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::file::<catalog::read_config::ReadConfig>(),
     Executor::file::<catalog::modify_config::ModifyConfig>(),
     Executor::file::<catalog::undo_call::UndoCall>(),
+    Executor::file::<catalog::download_file::DownloadFile>(),
+    Executor::file::<catalog::upload_file::UploadFile>(),
+    Executor::file::<catalog::transfer_file::TransferFile>(),
     Executor::app::<catalog::open_app::OpenApp>(),
     Executor::app::<catalog::close_app::CloseApp>(),
     Executor::app::<catalog::list_apps::ListApps>(),

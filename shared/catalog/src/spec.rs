@@ -7,6 +7,7 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
+use crate::content::Content;
 use crate::execution::{Execution, RunsOn};
 use crate::sample::Sample;
 
@@ -108,6 +109,8 @@ pub trait Tool: 'static {
     const RUNS_ON: RunsOn = RunsOn::Device;
     /// How the tool runs, which decides its confinement.
     const EXECUTION: Execution;
+    /// Where the content of a call moves.
+    const CONTENT: Content = Content::InCall;
     /// How the test suites call the tool. A file tool states its own.
     const SAMPLE: Sample = Sample::EXAMPLE;
 
@@ -170,6 +173,8 @@ pub struct ToolSpec {
     pub runs_on: RunsOn,
     /// How the tool runs, which decides its confinement.
     pub execution: Execution,
+    /// Where the content of a call moves.
+    pub content: Content,
     /// How the test suites call the tool.
     pub sample: Sample,
     arguments_schema: fn() -> Value,
@@ -220,6 +225,7 @@ impl ToolSpec {
             example: T::EXAMPLE,
             runs_on: T::RUNS_ON,
             execution: T::EXECUTION,
+            content: T::CONTENT,
             sample: T::SAMPLE,
             arguments_schema: schema::<T::Arguments>,
             returns_schema: schema::<T::Returns>,

@@ -167,6 +167,7 @@ impl Agent {
 
     /// Opens the granted paths after they changed.
     pub(super) fn reopen(&mut self) {
+        self.end_denied_transfers();
         self.roots = granted_paths(&self.settings, &self.guard);
         match self.opening {
             Opening::Done => self.open(),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,7 @@ use crate::sandbox::{Reach, confine};
 use crate::tools::Installed;
 use crate::tools::find;
 use crate::tools::testing::judged;
+use crate::transfer::Transfers;
 use crate::trash::Trash;
 
 /// The content of every canary.
@@ -167,7 +168,10 @@ impl Ground {
                 dry_run,
                 roots,
                 places: &self.places,
-                installation: &Installation::default(),
+                installation: &Installation {
+                    transfers: Arc::new(Transfers::with_peer(b"Milk\n")),
+                    ..Installation::default()
+                },
                 memory: &Memory::default(),
                 cancelled: &AtomicBool::new(false),
                 deadline: Instant::now() + Duration::from_secs(60),
