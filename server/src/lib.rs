@@ -29,4 +29,5 @@ pub mod scope;
 pub mod serve;
 pub mod store;
 pub mod tasks;
+pub mod transfers;
 pub mod webhook;

@@ -13,6 +13,7 @@ pub mod call_limits;
 pub mod calls;
 pub mod cancel;
 pub mod confirm;
+pub mod content;
 mod decide;
 mod evaluate;
 pub mod explain;
@@ -51,6 +52,7 @@ use crate::config::Config;
 use crate::fleet::{Devices, Fleet};
 use crate::store::{Store, StoreError};
 use crate::tasks::Tasks;
+use crate::transfers::Transfers;
 
 pub use self::view::CallView;
 
@@ -75,6 +77,8 @@ pub struct Pipeline {
     pub limits: CallLimits,
     /// The calls that are stopped.
     pub stops: Stops,
+    /// The content of files that moves beside calls.
+    pub transfers: Arc<Transfers>,
     /// The tasks in which calls run.
     pub tasks: Tasks,
 }
@@ -99,7 +103,17 @@ impl Pipeline {
     #[must_use]
     pub fn new(config: Arc<Config>, devices: Devices, stops: Stops) -> Self {
         let Devices { store, fleet, bus, tasks, .. } = devices.clone();
-        Self { config, store, fleet, devices, bus, limits: CallLimits::default(), stops, tasks }
+        Self {
+            config,
+            store,
+            fleet,
+            devices,
+            bus,
+            limits: CallLimits::default(),
+            stops,
+            transfers: Arc::default(),
+            tasks,
+        }
     }
 
     /// Runs a call, new or stored, until it ends or waits for an approval or its device. A stored call

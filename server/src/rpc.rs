@@ -7,6 +7,7 @@ mod approval;
 mod audit;
 mod auth;
 mod chat;
+mod content;
 mod device;
 mod enrollment;
 mod plan;
@@ -14,6 +15,7 @@ mod policy;
 mod signed;
 mod status;
 mod tool;
+mod transfer;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,9 +26,10 @@ use orion_wire::v1::{
     LinkRequest, LinkResponse, agent_service_server::AgentServiceServer,
     approval_service_server::ApprovalServiceServer, audit_service_server::AuditServiceServer,
     auth_service_server::AuthServiceServer, chat_service_server::ChatServiceServer,
-    device_service_server::DeviceServiceServer, enrollment_service_server::EnrollmentServiceServer,
-    plan_service_server::PlanServiceServer, policy_service_server::PolicyServiceServer,
-    tool_service_server::ToolServiceServer,
+    content_service_server::ContentServiceServer, device_service_server::DeviceServiceServer,
+    enrollment_service_server::EnrollmentServiceServer, plan_service_server::PlanServiceServer,
+    policy_service_server::PolicyServiceServer, tool_service_server::ToolServiceServer,
+    transfer_service_server::TransferServiceServer,
 };
 use tokio_stream::Stream;
 use tonic::service::Routes;
@@ -36,12 +39,17 @@ use self::approval::ApprovalApi;
 use self::audit::AuditApi;
 use self::auth::AuthApi;
 use self::chat::ChatApi;
+use self::content::ContentApi;
 use self::device::DeviceApi;
 use self::enrollment::EnrollmentApi;
 use self::plan::PlanApi;
 use self::policy::PolicyApi;
 use self::tool::ToolApi;
+use self::transfer::TransferApi;
 use crate::backend::Backend;
+
+/// The largest message with a part of a file: the part, and what surrounds it.
+const MAX_PART_MESSAGE_BYTES: usize = orion_catalog::MAX_PART_BYTES + 4096;
 
 /// What an RPC returns.
 type RpcResult<T> = Result<Response<T>, Status>;
@@ -54,6 +62,11 @@ pub fn device_routes(backend: &Arc<Backend>) -> Routes {
         AgentServiceServer::new(agent::Agents::new(Arc::clone(backend)))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES),
+    )
+    .add_service(
+        ContentServiceServer::new(ContentApi { backend: Arc::clone(backend) })
+            .max_decoding_message_size(MAX_PART_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_PART_MESSAGE_BYTES),
     )
     .add_service(EnrollmentServiceServer::new(enrollment).max_decoding_message_size(64 * 1024))
 }
@@ -87,6 +100,7 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
     let Backend { store, fleet, devices, enrollment, pipeline, notary, tasks, .. } = &**backend;
     let (people, heavy) = (&backend.people, &backend.people.heavy);
     let tool = ToolApi { pipeline: Arc::clone(pipeline) };
+    let transfer = TransferApi { pipeline: Arc::clone(pipeline) };
     let chat = ChatApi { chat: Arc::clone(&backend.chat) };
     let device = DeviceApi {
         devices: devices.clone(),
@@ -119,6 +133,9 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
     };
     let (_, health) = tonic_health::server::health_reporter();
     Ok(Routes::new(ToolServiceServer::new(tool).max_decoding_message_size(MAX_MESSAGE_BYTES))
+        .add_service(
+            TransferServiceServer::new(transfer).max_decoding_message_size(MAX_PART_MESSAGE_BYTES),
+        )
         .add_service(ChatServiceServer::new(chat).max_decoding_message_size(1024 * 1024))
         .add_service(DeviceServiceServer::new(device).max_decoding_message_size(1024 * 1024))
         .add_service(PolicyServiceServer::new(policy).max_decoding_message_size(MAX_MESSAGE_BYTES))

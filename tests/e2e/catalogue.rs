@@ -30,6 +30,10 @@ fn sample(kiosk: &Device, spec: &ToolSpec, folder: &str) -> Value {
         Target::NewFolder => at("new"),
     };
     let mut arguments = Value::Object(spec.sample_arguments(FIRST_LINE, "entry"));
+    if arguments.get("from_device").is_some() {
+        arguments["from_device"] = json!("kiosk");
+        arguments["from_path"] = json!(at("note.ini"));
+    }
     // Without a target the tool acts in the workspace.
     let paths =
         if spec.sample.target == Target::Nothing { Vec::new() } else { spec.path_arguments() };

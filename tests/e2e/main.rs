@@ -70,5 +70,6 @@ mod start_up;
 mod stop;
 
 mod tools;
+mod transfer;
 mod undo;
 mod webhook;

@@ -15,6 +15,7 @@ use tonic::{Request, Status};
 
 use crate::call::Call;
 use crate::eventually::eventually;
+use crate::transfer::needs_client;
 
 /// A signed-in client; anonymous where the token is empty.
 #[derive(Debug, Clone)]
@@ -208,11 +209,20 @@ impl Client {
             .max_encoding_message_size(16 * 1024 * 1024)
     }
 
-    /// Calls one tool on one device.
+    /// Returns `TransferService`.
+    #[must_use]
+    pub fn transfers(&self) -> v1::transfer_service_client::TransferServiceClient<Signed> {
+        v1::transfer_service_client::TransferServiceClient::new(self.signed())
+    }
+
+    /// Calls one tool on one device. The content that moves beside a call is read, or `Milk` and a line end.
     ///
     /// # Panics
     /// The backend answers without a call.
     pub async fn call(&self, device: &str, tool: &str, arguments: Value) -> Call {
+        if needs_client(tool) {
+            return self.moved(device, tool, arguments).await;
+        }
         self.ask(request(device, tool, &arguments)).await.unwrap()
     }
 

@@ -69,6 +69,10 @@ impl FileCall {
         if self.place == "source" {
             arguments.insert("destination".to_owned(), json!(format!("copies/{number}")));
         }
+        if arguments.contains_key("from_device") {
+            arguments.insert("from_device".to_owned(), json!("kiosk"));
+            arguments.insert("from_path".to_owned(), json!(format!("honest/{number}")));
+        }
         let is_list = arguments.get(&self.place).is_some_and(Value::is_array);
         arguments.insert(self.place.clone(), if is_list { json!([text]) } else { json!(text) });
         Value::Object(arguments)
@@ -79,7 +83,7 @@ impl FileCall {
     /// # Panics
     /// They cannot be created.
     pub fn prepare(&self, workspace: &Path, number: usize) {
-        if self.place == "destination" {
+        if self.place == "destination" || self.arguments.contains_key("from_device") {
             fs::create_dir_all(workspace.join("honest")).unwrap();
             fs::write(workspace.join(format!("honest/{number}")), "honest").unwrap();
         }

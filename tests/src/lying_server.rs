@@ -10,6 +10,7 @@ use orion_domain::id::InviteId;
 use orion_domain::{DeviceId, Digest, Secret};
 use orion_mtls::{CertificateAuthority, ServerCertificate, device_listener};
 use orion_wire::v1::agent_service_server::{AgentService, AgentServiceServer};
+use orion_wire::v1::content_service_server::ContentServiceServer;
 use orion_wire::v1::enrollment_service_server::{EnrollmentService, EnrollmentServiceServer};
 use orion_wire::v1::link_request;
 use orion_wire::{EnrollmentToken, v1};
@@ -22,6 +23,7 @@ use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
 use uuid::Uuid;
 
+mod content;
 mod deceived;
 mod link;
 mod many;
@@ -81,6 +83,7 @@ impl LyingServer {
             asked: Arc::clone(&asked),
         };
         let routes = Routes::new(AgentServiceServer::new(services.clone()))
+            .add_service(ContentServiceServer::new(content::Contents::default()))
             .add_service(EnrollmentServiceServer::new(services));
         tokio::spawn(door(listener, Some(tls)).serve(routes, stop.clone()));
         Self { address, authority, device, links: Mutex::new(connected), asked, stop }

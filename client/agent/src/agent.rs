@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use orion_domain::{CallId, UserName};
+use orion_wire::Dispatched;
 use orion_wire::v1::link_response::Message as Incoming;
 use orion_wire::v1::{self, link_request};
 use tokio::sync::mpsc;
@@ -112,6 +113,9 @@ struct Running {
     kind: Kind,
     /// The person that the call is made for.
     user: UserName,
+    /// The call, if its content moves beside it: it ends when a later policy or ceiling denies it. None for
+    /// other calls.
+    transfer: Option<Box<Dispatched>>,
 }
 
 /// A queued message. A result is looked up in the journal when there is room, so it is held once.

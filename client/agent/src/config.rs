@@ -49,6 +49,8 @@ pub struct Settings {
     pub apps: BTreeMap<String, PathBuf>,
     /// The longest time that any call may take.
     pub call_timeout: Duration,
+    /// The largest file that comes to this device, in bytes.
+    pub max_transfer_bytes: u64,
     /// Whether the agent starts where the kernel cannot confine file tools.
     pub sandbox: SandboxChoice,
     /// Where `~` and relative paths begin.
@@ -80,7 +82,8 @@ impl Settings {
     /// # Errors
     /// The fault as a sentence, with its line.
     pub fn parse(text: &str, home: Option<&Path>, own: &[PathBuf]) -> Result<Self, String> {
-        let File { ceiling, read_only, sandbox, apps, projects, timeouts } = File::parse(text)?;
+        let File { ceiling, read_only, sandbox, apps, projects, timeouts, transfers } =
+            File::parse(text)?;
         let mut ceiling = ceiling.unwrap_or_else(modest);
         ceiling.read_only |= read_only;
         check_tools(&ceiling)?;
@@ -113,6 +116,7 @@ impl Settings {
             scope,
             apps,
             call_timeout: Duration::from_secs(timeouts.call),
+            max_transfer_bytes: transfers.max_file_mib.saturating_mul(1024 * 1024),
             sandbox,
             places,
             private,

@@ -23,10 +23,12 @@ use crate::journal::{Admission, Ended};
 use crate::perform::{Performance, perform, thinned};
 use crate::programs::Programs;
 use crate::report::Subject;
-use crate::roots::GrantedPaths;
 #[cfg(target_os = "linux")]
-use crate::sandbox::Reach;
+use crate::roots::GrantedFolder;
+use crate::roots::GrantedPaths;
 use crate::sandbox::{Confinement, Sandbox};
+#[cfg(target_os = "linux")]
+use crate::sandbox::{Reach, confine};
 use crate::tools::{Executor, Installed};
 use crate::trash::Trash;
 use crate::verdict::Verdict;
@@ -166,8 +168,9 @@ pub(crate) fn begin<E: From<CallEvent> + Send + 'static>(
     let confinement = job.confinement;
     let run = move || drop(done.send(run(job, &progress)));
     match confinement {
-        Confinement::Program => {
-            drop(thread::Builder::new().name("program".to_owned()).spawn(run)?);
+        // A confined thread ends with its call.
+        Confinement::Program | Confinement::Thread(_) => {
+            drop(thread::Builder::new().name("call".to_owned()).spawn(run)?);
         }
         Confinement::Landlock(_) | Confinement::Worker | Confinement::Handles => {
             drop(tokio::task::spawn_blocking(run));
@@ -201,7 +204,20 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
         #[cfg(target_os = "linux")]
         Confinement::Worker => in_a_worker(job, None, &progress),
         #[cfg(not(target_os = "linux"))]
-        Confinement::Landlock(_) | Confinement::Worker => Err(no_thread()),
+        Confinement::Landlock(_) | Confinement::Worker | Confinement::Thread(_) => Err(no_thread()),
+        #[cfg(target_os = "linux")]
+        Confinement::Thread(reach) => {
+            let granted: Vec<_> = job
+                .roots
+                .granted()
+                .map(|(dir, access)| GrantedFolder { dir, access: access.clone() })
+                .collect();
+            confine(&granted, &[job.toolbox.trash.dir()], reach).map_err(|error| {
+                tracing::error!(%call, %error, "a thread could not be confined");
+                error.refusal()
+            })?;
+            here(job, &progress, &output)
+        }
         Confinement::Program | Confinement::Handles => here(job, &progress, &output),
     }
 }

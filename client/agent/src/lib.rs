@@ -37,6 +37,7 @@ mod scan;
 pub mod state;
 mod survey;
 pub mod tools;
+pub mod transfer;
 pub mod trash;
 pub mod verdict;
 mod walk;

@@ -25,6 +25,7 @@ use crate::report;
 use crate::roots::Roots;
 use crate::sandbox::{Sandbox, suffices};
 use crate::state::{Identity, State};
+use crate::transfer::Transfers;
 use crate::trash::Trash;
 #[cfg(target_os = "linux")]
 use crate::workers::Workers;
@@ -92,6 +93,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
         installation: Installation {
             backend: identity.addresses.clone(),
             state_dir: state_dir.clone(),
+            transfers: Arc::new(Transfers::limited(settings.max_transfer_bytes)),
         },
         #[cfg(target_os = "linux")]
         workers: Arc::new(Workers::of(program)),

@@ -69,6 +69,9 @@ pub enum Confinement {
     Landlock(Reach),
     /// The call runs in a worker process, which reaches files by handle only: this kernel cannot confine it.
     Worker,
+    /// The call runs in a thread of its own, which the kernel confines to what the call may reach: its content
+    /// moves over the agent's connection, which no worker process has.
+    Thread(Reach),
     /// The program has processes of its own, which the kernel confines to what they may reach.
     Program,
     /// The tool's own code reaches files by handle only. The kernel does not confine it.
@@ -138,6 +141,11 @@ impl Sandbox {
         };
         match (spec.runs_on, spec.execution) {
             (RunsOn::Backend, _) => refused("it runs on the backend"),
+            (RunsOn::Device, Execution::File) if spec.content.is_beside() => {
+                let reach = Reach::of(spec, dry_run);
+                let is_confined = self.has_landlock();
+                Ok(if is_confined { Confinement::Thread(reach) } else { Confinement::Handles })
+            }
             (RunsOn::Device, Execution::File) if self.has_landlock() => {
                 Ok(Confinement::Landlock(Reach::of(spec, dry_run)))
             }
@@ -163,7 +171,7 @@ impl Confinement {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Landlock(_) | Self::Program => "landlock",
+            Self::Landlock(_) | Self::Thread(_) | Self::Program => "landlock",
             Self::Worker | Self::Handles => "handles",
         }
     }

@@ -29,6 +29,7 @@ mod create_directory;
 mod delete_directory;
 mod delete_file;
 mod difference;
+mod download_file;
 mod edit_file;
 #[cfg(target_os = "linux")]
 mod execute_command;
@@ -62,6 +63,7 @@ mod read_config;
 mod read_file;
 #[cfg(target_os = "linux")]
 mod read_logs;
+mod receive;
 #[cfg(target_os = "linux")]
 mod restart_docker;
 #[cfg(target_os = "linux")]
@@ -86,7 +88,9 @@ mod search_text;
 mod service_managers;
 #[cfg(test)]
 pub(crate) mod testing;
+mod transfer_file;
 mod undo_call;
+mod upload_file;
 mod write_file;
 
 use std::fmt;
@@ -293,6 +297,9 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::file::<catalog::read_config::ReadConfig>(),
     Executor::file::<catalog::modify_config::ModifyConfig>(),
     Executor::file::<catalog::undo_call::UndoCall>(),
+    Executor::file::<catalog::download_file::DownloadFile>(),
+    Executor::file::<catalog::upload_file::UploadFile>(),
+    Executor::file::<catalog::transfer_file::TransferFile>(),
     Executor::app::<catalog::open_app::OpenApp>(),
     Executor::app::<catalog::close_app::CloseApp>(),
     Executor::app::<catalog::list_apps::ListApps>(),

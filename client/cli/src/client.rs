@@ -14,6 +14,7 @@ use orion_wire::v1::device_service_client::DeviceServiceClient;
 use orion_wire::v1::plan_service_client::PlanServiceClient;
 use orion_wire::v1::policy_service_client::PolicyServiceClient;
 use orion_wire::v1::tool_service_client::ToolServiceClient;
+use orion_wire::v1::transfer_service_client::TransferServiceClient;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
@@ -82,6 +83,8 @@ services! {
     approvals = ApprovalServiceClient;
     /// Plans.
     plans = PlanServiceClient;
+    /// The content of files.
+    transfers = TransferServiceClient;
     /// The audit log.
     audit = AuditServiceClient;
 }

@@ -7,6 +7,7 @@ pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod chat;
 pub(crate) mod completion;
+pub(crate) mod cp;
 pub(crate) mod demo;
 pub(crate) mod devices;
 pub(crate) mod extract;
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Ask(ask::Ask),
     /// Call one tool on one device
     Call(call::Call),
+    /// Copy files between this computer and your devices
+    Cp(cp::Cp),
     /// What is under way, what waits for a device, and how a call goes on
     Calls(calls::Calls),
     /// End what runs and waits, and refuse new calls until they are resumed
@@ -99,6 +102,8 @@ pub(crate) async fn run(command: Command, global: &Global, out: &Output) -> Resu
         // In these commands Ctrl-C stops the answer first.
         Command::Chat(command) => command.run(&app()?).await,
         Command::Ask(command) => command.run(&app()?).await,
+        // In this command Ctrl-C cancels the call first.
+        Command::Cp(command) => command.run(&app()?).await,
         Command::Call(command) => interruptible(command.run(&app()?)).await,
         Command::Calls(command) => interruptible(command.run(&app()?)).await,
         Command::Stop(command) => interruptible(command.run(&app()?)).await,

@@ -155,6 +155,61 @@ impl Spinner {
     }
 }
 
+impl Spinner {
+    /// Hides the spinner while a person may be prompted.
+    pub(crate) async fn suspend<T>(&self, prompt: impl Future<Output = T>) -> T {
+        if self.is_shown() {
+            self.0.disable_steady_tick();
+            self.0.set_message("");
+        }
+        prompt.await
+    }
+}
+
+/// A progress bar of bytes; removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Bar(ProgressBar);
+
+impl Bar {
+    /// Shows `what` on a terminal, and nothing elsewhere. The size is not known yet.
+    pub(crate) fn on(out: &Output, what: &str) -> Self {
+        if out.quiet || !out.is_for_people() || !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::no_length();
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg} {bytes}") {
+            bar.set_style(style);
+        }
+        bar.set_message(text::one_line(what, 200));
+        Self(bar)
+    }
+
+    /// Shows `what` with this size from here on.
+    pub(crate) fn begin(&self, what: &str, size: u64) {
+        if self.0.length() == Some(size) {
+            return;
+        }
+        let template = "{wide_msg} {bar:20} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.0.set_style(style);
+        }
+        self.0.set_message(text::one_line(what, 200));
+        self.0.set_length(size);
+        self.0.reset();
+    }
+
+    /// Moves the bar.
+    pub(crate) fn at(&self, bytes: u64) {
+        self.0.set_position(bytes);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Drop for Spinner {
     fn drop(&mut self) {
         self.0.finish_and_clear();

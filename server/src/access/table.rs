@@ -107,6 +107,7 @@ const fn rpc(path: &'static str, access: Access, per_minute: PerMinute) -> Opera
 /// a task of its own.
 const MAY_END: &[&str] = &[
     "/orion.v1.AgentService/Link",
+    "/orion.v1.ContentService/MoveContent",
     "/orion.v1.AuthService/Login",
     "/grpc.health.v1.Health/Check",
     "/grpc.health.v1.Health/Watch",
@@ -130,6 +131,7 @@ pub(super) fn ends_with_its_client(operation: &Operation) -> bool {
 pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.AgentService/Link", Access::Device, Some(120)),
     rpc("/orion.v1.AgentService/RenewCertificate", Access::Device, Some(30)),
+    rpc("/orion.v1.ContentService/MoveContent", Access::Device, Some(600)),
     rpc("/orion.v1.EnrollmentService/Enroll", Access::Anyone, Some(120)),
     rpc("/orion.v1.EnrollmentService/GetEnrollment", Access::Anyone, Some(600)),
     rpc("/orion.v1.AuthService/CreateFirstAdmin", Access::Anyone, Some(30)),
@@ -154,6 +156,8 @@ pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.ToolService/StopCalls", Access::Person(VIEWER, CALL), None),
     rpc("/orion.v1.ToolService/ResumeCalls", Access::Person(VIEWER, SESSION), None),
     rpc("/orion.v1.ToolService/ListStops", Access::Person(VIEWER, READ_OR_CALL), None),
+    rpc("/orion.v1.TransferService/UploadPart", Access::Person(VIEWER, CALL), None),
+    rpc("/orion.v1.TransferService/DownloadPart", Access::Person(VIEWER, CALL), None),
     rpc("/orion.v1.ChatService/SendMessage", Access::Person(VIEWER, CHAT), None),
     rpc("/orion.v1.ChatService/ListModels", Access::Person(VIEWER, READ_OR_CHAT), None),
     rpc("/orion.v1.DeviceService/ListDevices", Access::Person(VIEWER, READ_OR_CALL), None),

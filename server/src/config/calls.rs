@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use orion_catalog::ToolSpec;
 use orion_domain::CallRequest;
 use serde::{Deserialize, Serialize};
 
 use super::Config;
 use crate::store::QueueLimits;
+
+/// The longest time of a call whose content moves beside it.
+const MAX_TRANSFER_TIME: Duration = Duration::from_hours(24);
 
 /// `[calls]`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +69,16 @@ impl Config {
         asked_ms
             .map_or(Duration::from_secs(self.calls.timeout_seconds.into()), Duration::from_millis)
             .min(most)
+    }
+
+    /// Returns the timeout of a call of this tool. Content that moves beside a call takes as long as it takes: the
+    /// device ends a transfer that stands still.
+    #[must_use]
+    pub fn timeout_of(&self, spec: &ToolSpec, asked_ms: Option<u64>) -> Duration {
+        if !spec.content.is_beside() {
+            return self.call_timeout(asked_ms);
+        }
+        asked_ms.map_or(MAX_TRANSFER_TIME, Duration::from_millis).min(MAX_TRANSFER_TIME)
     }
 
     /// Returns the limits of calls that wait for devices.

@@ -66,6 +66,8 @@ pub struct CallContext {
     pub is_fresh: bool,
     /// Whether the requester continues at once and reads the result later.
     pub background: bool,
+    /// Whether the requester's client moves the content of the call beside it.
+    pub moves_content: bool,
     /// The ended call that this one replaces, because its device reported a higher risk. None otherwise.
     pub replaces: Option<CallId>,
     /// SHA-256 of the session or token of the request. None if the request did not come over the network.
@@ -92,6 +94,7 @@ impl CallContext {
             earlier: None,
             is_fresh: true,
             background: false,
+            moves_content: false,
             replaces: None,
             token: None,
         }

@@ -16,7 +16,7 @@ use super::evaluate::{is_previewed, measured, previewed};
 use super::preview::Preview;
 use super::route::DispatchSlot;
 use super::verdict::{Decided, Held, Verdict};
-use super::{Pipeline, plan, queue};
+use super::{Pipeline, content, plan, queue};
 use crate::store::StoreError;
 
 use away::{away, stopped_while_away, would_fail};
@@ -111,6 +111,13 @@ async fn conclude<'a>(
         if let Err(error) = change::is_within(pipeline, author.clone(), &call).await? {
             return Ok(Decided::denied(call, error));
         }
+    }
+    let refusal = match content::refusal_without_client(&call) {
+        Some(error) => Some(error),
+        None => content::bring::refusal_of_source(pipeline, &call).await?,
+    };
+    if let (Some(error), true) = (refusal, call.decision() != Decision::Deny) {
+        return Ok(Decided::denied(call, error));
     }
     match call.decision() {
         Decision::Deny => {

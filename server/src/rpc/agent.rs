@@ -18,7 +18,7 @@ use orion_wire::v1::agent_service_server::AgentService;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
-pub(super) use self::connection::Connection;
+pub(super) use self::connection::{Connection, good};
 pub(super) use self::link::talk;
 use self::rate_limits::DeviceRateLimits;
 use super::RpcResult;

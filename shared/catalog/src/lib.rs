@@ -5,6 +5,7 @@
 
 mod argument_path;
 pub mod command;
+mod content;
 mod execution;
 pub mod installed;
 pub mod project;
@@ -18,6 +19,7 @@ pub mod tools;
 pub mod web;
 mod written;
 
+pub use content::{Content, MAX_PART_BYTES};
 pub use execution::{Execution, RunsOn};
 pub use sample::{Sample, Target};
 pub use spec::{Alias, Category, ParsedCall, Tool, ToolSpec};

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
+use crate::content::Content;
 use crate::execution::{Execution, RunsOn};
 use crate::sample::Sample;
 
@@ -111,6 +112,8 @@ pub trait Tool: 'static {
     /// The devices that the tool exists on: `all`, the names of platforms, or the backend's name.
     const ALLOWED_DEVICES: &'static [&'static str] =
         allowed_devices(Self::RUNS_ON, Self::EXECUTION);
+    /// Where the content of a call moves.
+    const CONTENT: Content = Content::InCall;
     /// How the test suites call the tool. A file tool states its own.
     const SAMPLE: Sample = Sample::EXAMPLE;
 
@@ -175,6 +178,8 @@ pub struct ToolSpec {
     pub execution: Execution,
     /// The devices that the tool exists on.
     pub allowed_devices: &'static [&'static str],
+    /// Where the content of a call moves.
+    pub content: Content,
     /// How the test suites call the tool.
     pub sample: Sample,
     arguments_schema: fn() -> Value,
@@ -226,6 +231,7 @@ impl ToolSpec {
             runs_on: T::RUNS_ON,
             execution: T::EXECUTION,
             allowed_devices: T::ALLOWED_DEVICES,
+            content: T::CONTENT,
             sample: T::SAMPLE,
             arguments_schema: schema::<T::Arguments>,
             returns_schema: schema::<T::Returns>,

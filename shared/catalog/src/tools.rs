@@ -17,6 +17,7 @@ pub mod copy_path;
 pub mod create_directory;
 pub mod delete_directory;
 pub mod delete_file;
+pub mod download_file;
 pub mod edit_file;
 pub mod execute_command;
 pub mod get_audit_log;
@@ -47,7 +48,9 @@ pub mod run_typecheck;
 pub mod search_directory;
 pub mod search_files;
 pub mod search_text;
+pub mod transfer_file;
 pub mod undo_call;
+pub mod upload_file;
 pub mod write_file;
 
 pub use crate::argument_path::path;
@@ -72,6 +75,9 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<read_config::ReadConfig>(),
     ToolSpec::of::<modify_config::ModifyConfig>(),
     ToolSpec::of::<undo_call::UndoCall>(),
+    ToolSpec::of::<download_file::DownloadFile>(),
+    ToolSpec::of::<upload_file::UploadFile>(),
+    ToolSpec::of::<transfer_file::TransferFile>(),
     ToolSpec::of::<open_app::OpenApp>(),
     ToolSpec::of::<close_app::CloseApp>(),
     ToolSpec::of::<list_apps::ListApps>(),

@@ -16,6 +16,23 @@ pub struct Digest([u8; 32]);
 #[error("a digest is 64 hexadecimal digits")]
 pub struct NotADigest;
 
+/// Computes the digest of content that comes in parts.
+#[derive(Debug, Clone, Default)]
+pub struct Hasher(Sha256);
+
+impl Hasher {
+    /// Adds the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the digest of everything that was added.
+    #[must_use]
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
 impl Digest {
     /// The first link of a chain of digests.
     pub const ZERO: Self = Self([0; 32]);

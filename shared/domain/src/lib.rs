@@ -42,7 +42,7 @@ pub use call::{CallRequest, CanonicalArguments};
 pub use caller::{Caller, Role};
 pub use capability::Capability;
 pub use code::ErrorCode;
-pub use digest::Digest;
+pub use digest::{Digest, Hasher};
 pub use envelope::{Envelope, Meta, ToolError};
 pub use evaluate::{Decision, Evaluation, Policy, evaluate};
 pub use grants::{Grants, Profile};

@@ -96,6 +96,7 @@ pub fn call_request(request: v1::CallToolRequest) -> Result<(CallRequest, bool),
         queue,
         queue_ms,
         background: _,
+        moves_content: _,
     } = request;
     if arguments.len() > MAX_ARGUMENT_BYTES {
         return Err(WireError::TooLarge { field: "arguments", limit: MAX_ARGUMENT_BYTES });

@@ -17,6 +17,7 @@ pub use call::{
 pub use dispatch::{DevicePolicy, Dispatched, MAX_OBSERVED_BYTES, approval_basis, observed_bytes};
 pub use error::{ERROR_METADATA, WireError, status_from, tool_error_from};
 pub use link::{DeviceFacts, Os, PROTOCOL, ProtocolVersion, projects};
+pub use prost::bytes::Bytes;
 pub use timezone::{Timezone, UnknownTimezone};
 pub use token::{EnrollmentToken, TokenError};
 

@@ -217,14 +217,11 @@ async fn run(admin: &Client, tool: &'static str, calls: Vec<(Value, bool)>) -> A
 
 /// The code of one call, and everything that was told.
 async fn one(admin: &Client, tool: &str, arguments: &Value, dry_run: bool) -> (String, String) {
-    let request = v1::CallToolRequest {
-        tool: tool.to_owned(),
-        device: "kiosk".to_owned(),
-        arguments: arguments.to_string().into_bytes().into(),
-        dry_run,
-        ..Default::default()
+    let mut call = if dry_run {
+        admin.dry_run("kiosk", tool, arguments.clone()).await
+    } else {
+        admin.call("kiosk", tool, arguments.clone()).await
     };
-    let mut call = admin.ask(request).await.unwrap();
     if call.state == CallState::AwaitingApproval {
         admin.decide(call.approval_id(), true, "").await.unwrap();
         call = admin.ended(&call.id).await.unwrap();

@@ -2,9 +2,10 @@
 //! answered, and none is run twice.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use orion_domain::evaluate::Decision;
 use orion_domain::{CallId, Digest, ErrorCode, ToolError};
 use orion_wire::v1::{self, link_request};
 use orion_wire::{Dispatched, call_state_from};
@@ -21,6 +22,9 @@ use crate::guard::Admitted;
 use crate::journal::{Begin, CallStatus, Ended};
 use crate::report::Subject;
 use crate::sandbox::Confinement;
+
+/// The longest time of a call whose content moves beside it. One that stands still ends earlier.
+const MAX_TRANSFER_TIME: Duration = Duration::from_hours(24);
 
 /// The most calls that are answered in one query.
 const MAX_QUERIED_CALLS: usize = 256;
@@ -184,6 +188,9 @@ impl Agent {
             );
         }
         let cancelled = Arc::new(AtomicBool::new(false));
+        let transfer = spec.content.is_beside().then(|| Box::new(call.clone()));
+        let longest =
+            if transfer.is_some() { MAX_TRANSFER_TIME } else { self.settings.call_timeout };
         let touches = parsed.touches.clone();
         let seeing = if !call.observed.is_empty() {
             ObservationMode::Compare(parsed.touches, call.observed)
@@ -203,7 +210,7 @@ impl Agent {
             undo: parsed.undo,
             has_effects,
             memory: Arc::default(),
-            deadline: Instant::now().into_std() + call.time_left.min(self.settings.call_timeout),
+            deadline: Instant::now().into_std() + call.time_left.min(longest),
             cancelled: Arc::clone(&cancelled),
             roots: Arc::clone(&self.roots),
             verdict: Some(verdict),
@@ -212,11 +219,30 @@ impl Agent {
         };
         self.running.insert(
             call.call,
-            Running { cancelled, about: has_effects.then_some(about), argument_bytes, kind, user },
+            Running {
+                cancelled,
+                about: has_effects.then_some(about),
+                argument_bytes,
+                kind,
+                user,
+                transfer,
+            },
         );
         let environment = Arc::clone(&self.environment);
         let start = move |job, events| environment.work(job, events);
         self.tasks.spawn(execute(job, admission, self.events.clone(), start));
+    }
+
+    /// Cancels the transfers that the active policy and ceiling deny, as they began under others.
+    pub(super) fn end_denied_transfers(&self) {
+        for running in self.running.values() {
+            let Some(call) = &running.transfer else { continue };
+            let is_denied = self.guard.judge(call).map_or(true, |it| it.decision == Decision::Deny);
+            if is_denied {
+                tracing::info!(call = %call.call, "a transfer that is not allowed any more was ended");
+                running.cancelled.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Handles the acknowledgement of a stored result. A call that missed its deadline may have ended since:
@@ -325,6 +351,7 @@ mod tests {
             about: None,
             argument_bytes: 1,
             kind: if number < 16 { Kind::File } else { Kind::Program },
+            transfer: None,
             user: if number < 16 { "ann" } else { "bob" }.parse().unwrap(),
         };
         let no_slot = |agent: &Agent, on_files, argument_bytes| {

@@ -171,6 +171,7 @@ impl Agent {
 
     /// Opens the granted paths after they changed.
     pub(super) fn reopen(&mut self) {
+        self.end_denied_transfers();
         self.roots = granted_paths(&self.settings, &self.guard);
         #[cfg(target_os = "linux")]
         self.toolbox.workers.renew();

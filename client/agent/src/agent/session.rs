@@ -176,6 +176,7 @@ impl Agent {
 
         self.links += 1;
         let number = self.links;
+        self.toolbox.installation.transfers.connected(link.channel());
         let (out, client, reader) = link.split();
         let reader = tokio::spawn(receive(number, reader, self.events.clone()));
         self.phase = Phase::Linked(Connection {
@@ -256,6 +257,7 @@ impl Agent {
         }
         self.outbox.clear();
         self.successor = None;
+        self.toolbox.installation.transfers.disconnected();
         self.phase = Phase::Waiting(Instant::now() + wait);
     }
 

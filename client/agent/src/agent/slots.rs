@@ -111,6 +111,7 @@ mod tests {
                 argument_bytes: 0,
                 kind,
                 user: user.parse().unwrap(),
+                transfer: None,
             };
             let number = running.len() as u128;
             running.insert(CallId::new(Uuid::from_u128(number)), running_call);

@@ -1,14 +1,20 @@
 //! What a running call may know of the agent that runs it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Where the agent keeps its state, and whom it connects to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+use crate::transfer::Transfers;
+
+/// Where the agent keeps its state, whom it connects to, and how content moves beside calls.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Installation {
     /// The addresses of the backend, `host:port`.
     pub backend: Vec<String>,
     /// The folder of the agent's journal, trash and identity.
     pub state_dir: PathBuf,
+    /// The content of files that moves beside calls, in the agent's own process alone.
+    #[serde(skip)]
+    pub transfers: Arc<Transfers>,
 }

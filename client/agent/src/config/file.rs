@@ -18,7 +18,25 @@ pub(super) struct File {
     pub(super) apps: BTreeMap<String, PathBuf>,
     pub(super) projects: BTreeMap<String, String>,
     pub(super) timeouts: Timeouts,
+    pub(super) transfers: TransferLimits,
 }
+
+/// Limits of files that come to this device.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TransferLimits {
+    /// The largest file, in MiB.
+    pub(super) max_file_mib: u64,
+}
+
+impl Default for TransferLimits {
+    fn default() -> Self {
+        Self { max_file_mib: 64 * 1024 }
+    }
+}
+
+/// The largest limit of a file, in MiB: 16 TiB.
+const MAX_FILE_MIB: u64 = 16 * 1024 * 1024;
 
 /// Timeouts in seconds.
 #[derive(Debug, Deserialize)]
@@ -42,6 +60,9 @@ impl File {
         let file: Self = toml::from_str(text).map_err(|error| fault(text, &error))?;
         if !(1..=MAX_CALL_S).contains(&file.timeouts.call) {
             return Err(format!("[timeouts] call is in seconds, 1 to {MAX_CALL_S}"));
+        }
+        if file.transfers.max_file_mib > MAX_FILE_MIB {
+            return Err(format!("[transfers] max_file_mib is in MiB, 0 to {MAX_FILE_MIB}"));
         }
         Ok(file)
     }

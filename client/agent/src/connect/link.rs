@@ -169,6 +169,12 @@ impl Link {
         &self.dialled.address
     }
 
+    /// Returns the channel of the connection, for streams beside this one.
+    #[must_use]
+    pub fn channel(&self) -> Channel {
+        self.dialled.channel.clone()
+    }
+
     /// Splits the link, so that the receiving half can be read elsewhere.
     #[must_use]
     pub fn split(self) -> (mpsc::Sender<v1::LinkRequest>, AgentServiceClient<Channel>, Reader) {

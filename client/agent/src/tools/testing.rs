@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 #[cfg(unix)]
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,6 +28,7 @@ use crate::apps::Apps;
 use crate::call::{Context, FileContext, Installation, Memory, Outcome, RiskGate};
 use crate::programs::Programs;
 use crate::roots::Roots;
+use crate::transfer::Transfers;
 use crate::trash::Trash;
 
 /// Held while a program is started or written. A new process inherits files that others hold open for
@@ -127,6 +129,7 @@ impl Device {
             installation: Installation {
                 backend: Vec::new(),
                 state_dir: temp.path().join("state"),
+                transfers: Arc::new(Transfers::with_peer(b"Milk\n")),
             },
             memory: Memory::default(),
             last_call: Cell::new(CallId::new(Uuid::nil())),

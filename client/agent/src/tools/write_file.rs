@@ -6,17 +6,20 @@ mod preview;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::io::Write;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use cap_fs_ext::MetadataExt;
 use cap_std::fs::{File, Metadata, OpenOptions};
 use orion_catalog::Tool;
-use orion_catalog::tools::write_file::{Arguments, Returns, WriteFile};
+use orion_catalog::tools::write_file::{Arguments, Encoding, Returns, WriteFile};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::counted::counted;
 use super::create_directory::{missing_parent, refuse_depth};
-use super::{FileContext, FileTool, Outcome, regular};
+use super::{FileContext, FileTool, Outcome, invalid, regular};
 use crate::changes::{Change, Precondition, StepError, TrashSpace, lock_paths};
 use crate::entry::{FileStamp, disk_bytes_at};
 use crate::roots::{Located, Wanted, io_failure, refused};
@@ -28,7 +31,8 @@ const MAX_ATTEMPTS: usize = 4;
 
 impl FileTool for WriteFile {
     fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
-        if arguments.content.len() > MAX_CONTENT_BYTES {
+        let content = content(&arguments)?;
+        if content.len() > MAX_CONTENT_BYTES {
             return Err(ToolError::new(
                 ErrorCode::ResourceExhausted,
                 "The content is larger than 16 MiB.",
@@ -39,7 +43,7 @@ impl FileTool for WriteFile {
         let _lock = lock_paths(context, &[&path])?;
         let mut tries = MAX_ATTEMPTS;
         loop {
-            match write(&path, &arguments, context) {
+            match write(&path, &arguments, &content, context) {
                 Err(StepError::Taken(_) | StepError::Changed(_)) if tries > 1 => tries -= 1,
                 done => return Ok(done?),
             }
@@ -47,9 +51,21 @@ impl FileTool for WriteFile {
     }
 }
 
+/// Returns the bytes to write.
+fn content(arguments: &Arguments) -> Result<Cow<'_, [u8]>, ToolError> {
+    match arguments.encoding {
+        Encoding::Utf8 => Ok(Cow::Borrowed(arguments.content.as_bytes())),
+        Encoding::Base64 => STANDARD.decode(&arguments.content).map(Cow::Owned).map_err(|error| {
+            invalid(format!("content is not base64: {error}."))
+                .hint("use the standard alphabet with padding, without line ends")
+        }),
+    }
+}
+
 fn write(
     path: &DevicePath,
     arguments: &Arguments,
+    content: &[u8],
     context: &FileContext<'_>,
 ) -> Result<Outcome<Returns>, StepError> {
     let located = context.roots.locate(path, Access::Write)?;
@@ -75,7 +91,7 @@ fn write(
     let replaced = if arguments.append { 0 } else { disk_bytes_at(&located)? };
     let room = TrashSpace::take(context, path, replaced)?;
     if context.dry_run {
-        let (size, diff) = preview::preview(&located, arguments, context)?;
+        let (size, diff) = preview::preview(&located, content, arguments.append, context)?;
         let what = if created { "make" } else { "change" };
         let message = format!("Would {what} {path}; it would then have {}.", counted(size, "byte"));
         return Ok(Outcome::new(message, returns(size, Some(diff))));
@@ -89,12 +105,12 @@ fn write(
         Some((file, stamp)) if arguments.append => {
             let metadata = file.metadata().map_err(|error| failed(&error))?;
             context.raise_if_executable(&metadata, path)?;
-            change.append(&target, file, arguments.content.as_bytes())?;
-            stamp.bytes + arguments.content.len() as u64
+            change.append(&target, file, content)?;
+            stamp.bytes + content.len() as u64
         }
         old => {
             let mut staged = change.stage(&target, old.as_ref().map(|(file, _)| file))?;
-            staged.write_all(arguments.content.as_bytes()).map_err(|error| failed(&error))?;
+            staged.write_all(content).map_err(|error| failed(&error))?;
             let size = staged.bytes();
             let over = if arguments.append { Precondition::Nothing } else { Precondition::AnyFile };
             change.place(&target, staged, over)?;

@@ -251,7 +251,10 @@ pub(super) async fn make(
 
 /// Decides the approval request as the command line says, and returns whether to wait for the call's
 /// end.
-async fn decide(
+///
+/// # Errors
+/// The backend fails, or the person stops the program.
+pub(crate) async fn decide(
     app: &App<'_>,
     client: &Client,
     approval_id: &str,

@@ -160,7 +160,7 @@ mod tests {
         })
         .collect();
         insta::assert_snapshot!(said.join("\n"), @"
-        0199b2c4-7f3e-7c11 is a call of read_file, which cannot be undone, unlike write_file, edit_file, create_directory, copy_path, move_path, delete_file, delete_directory, modify_config
+        0199b2c4-7f3e-7c11 is a call of read_file, which cannot be undone, unlike write_file, edit_file, create_directory, copy_path, move_path, delete_file, delete_directory, modify_config, upload_file, transfer_file
         0199b2c4-7f3e-7c11 did not succeed (denied), so there is nothing to undo
         0199b2c4-7f3e-7c11 has not ended (awaiting approval), so there is nothing to undo
         0199b2c4-7f3e-7c11 was a preview: it changed nothing, so there is nothing to undo

@@ -68,7 +68,11 @@ fn common(
     arguments: &CanonicalArguments,
     state: CallState,
 ) -> NewCall {
-    let timeout = pipeline.config.call_timeout(context.request.timeout_ms);
+    let asked = context.request.timeout_ms;
+    let timeout = match target {
+        Some(target) => pipeline.config.timeout_of(target.spec, asked),
+        None => pipeline.config.call_timeout(asked),
+    };
     NewCall {
         id: context.id,
         conversation: context.caller.conversation,

@@ -13,6 +13,7 @@ use crate::bus::Change;
 use crate::fleet::{ApprovalProof, DeviceResult, Dispatch, PendingCall, SendError, SlotError};
 use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
+use crate::transfers::Place;
 
 /// How the wait for a call ended.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(in crate::pipeline) struct InFlight<'a> {
     is_cancel_due: bool,
     /// How often the device reported that the call did not arrive.
     not_delivered: u32,
+    /// The place of a call whose content moves beside it. None for any other.
+    place: Option<Place>,
 }
 
 impl<'a> InFlight<'a> {
@@ -62,6 +65,7 @@ impl<'a> InFlight<'a> {
             is_cancelled: false,
             is_cancel_due: false,
             not_delivered: 0,
+            place: None,
         })
     }
 
@@ -74,7 +78,9 @@ impl<'a> InFlight<'a> {
     ) -> Sent {
         let now = Instant::now();
         let time = match self.deadline {
-            None => self.pipeline.config.call_timeout(call.context.request.timeout_ms),
+            None => {
+                self.pipeline.config.timeout_of(call.target.spec, call.context.request.timeout_ms)
+            }
             Some(deadline) => deadline.saturating_duration_since(now),
         };
         let deadline = *self.deadline.get_or_insert(now + time);
@@ -98,6 +104,12 @@ impl<'a> InFlight<'a> {
         time: Duration,
     ) -> Result<(), ToolError> {
         let (user, device) = (&call.context.caller.user, call.target.device.id);
+        if call.target.spec.content.is_beside()
+            && !call.context.request.dry_run
+            && self.place.is_none()
+        {
+            self.place = Some(self.pipeline.transfers.places().take(user, device)?);
+        }
         // A stop is set before this, and the call is not sent, or after it, and the call is cancelled.
         let _unstopped = self.pipeline.stops.pass(user, device)?;
         let dispatch = Dispatch {

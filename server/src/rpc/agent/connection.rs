@@ -48,7 +48,7 @@ pub(super) fn since<T>(request: &Request<T>) -> Instant {
 
 /// Returns the device that the handshake identified, if its certificate is still valid: a connection may
 /// outlive the certificate.
-pub(super) fn good<T>(
+pub(in crate::rpc) fn good<T>(
     backend: &Backend,
     request: &Request<T>,
 ) -> Result<Arc<DeviceIdentity>, Status> {

@@ -21,8 +21,9 @@ pub(super) async fn call_tool(
     request: Signed<v1::CallToolRequest>,
 ) -> Result<v1::CallToolResponse, Status> {
     let Signed { identity: Identity { caller, token, .. }, mut message } = request;
-    let background = message.background;
-    let in_context = |context| CallContext { background, token: Some(token), ..context };
+    let (background, moves_content) = (message.background, message.moves_content);
+    let in_context =
+        |context| CallContext { background, moves_content, token: Some(token), ..context };
     if message.arguments.len() > MAX_UNREAD_BYTES && !message.explain {
         // Large arguments are parsed only when the caller may call the tool at all.
         let arguments = std::mem::take(&mut message.arguments);

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::path;
+pub use super::read_file::Encoding;
 use crate::execution::Execution;
 use crate::sample::{Sample, Target};
 use crate::spec::{Alias, Category, Tool};
@@ -19,8 +20,11 @@ pub struct WriteFile;
 pub struct Arguments {
     /// The file. Relative paths start in the workspace.
     pub path: String,
-    /// The text to write.
+    /// The text to write, or bytes as base64.
     pub content: String,
+    /// utf-8 for text, base64 for anything else.
+    #[serde(default)]
+    pub encoding: Encoding,
     /// Whether to add to the end instead of replacing everything.
     #[serde(default)]
     pub append: bool,
@@ -56,8 +60,8 @@ impl Tool for WriteFile {
     const NAME: &'static str = "write_file";
     const ALIASES: &'static [Alias] = &[Alias::plain("file_write")];
     const CATEGORY: Category = Category::File;
-    const DESCRIPTION: &'static str = "Writes text to a file, replacing what was there, or adding to it \
-        with append. Missing folders are made.";
+    const DESCRIPTION: &'static str = "Writes text, or bytes as base64, to a file, replacing what was \
+        there, or adding to it with append. Missing folders are made.";
     const RISK: Risk = Risk::Medium;
     const CAPABILITIES: &'static [Capability] = &[Capability::FileWrite];
     const HAS_EFFECTS: bool = true;

@@ -5,20 +5,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use orion_catalog::ToolSpec;
 use orion_domain::grants::{Grants, PathGrant, Scope};
 use orion_domain::{Access, CallId, PathStyle, Places, RiskRaise, ToolError};
 use serde_json::Value;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use crate::call::{Installation, Memory, ObservationMode, Outcome};
+use crate::apps::Apps;
+use crate::call::{Context, Installation, Memory, ObservationMode, Outcome};
+use crate::perform::{Performance, perform};
+use crate::programs::Programs;
 use crate::roots::{GrantedFolder, Roots};
-use crate::sandbox::Reach;
-use crate::tools::testing::judged;
+use crate::sandbox::{Reach, confine};
+use crate::tools::testing::{GuardResult, judged};
+use crate::tools::{Installed, find};
+use crate::transfer::Transfers;
 use crate::trash::Trash;
 use crate::workers::FileCall;
 use crate::workers::tests::workers;
@@ -157,6 +164,10 @@ impl Ground {
     ) -> Result<Outcome, ToolError> {
         let (spec, _) = orion_catalog::find(tool).unwrap();
         let judged = judged(&self.trash, &self.places, tool, &arguments);
+        if spec.content.is_beside() {
+            let run = || self.in_a_thread(call, layers, spec, arguments, dry_run, &judged);
+            return thread::scope(|scope| scope.spawn(run).join().unwrap());
+        }
         workers().run(FileCall {
             call,
             tool,
@@ -178,6 +189,49 @@ impl Ground {
             deadline: Instant::now() + Duration::from_secs(60),
             cancelled: &AtomicBool::new(false),
             progress: &|_, _, _| {},
+        })
+    }
+
+    /// Runs a tool whose content moves beside its call in this thread, as the agent does.
+    fn in_a_thread(
+        &self,
+        call: CallId,
+        layers: Layers,
+        spec: &ToolSpec,
+        arguments: Value,
+        dry_run: bool,
+        judged: &GuardResult,
+    ) -> Result<Outcome, ToolError> {
+        if layers.is_confined() {
+            confine(&self.folders(), &[self.trash.dir()], Reach::of(spec, dry_run)).unwrap();
+        }
+        let transfers = Arc::new(Transfers::with_peer(b"Milk\n"));
+        perform(Performance {
+            common: Context {
+                call,
+                device_id: "kiosk",
+                dry_run,
+                roots: self.roots(layers),
+                places: &self.places,
+                installation: &Installation { transfers, ..Installation::default() },
+                memory: &Memory::default(),
+                cancelled: &AtomicBool::new(false),
+                deadline: Instant::now() + Duration::from_secs(60),
+                progress: &|_, _, _| {},
+            },
+            executor: find(spec.name).unwrap(),
+            arguments,
+            seeing: &ObservationMode::Nothing,
+            touches: &judged.touches,
+            undo: judged.undo.as_ref(),
+            verdict: None,
+            approved_raises: RiskRaise::ALL.to_vec(),
+            trash: &self.trash,
+            installed: Installed {
+                apps: &Apps::default(),
+                programs: &Programs::default(),
+                output: &|_, _| true,
+            },
         })
     }
 

@@ -13,6 +13,9 @@ fn file_tools_and_programs_are_confined_by_the_kernel_and_without_it_no_program_
     for spec in CATALOG.iter().filter(|spec| spec.runs_on == RunsOn::Device) {
         for dry_run in [true, false] {
             let expected = match spec.execution {
+                Execution::File if spec.content.is_beside() => {
+                    Confinement::Thread(Reach::of(spec, dry_run))
+                }
                 Execution::File => Confinement::Landlock(Reach::of(spec, dry_run)),
                 Execution::ChildProcess => Confinement::Program,
                 Execution::Plain | Execution::DesktopApp => Confinement::Handles,
@@ -21,6 +24,7 @@ fn file_tools_and_programs_are_confined_by_the_kernel_and_without_it_no_program_
             let handles = Sandbox::handles().confinement(spec, dry_run).map_err(|it| it.code);
             let without = match spec.execution {
                 Execution::ChildProcess => Err(ErrorCode::NotSupported),
+                Execution::File if spec.content.is_beside() => Ok(Confinement::Handles),
                 Execution::File => Ok(Confinement::Worker),
                 Execution::Plain | Execution::DesktopApp => Ok(Confinement::Handles),
             };

@@ -3,7 +3,6 @@
 use std::io::Read;
 
 use cap_std::fs::OpenOptions;
-use orion_catalog::tools::write_file::Arguments;
 use orion_domain::{Access, ToolError};
 
 use super::{refuse_hard_links, refuse_unwritable};
@@ -15,20 +14,25 @@ use crate::tools::{FileContext, regular};
 /// Returns the new size of the file in bytes, and the difference.
 pub(super) fn preview(
     located: &Located,
-    arguments: &Arguments,
+    content: &[u8],
+    append: bool,
     context: &FileContext<'_>,
 ) -> Result<(u64, String), ToolError> {
-    let (path, content) = (&located.asked, &arguments.content);
+    let path = &located.asked;
     let added = content.len() as u64;
+    let text = str::from_utf8(content).ok();
     let Some(name) = located.name().filter(|_| located.found.is_some()) else {
-        return Ok((added, unified(path, "", content, context)?));
+        return Ok(match text {
+            Some(text) => (added, unified(path, "", text, context)?),
+            None => (added, format!("(not text: {added} bytes)\n")),
+        });
     };
     let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
     let metadata = located.dir.symlink_metadata(name).map_err(|error| failed(&error))?;
     refuse_hard_links(&metadata, path)?;
     refuse_unwritable(&located.dir, name, path)?;
     let before = metadata.len();
-    let size = if arguments.append { before + added } else { added };
+    let size = if append { before + added } else { added };
     let in_bytes = |why: &str| format!("({why}: {before} bytes before, {size} after)\n");
     let real = located.real.join(name).unwrap_or_else(|_| path.clone());
     if ![path, &real].iter().all(|path| context.roots.grants(path, Access::Read)) {
@@ -39,12 +43,12 @@ pub(super) fn preview(
     let mut bytes = Vec::new();
     file.take(MAX_COMPARED_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     let small = bytes.len() as u64 <= MAX_COMPARED_BYTES && added <= MAX_COMPARED_BYTES;
-    let diff = match String::from_utf8(bytes).ok().filter(|_| small) {
-        Some(old) if arguments.append => {
-            replaced(path, &old, old.len()..old.len(), content, context)?
+    let diff = match (String::from_utf8(bytes).ok().filter(|_| small), text) {
+        (Some(old), Some(text)) if append => {
+            replaced(path, &old, old.len()..old.len(), text, context)?
         }
-        Some(old) => unified(path, &old, content, context)?,
-        None => in_bytes("too large to compare, or not text"),
+        (Some(old), Some(text)) => unified(path, &old, text, context)?,
+        (Some(_) | None, _) => in_bytes("too large to compare, or not text"),
     };
     Ok((size, diff))
 }

@@ -232,3 +232,23 @@ fn what_is_added_in_place_goes_behind_what_others_add_meanwhile() {
     });
     assert_eq!(std::fs::read_to_string(device.at("files/log")).unwrap(), "old theirs mine");
 }
+
+#[test]
+fn bytes_are_written_as_base64_and_what_is_none_is_refused() {
+    let device = Device::new();
+    let bytes: Vec<u8> = (0..=255).collect();
+    let content = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &bytes);
+    let arguments = json!({"path": "all.bin", "content": content, "encoding": "base64"});
+    let preview = device.dry(TOOL, arguments.clone()).unwrap();
+    assert_eq!(preview.data["diff"], json!("(not text: 256 bytes)\n"));
+    assert_eq!(device.data(TOOL, arguments)["size_bytes"], json!(256));
+    assert_eq!(std::fs::read(device.at("files/all.bin")).unwrap(), bytes);
+    let wrong = json!({"path": "all.bin", "content": "no base64!", "encoding": "base64"});
+    assert_eq!(device.refused(TOOL, wrong), ErrorCode::InvalidArgument);
+    let text = json!({"path": "text", "content": "TWlsawo=", "encoding": "base64"});
+    assert!(
+        device.dry(TOOL, text.clone()).unwrap().data["diff"].as_str().unwrap().contains("+Milk")
+    );
+    device.call(TOOL, text).unwrap();
+    assert_eq!(read(&device, "text"), "Milk\n");
+}
