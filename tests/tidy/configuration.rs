@@ -69,9 +69,13 @@ fn keys_of_several(header: &str) -> BTreeSet<String> {
 #[test]
 fn every_key_of_the_devices_file_is_in_the_reference() {
     let page = Page::read("docs/configuration.md").section("agent.toml");
-    assert_eq!(keys(agent, ""), set(&["apps", "ceiling", "read_only", "sandbox", "timeouts"]));
+    assert_eq!(
+        keys(agent, ""),
+        set(&["apps", "ceiling", "mcp", "read_only", "sandbox", "timeouts"])
+    );
     assert_eq!(documented(&page, "At the top"), set(&["read_only", "sandbox"]));
     assert_eq!(documented(&page, "`[ceiling]`"), keys(agent, "[ceiling]"));
     assert_eq!(documented(&page, "`[timeouts]`"), keys(agent, "[timeouts]"));
+    assert_eq!(documented(&page, "`[mcp]`"), keys(agent, "[mcp.x]"));
     assert!(page.text.contains("### `[apps]`"));
 }

@@ -5,6 +5,7 @@ pub mod check;
 pub mod configured_path;
 mod error;
 mod file;
+mod mcp;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,12 @@ use orion_wire::Os;
 pub use crate::sandbox::SandboxChoice;
 pub use error::ConfigError;
 use file::{File, check_tools};
+pub use mcp::McpServer;
+pub(crate) use source::distrust;
 pub use source::{Found, Source};
+
+/// The folder of the manifests of custom tools, beside the owner's file.
+pub const TOOLS_FOLDER: &str = "tools.d";
 
 /// Everything that an agent needs to run.
 #[derive(Debug, Clone)]
@@ -42,6 +48,8 @@ pub struct Settings {
     pub scope: Scope,
     /// Absolute paths of executables, by application name.
     pub apps: BTreeMap<String, PathBuf>,
+    /// MCP servers whose tools calls may name, by the name of the server.
+    pub mcp: BTreeMap<String, McpServer>,
     /// The longest time that any call may take.
     pub call_timeout: Duration,
     /// Whether the agent starts where the kernel cannot confine file tools.
@@ -64,7 +72,7 @@ impl Settings {
         // The source is created first, so that a write during the read is detected as a change.
         let source = Source::new(path, state_dir);
         let text = source::read(path, required)?;
-        let settings = Self::parse(&text, home().as_deref(), &own_files(&[state_dir, path]))
+        let settings = Self::parse(&text, home().as_deref(), &own_files_of(state_dir, path))
             .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
         Ok(Self { source: Some(source), ..settings })
     }
@@ -75,7 +83,8 @@ impl Settings {
     /// # Errors
     /// The fault as a sentence, with its line.
     pub fn parse(text: &str, home: Option<&Path>, own: &[PathBuf]) -> Result<Self, String> {
-        let File { ceiling, read_only, sandbox, apps, timeouts } = File::parse(text)?;
+        let File { ceiling, read_only, sandbox, apps, mcp, timeouts } = File::parse(text)?;
+        mcp::check(&mcp)?;
         let mut ceiling = ceiling.unwrap_or_else(modest);
         ceiling.read_only |= read_only;
         check_tools(&ceiling)?;
@@ -105,6 +114,7 @@ impl Settings {
             ceiling,
             scope,
             apps,
+            mcp,
             call_timeout: Duration::from_secs(timeouts.call),
             sandbox,
             places,
@@ -117,7 +127,13 @@ impl Settings {
     #[must_use]
     pub fn closed(self) -> Self {
         let ceiling = Grants { tools: Some(BTreeSet::new()), read_only: true, ..Grants::default() };
-        Self { ceiling, scope: Scope::nothing(), apps: BTreeMap::new(), ..self }
+        Self {
+            ceiling,
+            scope: Scope::nothing(),
+            apps: BTreeMap::new(),
+            mcp: BTreeMap::new(),
+            ..self
+        }
     }
 }
 
@@ -125,6 +141,13 @@ impl Settings {
 #[must_use]
 pub fn home() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|base| base.home_dir().to_owned())
+}
+
+/// Returns the absolute paths of the agent's own files: its state, the owner's file, the folder of manifests
+/// beside it, and the running program.
+#[must_use]
+pub fn own_files_of(state_dir: &Path, file: &Path) -> Vec<PathBuf> {
+    own_files(&[state_dir, file, &file.with_file_name(TOOLS_FOLDER)])
 }
 
 /// Returns the absolute paths of Orion's own files, including the running program, both as written and
@@ -167,7 +190,7 @@ pub fn default_locations() -> Option<(PathBuf, PathBuf)> {
 /// [`ConfigError::Invalid`] when a path is invalid.
 pub fn write_first(path: &Path, paths: &[String], state_dir: &Path) -> Result<(), ConfigError> {
     let text = file::first(paths);
-    Settings::parse(&text, home().as_deref(), &own_files(&[state_dir, path]))
+    Settings::parse(&text, home().as_deref(), &own_files_of(state_dir, path))
         .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     if let Some(parent) = path.parent() {

@@ -13,6 +13,7 @@ pub mod changes;
 pub mod clock;
 pub mod config;
 pub mod connect;
+pub mod custom;
 pub mod enroll;
 mod entry;
 pub mod execute;

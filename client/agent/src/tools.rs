@@ -80,7 +80,11 @@ pub(crate) mod testing;
 mod undo_call;
 mod write_file;
 
-use orion_catalog::{Execution, Tool, tools as catalog};
+#[cfg(target_os = "linux")]
+use orion_catalog::custom::Definition;
+use orion_catalog::{Execution, Tool, ToolSpec, tools as catalog};
+#[cfg(target_os = "linux")]
+use orion_domain::Digest;
 use orion_domain::{ErrorCode, ToolError};
 use serde_json::Value;
 
@@ -88,6 +92,8 @@ pub use get_file_info::cache_accounts;
 
 use crate::apps::Apps;
 use crate::call::{AppContext, Context, FileContext, Outcome};
+#[cfg(target_os = "linux")]
+use crate::custom;
 #[cfg(target_os = "linux")]
 use crate::programs::CommandContext;
 use crate::programs::Programs;
@@ -163,6 +169,9 @@ pub enum Run {
     /// A tool that runs programs.
     #[cfg(target_os = "linux")]
     Command(fn(Value, &CommandContext<'_>) -> Result<Outcome, ToolError>),
+    /// A custom tool, by its definition.
+    #[cfg(target_os = "linux")]
+    Custom(&'static Definition, Digest),
     /// A tool that runs programs, which this system does not confine.
     #[cfg(not(target_os = "linux"))]
     Unconfined,
@@ -215,6 +224,12 @@ impl Executor {
                 arguments,
                 &CommandContext { common: context.common, programs, risk: context.risk },
             ),
+            #[cfg(target_os = "linux")]
+            Run::Custom(definition, digest) => {
+                let context =
+                    CommandContext { common: context.common, programs, risk: context.risk };
+                custom::run(definition, digest, arguments, &context)
+            }
             #[cfg(not(target_os = "linux"))]
             Run::Unconfined => {
                 let Programs = programs;
@@ -280,6 +295,19 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::command::<catalog::check_service::CheckService>(),
     Executor::command::<catalog::restart_service::RestartService>(),
 ];
+
+/// Returns the executor of a tool. `None` for a tool that does not run here.
+#[must_use]
+pub fn executor(spec: &'static ToolSpec) -> Option<Executor> {
+    let Some((definition, digest)) = spec.definition() else { return find(spec.name).copied() };
+    #[cfg(target_os = "linux")]
+    return Some(Executor { name: spec.name, run: Run::Custom(definition, digest) });
+    #[cfg(not(target_os = "linux"))]
+    {
+        let (_, _) = (definition, digest);
+        Some(Executor { name: spec.name, run: Run::Unconfined })
+    }
+}
 
 /// Returns the executor of a tool by its name; aliases do not match.
 #[must_use]

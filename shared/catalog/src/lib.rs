@@ -5,6 +5,8 @@
 
 mod argument_path;
 pub mod command;
+pub mod custom;
+mod definition;
 mod execution;
 pub mod installed;
 pub mod project;

@@ -149,9 +149,9 @@ impl Agent {
         }
     }
 
-    async fn start(&mut self, subject: Subject, call: Dispatched, admitted: Admitted) {
+    async fn start(&mut self, mut subject: Subject, call: Dispatched, admitted: Admitted) {
         let Admitted { permit, spec, parsed, verdict, raises } = admitted;
-        let Some(executor) = crate::tools::find(spec.name).copied() else {
+        let Some(executor) = crate::tools::executor(spec) else {
             let message = format!("This device cannot run {}.", spec.name);
             let error = ToolError::new(ErrorCode::NotSupported, message);
             return self.refuse(&subject, call.arguments.digest(), error);
@@ -160,6 +160,7 @@ impl Agent {
             Ok(confinement) => confinement,
             Err(error) => return self.refuse(&subject, call.arguments.digest(), error),
         };
+        subject.sandbox = Some(confinement.as_str());
         let on_files = !parsed.touches.paths.is_empty();
         let argument_bytes = call.arguments.as_bytes().len();
         if let Some(message) = self.no_slot(on_files, argument_bytes) {

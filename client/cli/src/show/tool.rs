@@ -24,6 +24,8 @@ pub(crate) struct ToolView {
     pub(crate) undo: bool,
     pub(crate) untrusted: bool,
     pub(crate) example: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) definition: String,
 }
 
 /// Returns the name of a risk.
@@ -46,6 +48,7 @@ impl From<v1::Tool> for ToolView {
             undo,
             untrusted,
             example,
+            definition,
         } = tool;
         Self {
             name,
@@ -60,6 +63,7 @@ impl From<v1::Tool> for ToolView {
             undo,
             untrusted,
             example,
+            definition,
         }
     }
 }
@@ -189,6 +193,7 @@ mod tests {
             undo: false,
             untrusted: false,
             example: r#"{"tool":"delete_directory","device":"laptop-123","path":"Old"}"#.to_owned(),
+            definition: String::new(),
         }
         .into()
     }

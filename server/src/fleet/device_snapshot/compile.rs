@@ -69,8 +69,7 @@ impl DeviceSnapshot {
     /// Returns the device under other terms of the policy file, with the dangerous mode off.
     #[must_use]
     pub fn under(&self, policy: PolicyTerms) -> Self {
-        let standing = self.terms.standing.clone();
-        self.with_terms(ActiveTerms { policy, dangerous: None, standing })
+        self.with_terms(ActiveTerms { policy, dangerous: None, ..self.terms.clone() })
     }
 
     /// Returns the device with nothing allowed, at the backend and at the device.
@@ -89,7 +88,7 @@ impl DeviceSnapshot {
 /// Returns the policy that the device receives. An unreadable file results in an empty policy, which denies
 /// everything.
 fn sent(grants: &Grants, terms: &ActiveTerms) -> DevicePolicy {
-    let ActiveTerms { policy, dangerous, standing } = terms;
+    let ActiveTerms { policy, dangerous, standing, custom: _, undecided: _ } = terms;
     if policy.unreadable {
         return DevicePolicy::default();
     }
@@ -144,7 +143,7 @@ mod tests {
     fn a_file_that_cannot_be_read_denies_all_here_and_there() {
         let policy = PolicyTerms { unreadable: true, ..PolicyTerms::default() };
         let standing = vec![Rule::new("x", RuleAction::Deny)];
-        let known = known(ActiveTerms { policy, dangerous: None, standing });
+        let known = known(ActiveTerms { policy, standing, ..ActiveTerms::default() });
         assert_eq!(*known.policy_bytes, DevicePolicy::default().to_bytes());
         assert!(
             known.policy.grants.allowed.is_empty() && !known.policy.grants.lists_tool("read_file")
@@ -182,7 +181,7 @@ mod tests {
             ..PolicyTerms::default()
         };
         let standing = vec![Rule::new("answer", RuleAction::Deny)];
-        let known = known(ActiveTerms { policy, dangerous: None, standing });
+        let known = known(ActiveTerms { policy, standing, ..ActiveTerms::default() });
         let ids: Vec<_> = known.policy.rules.iter().map(|it| it.rule.id.as_str()).collect();
         assert_eq!(ids, ["file", "answer"]);
     }

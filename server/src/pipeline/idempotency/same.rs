@@ -36,8 +36,8 @@ fn completed(
     incoming: &CallContext,
     earlier: &CallRow,
 ) -> Option<orion_domain::Digest> {
-    let (spec, alias) = find(&incoming.request.tool)?;
     let known = pipeline.fleet.known(earlier.device.as_ref()?.0)?;
+    let (spec, alias) = known.tool(&incoming.request.tool)?;
     let mut arguments: serde_json::Map<String, Value> = incoming.request.arguments.clone();
     if let Some(alias) = alias {
         (alias.adapt)(&mut arguments);
