@@ -2,6 +2,7 @@
 //! database is authoritative; this cache is filled from it.
 
 pub mod authority;
+pub mod custom_tools;
 mod delivery;
 mod device_snapshot;
 mod devices;

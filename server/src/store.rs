@@ -12,6 +12,7 @@ mod calls;
 mod chats;
 mod checkpoints;
 mod columns;
+mod custom_tools;
 mod db;
 mod device_chains;
 mod devices;
@@ -49,6 +50,7 @@ pub use calls::{
 };
 pub use chats::MessageRow;
 pub use checkpoints::{CheckpointRow, SignedTree};
+pub use custom_tools::{AnnouncedTool, CustomToolRow, CustomToolState, ToolDecision};
 pub use db::{copy_file, newest_version};
 pub use device_chains::DeviceChainRow;
 pub use devices::{

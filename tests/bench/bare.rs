@@ -133,6 +133,20 @@ impl ToolService for Router {
         Err(Status::unimplemented("the baseline only routes"))
     }
 
+    async fn list_custom_tools(
+        &self,
+        _: Request<v1::ListCustomToolsRequest>,
+    ) -> Result<Response<v1::ListCustomToolsResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
+    async fn decide_custom_tool(
+        &self,
+        _: Request<v1::DecideCustomToolRequest>,
+    ) -> Result<Response<v1::DecideCustomToolResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
     async fn cancel_call(
         &self,
         _: Request<v1::CancelCallRequest>,

@@ -98,6 +98,7 @@ pub(crate) async fn link(
             | link_response::Message::ResultAck(_)
             | link_response::Message::CeilingAck(_)
             | link_response::Message::RenewCertificate(_)
+            | link_response::Message::CustomToolsRefused(_)
             | link_response::Message::Drain(_) => {}
         }
     }
@@ -114,6 +115,7 @@ pub(crate) async fn link(
                 | link_response::Message::ResultAck(_)
                 | link_response::Message::CeilingAck(_)
                 | link_response::Message::RenewCertificate(_)
+                | link_response::Message::CustomToolsRefused(_)
                 | link_response::Message::Drain(_) => Ok(()),
             };
             if answered.is_err() {

@@ -20,6 +20,7 @@ mod commands;
 mod commits;
 mod copies;
 mod crashes;
+mod custom_tools;
 mod decisions;
 mod demo;
 mod dev_tools;

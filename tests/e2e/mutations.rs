@@ -118,6 +118,7 @@ fn approved(guard: &Guard, device: DeviceId, dice: &mut Dice) -> v1::Dispatch {
         device_id: device.to_string(),
         observe: false,
         observed: orion_wire::observed_bytes(&observed).into(),
+        definition: Vec::new().into(),
     }
 }
 

@@ -30,6 +30,7 @@ impl Reports for v1::LinkRequest {
                 format!("result {about} {}", call_state_from(result.state).unwrap())
             }
             Some(FromDevice::CeilingUpdate(_)) => "ceiling".to_owned(),
+            Some(FromDevice::CustomTools(_)) => "custom tools".to_owned(),
             Some(FromDevice::CallsNotSeen(v1::CallsNotSeen { call_ids })) => {
                 format!("not seen {}", calls.names(call_ids))
             }
@@ -45,7 +46,8 @@ impl Reports for v1::LinkRequest {
             FromDevice::Hello(_)
             | FromDevice::PolicyAck(_)
             | FromDevice::CeilingUpdate(_)
-            | FromDevice::CallsNotSeen(_) => None,
+            | FromDevice::CallsNotSeen(_)
+            | FromDevice::CustomTools(_) => None,
         }
     }
 }
@@ -67,6 +69,7 @@ impl Reports for Result<v1::LinkResponse, tonic::Status> {
             Some(ToDevice::Drain(_)) => "drain".to_owned(),
             Some(ToDevice::CeilingAck(_)) => "ceiling ack".to_owned(),
             Some(ToDevice::RenewCertificate(_)) => "renew".to_owned(),
+            Some(ToDevice::CustomToolsRefused(_)) => "tools refused".to_owned(),
             Some(ToDevice::CallQuery(v1::CallQuery { call_ids })) => {
                 format!("query {}", calls.names(call_ids))
             }
@@ -86,7 +89,8 @@ impl Reports for Result<v1::LinkResponse, tonic::Status> {
             | ToDevice::PolicyUpdate(_)
             | ToDevice::Drain(_)
             | ToDevice::CeilingAck(_)
-            | ToDevice::RenewCertificate(_) => None,
+            | ToDevice::RenewCertificate(_)
+            | ToDevice::CustomToolsRefused(_) => None,
         }
     }
 }

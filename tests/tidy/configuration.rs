@@ -69,11 +69,13 @@ fn keys_of_several(header: &str) -> BTreeSet<String> {
 #[test]
 fn every_key_of_the_devices_file_is_in_the_reference() {
     let page = Page::read("docs/configuration.md").section("agent.toml");
-    let sections = ["apps", "ceiling", "projects", "read_only", "sandbox", "timeouts", "transfers"];
+    let sections =
+        ["apps", "ceiling", "mcp", "projects", "read_only", "sandbox", "timeouts", "transfers"];
     assert_eq!(keys(agent, ""), set(&sections));
     assert_eq!(documented(&page, "At the top"), set(&["read_only", "sandbox"]));
     assert_eq!(documented(&page, "`[ceiling]`"), keys(agent, "[ceiling]"));
     assert_eq!(documented(&page, "`[timeouts]`"), keys(agent, "[timeouts]"));
     assert_eq!(documented(&page, "`[transfers]`"), keys(agent, "[transfers]"));
+    assert_eq!(documented(&page, "`[mcp]`"), keys(agent, "[mcp.x]"));
     assert!(page.text.contains("### `[apps]`") && page.text.contains("### `[projects]`"));
 }

@@ -8,6 +8,7 @@ mod call_events;
 mod calls;
 pub mod ceiling;
 pub mod chain_recorder;
+mod custom_tools;
 #[doc(hidden)]
 pub mod environment;
 pub mod event;
@@ -45,6 +46,7 @@ use crate::roots::GrantedPaths;
 use crate::state::{Identity, State, Status};
 use ceiling::{CeilingReport, Opening, granted_paths};
 use chain_recorder::ChainSubject;
+use custom_tools::AnnouncedTools;
 use environment::{Environment, SystemEnvironment};
 use event::Event;
 use session::Phase;
@@ -78,6 +80,7 @@ pub struct Agent {
     /// The device's own audit log. None in a simulation.
     chain: Option<Chain>,
     told: CeilingReport,
+    announced: AnnouncedTools,
     running: HashMap<CallId, Running>,
     /// Calls that were reported as ended at their deadline and whose threads still run.
     given_up: HashMap<CallId, Running>,
@@ -184,6 +187,7 @@ impl Agent {
             journal,
             chain: None,
             told: CeilingReport::default(),
+            announced: AnnouncedTools::default(),
             running: HashMap::new(),
             given_up: HashMap::new(),
             tasks: JoinSet::new(),
@@ -206,6 +210,7 @@ impl Agent {
     /// Runs until `shutdown`, then stops the running calls and closes the journal.
     pub async fn run(mut self, shutdown: CancellationToken) {
         let _watching = self.watch_the_owner();
+        let _reading = self.watch_the_tools();
         loop {
             let event = self.next(&shutdown).await;
             if matches!(event, Event::Shutdown) {
@@ -301,6 +306,8 @@ impl Agent {
             Event::Renewed(result) => self.renewed(result),
             Event::Owner(ceiling) => self.owner(ceiling),
             Event::Opened { found } => self.opened(found),
+            Event::Manifests(manifests) => self.manifests(manifests),
+            Event::ServerTools(tools) => self.server_tools(tools),
             Event::Due => self.due(),
             Event::Noted => self.noted(),
             // The loop ends before it handles this event.
@@ -327,6 +334,9 @@ impl Agent {
             Incoming::CeilingAck(v1::CeilingAck { number }) => self.ceiling_acknowledged(number),
             Incoming::RenewCertificate(v1::RenewCertificate { within_ms }) => {
                 self.renew_soon(Duration::from_millis(within_ms));
+            }
+            Incoming::CustomToolsRefused(v1::CustomToolsRefused { tools }) => {
+                self.tools_refused(tools)
             }
             // A second `Welcome` is ignored.
             Incoming::Welcome(_) => {}

@@ -5,6 +5,7 @@ pub mod check;
 pub mod configured_path;
 mod error;
 mod file;
+mod mcp;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,12 @@ use crate::process::WorkerProgram;
 pub use crate::sandbox::SandboxChoice;
 pub use error::ConfigError;
 use file::{File, check_tools};
+pub use mcp::McpServer;
+pub(crate) use source::distrust;
 pub use source::{Found, Source};
+
+/// The folder of the manifests of custom tools, beside the owner's file.
+pub const TOOLS_FOLDER: &str = "tools.d";
 
 /// Everything that an agent needs to run.
 #[derive(Debug, Clone)]
@@ -47,6 +53,8 @@ pub struct Settings {
     pub scope: Scope,
     /// Absolute paths of executables, by application name.
     pub apps: BTreeMap<String, PathBuf>,
+    /// MCP servers whose tools calls may name, by the name of the server.
+    pub mcp: BTreeMap<String, McpServer>,
     /// The longest time that any call may take.
     pub call_timeout: Duration,
     /// The largest file that comes to this device, in bytes.
@@ -71,7 +79,7 @@ impl Settings {
         // The source is created first, so that a write during the read is detected as a change.
         let source = Source::new(path, state_dir);
         let text = source::read(path, required)?;
-        let settings = Self::parse(&text, home().as_deref(), &own_files(&[state_dir, path]))
+        let settings = Self::parse(&text, home().as_deref(), &own_files_of(state_dir, path))
             .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
         Ok(Self { source: Some(source), ..settings })
     }
@@ -82,8 +90,9 @@ impl Settings {
     /// # Errors
     /// The fault as a sentence, with its line.
     pub fn parse(text: &str, home: Option<&Path>, own: &[PathBuf]) -> Result<Self, String> {
-        let File { ceiling, read_only, sandbox, apps, projects, timeouts, transfers } =
+        let File { ceiling, read_only, sandbox, apps, projects, mcp, timeouts, transfers } =
             File::parse(text)?;
+        mcp::check(&mcp)?;
         let mut ceiling = ceiling.unwrap_or_else(modest);
         ceiling.read_only |= read_only;
         check_tools(&ceiling)?;
@@ -115,6 +124,7 @@ impl Settings {
             ceiling,
             scope,
             apps,
+            mcp,
             call_timeout: Duration::from_secs(timeouts.call),
             max_transfer_bytes: transfers.max_file_mib.saturating_mul(1024 * 1024),
             sandbox,
@@ -128,7 +138,13 @@ impl Settings {
     #[must_use]
     pub fn closed(self) -> Self {
         let ceiling = Grants { tools: Some(BTreeSet::new()), read_only: true, ..Grants::default() };
-        Self { ceiling, scope: Scope::nothing(), apps: BTreeMap::new(), ..self }
+        Self {
+            ceiling,
+            scope: Scope::nothing(),
+            apps: BTreeMap::new(),
+            mcp: BTreeMap::new(),
+            ..self
+        }
     }
 }
 
@@ -144,6 +160,13 @@ fn projects(written: BTreeMap<String, String>, places: &Places) -> Result<Projec
 #[must_use]
 pub fn home() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|base| base.home_dir().to_owned())
+}
+
+/// Returns the absolute paths of the agent's own files: its state, the owner's file, the folder of manifests
+/// beside it, and the running program.
+#[must_use]
+pub fn own_files_of(state_dir: &Path, file: &Path) -> Vec<PathBuf> {
+    own_files(&[state_dir, file, &file.with_file_name(TOOLS_FOLDER)])
 }
 
 /// Returns the absolute paths of Orion's own files, including the running program, both as written and
@@ -186,7 +209,7 @@ pub fn default_locations() -> Option<(PathBuf, PathBuf)> {
 /// [`ConfigError::Invalid`] when a path is invalid.
 pub fn write_first(path: &Path, paths: &[String], state_dir: &Path) -> Result<(), ConfigError> {
     let text = file::first(paths);
-    Settings::parse(&text, home().as_deref(), &own_files(&[state_dir, path]))
+    Settings::parse(&text, home().as_deref(), &own_files_of(state_dir, path))
         .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     if let Some(parent) = path.parent() {

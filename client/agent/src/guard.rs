@@ -13,10 +13,12 @@ use orion_wire::{DevicePolicy, Dispatched, Timezone};
 
 use crate::changes::as_it_acts;
 use crate::clock::now_ms;
+use crate::custom::CustomTools;
 use crate::journal::APPROVED_REMEMBERED_MS;
 use crate::trash::Trash;
 use crate::verdict::Verdict;
 
+mod custom;
 mod size;
 
 pub use size::TooLarge;
@@ -37,6 +39,8 @@ pub struct Guard {
     moved: bool,
     /// The records of calls that can be undone. None if no call can.
     trash: Option<Arc<Trash>>,
+    /// The tools that the owner of this device defines.
+    custom: Arc<CustomTools>,
 }
 
 /// This device's evaluation of a call, before any approval counts.
@@ -98,6 +102,7 @@ impl Guard {
             knows_hours: true,
             moved: false,
             trash: None,
+            custom: Arc::default(),
         }
     }
 
@@ -264,9 +269,10 @@ impl Guard {
         if call.time_left.is_zero() {
             return refuse(ErrorCode::Timeout, "The call's time was over when it arrived.");
         }
-        let spec = match orion_catalog::find(&call.tool) {
-            Some((spec, None)) => spec,
-            Some((_, Some(_))) | None => return Err(Box::new(unknown_tool(&call.tool))),
+        let spec = match (orion_catalog::find(&call.tool), call.definition) {
+            (Some((spec, None)), None) => spec,
+            (None, Some(digest)) => self.custom.meant(&call.tool, digest).map_err(Box::new)?,
+            (Some(_), _) | (None, None) => return Err(Box::new(unknown_tool(&call.tool))),
         };
         let parsed = spec.parse(call.arguments_value.clone(), &self.places).map_err(Box::new)?;
         if parsed.arguments != call.arguments {

@@ -14,6 +14,7 @@ pub mod clock;
 pub mod config;
 pub mod connect;
 mod coordination;
+pub mod custom;
 pub mod enroll;
 mod entry;
 pub mod execute;

@@ -2,6 +2,7 @@
 
 mod ask;
 mod context;
+mod failure;
 mod live_output;
 mod reach;
 mod scratch;
@@ -12,6 +13,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use orion_commands::Program;
 use orion_domain::observation::Kind;
@@ -19,15 +21,25 @@ use orion_domain::{
     Access, Actor, CallId, DevicePath, Digest, ErrorCode, Hint, Observation, PathStyle, ToolError,
 };
 use sha2::{Digest as _, Sha256};
+use tokio::sync::Notify;
 
 use crate::process::Launcher;
 use crate::roots::Roots;
 
 pub(crate) use ask::{Answer, Query, ask, listen};
 pub use context::CommandContext;
+pub(crate) use failure::{ended_early, failed_command, not_run};
 pub use live_output::LiveOutput;
-pub(crate) use reach::{Reached, Use, reach};
-use scratch::Scratch;
+pub(crate) use reach::{Reached, Use, reach, reach_declared};
+pub(crate) use scratch::Scratch;
+pub(crate) use system::handle;
+
+/// Bytes of memory of all processes of one program that a call starts.
+pub(crate) const MAX_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
+/// The number of processes of one program that a call starts.
+pub(crate) const MAX_PROCESSES: usize = 256;
+/// Bytes of one file that a program writes that a call starts.
+pub(crate) const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
 /// Folders in which every system keeps programs.
 const PATH: &[&str] =
@@ -44,6 +56,8 @@ pub struct Programs {
     launcher: Launcher,
     /// Where each call gets a folder for temporary files.
     scratch: PathBuf,
+    /// Says that the servers of custom tools are to be looked at again.
+    changed: Arc<Notify>,
 }
 
 /// A program that was found.
@@ -89,7 +103,22 @@ impl Programs {
                 path.push(folder);
             }
         }
-        Self { path, home: home.map(Path::to_owned), launcher, scratch }
+        Self { path, home: home.map(Path::to_owned), launcher, scratch, changed: Arc::default() }
+    }
+
+    /// Returns what starts programs.
+    pub(crate) const fn launcher(&self) -> &Launcher {
+        &self.launcher
+    }
+
+    /// Says that a server of custom tools offers something else than before.
+    pub(crate) fn relist(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Waits until a server of custom tools offers something else than before.
+    pub(crate) async fn relisting(&self) {
+        self.changed.notified().await;
     }
 
     /// Returns the environment of every program.

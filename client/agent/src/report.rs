@@ -52,7 +52,7 @@ impl Subject {
             return ended;
         }
         // An effect cannot be taken back, so only its details are dropped; a read can be repeated in parts.
-        let changes = orion_catalog::find(&self.tool).is_some_and(|(spec, _)| spec.has_effects);
+        let changes = orion_catalog::find(&self.tool).is_none_or(|(spec, _)| spec.has_effects);
         if changes && !self.dry_run {
             let Envelope { success, message, data: _, error, dry_run, meta } = envelope;
             let message = format!("{message} (The details are too large to send.)");

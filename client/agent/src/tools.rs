@@ -95,7 +95,11 @@ mod write_file;
 
 use std::fmt;
 
-use orion_catalog::{Execution, Tool, tools as catalog};
+#[cfg(target_os = "linux")]
+use orion_catalog::custom::Definition;
+use orion_catalog::{Execution, Tool, ToolSpec, tools as catalog};
+#[cfg(target_os = "linux")]
+use orion_domain::Digest;
 use orion_domain::{ErrorCode, ToolError};
 use serde_json::Value;
 
@@ -106,6 +110,8 @@ pub(crate) use get_file_info::{know_accounts, known_accounts};
 
 use crate::apps::Apps;
 use crate::call::{AppContext, Context, FileContext, Outcome, TakeOutput};
+#[cfg(target_os = "linux")]
+use crate::custom;
 use crate::programs::Programs;
 #[cfg(target_os = "linux")]
 use crate::programs::{CommandContext, LiveOutput};
@@ -183,6 +189,9 @@ pub enum Run {
     /// A tool that runs programs.
     #[cfg(target_os = "linux")]
     Command(fn(Value, &CommandContext<'_>) -> Result<Outcome, ToolError>),
+    /// A custom tool, by its definition.
+    #[cfg(target_os = "linux")]
+    Custom(&'static Definition, Digest),
     /// A tool that runs programs, which this system does not confine.
     #[cfg(not(target_os = "linux"))]
     Unconfined,
@@ -249,6 +258,16 @@ impl Executor {
                     output: Some(&LiveOutput::new(output)),
                 },
             ),
+            #[cfg(target_os = "linux")]
+            Run::Custom(definition, digest) => {
+                let context = CommandContext {
+                    common: context.common,
+                    programs,
+                    risk: context.risk,
+                    output: Some(&LiveOutput::new(output)),
+                };
+                custom::run(definition, digest, arguments, &context)
+            }
             #[cfg(not(target_os = "linux"))]
             Run::Unconfined => {
                 let (Programs, _) = (programs, output);
@@ -330,6 +349,19 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::command::<catalog::restart_docker::RestartDocker>(),
     Executor::command::<catalog::read_logs::ReadLogs>(),
 ];
+
+/// Returns the executor of a tool. `None` for a tool that does not run here.
+#[must_use]
+pub fn executor(spec: &'static ToolSpec) -> Option<Executor> {
+    let Some((definition, digest)) = spec.definition() else { return find(spec.name).copied() };
+    #[cfg(target_os = "linux")]
+    return Some(Executor { name: spec.name, run: Run::Custom(definition, digest) });
+    #[cfg(not(target_os = "linux"))]
+    {
+        let (_, _) = (definition, digest);
+        Some(Executor { name: spec.name, run: Run::Unconfined })
+    }
+}
 
 /// Returns the executor of a tool by its name; aliases do not match.
 #[must_use]

@@ -3,6 +3,7 @@
 mod approval;
 mod call;
 pub(crate) mod card;
+mod custom_tool;
 mod device;
 mod person;
 mod plan;
@@ -13,6 +14,7 @@ mod value;
 
 pub(crate) use approval::{ApprovalView, StandingRuleView, VoteView, approvals_table, rules_table};
 pub(crate) use call::{CallView, call_page, calls_table};
+pub(crate) use custom_tool::{CustomToolView, custom_tool_page, custom_tools_table};
 pub(crate) use device::{DeviceView, devices_table, pending_table};
 pub(crate) use person::{TokenView, UserView, tokens_table, users_table};
 pub(crate) use plan::{PlanView, StepView, plan_page, plans_table};

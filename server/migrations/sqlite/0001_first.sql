@@ -404,3 +404,21 @@ CREATE TABLE stops (
     reason TEXT NOT NULL,
     PRIMARY KEY (user_name, device_id)
 ) STRICT;
+
+-- The tools that devices define. A definition is unusable until an admin has approved exactly it.
+CREATE TABLE custom_tools (
+    device_id TEXT NOT NULL REFERENCES devices (id),
+    name TEXT NOT NULL,
+    -- Canonical JSON, and its SHA-256.
+    definition BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    state TEXT NOT NULL,
+    -- The risk that an admin gave it; empty until then.
+    risk TEXT NOT NULL DEFAULT '',
+    -- Whether the device has it now.
+    is_announced INTEGER NOT NULL,
+    announced_at INTEGER NOT NULL,
+    decided_by TEXT NOT NULL DEFAULT '',
+    decided_at INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (device_id, name)
+) STRICT;

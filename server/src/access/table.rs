@@ -158,6 +158,8 @@ pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.ToolService/ListStops", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.TransferService/UploadPart", Access::Person(VIEWER, CALL), None),
     rpc("/orion.v1.TransferService/DownloadPart", Access::Person(VIEWER, CALL), None),
+    rpc("/orion.v1.ToolService/ListCustomTools", Access::Person(Role::Admin, READ), None),
+    rpc("/orion.v1.ToolService/DecideCustomTool", Access::Person(Role::Admin, SESSION), None),
     rpc("/orion.v1.ChatService/SendMessage", Access::Person(VIEWER, CHAT), None),
     rpc("/orion.v1.ChatService/ListModels", Access::Person(VIEWER, READ_OR_CHAT), None),
     rpc("/orion.v1.DeviceService/ListDevices", Access::Person(VIEWER, READ_OR_CALL), None),

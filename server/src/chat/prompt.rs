@@ -1,6 +1,8 @@
 //! What a model receives: its instructions, the devices, the tools that the person may call, and the results
 //! of its calls.
 
+mod custom_tools;
+
 use std::fmt::Write as _;
 
 use orion_catalog::{RunsOn, ToolSpec};
@@ -48,7 +50,8 @@ pub(super) fn system(pipeline: &Pipeline, caller: &Caller) -> String {
 
 /// Returns the tools that this person may call on at least one device, or on the backend.
 pub(super) fn tools(pipeline: &Pipeline, caller: &Caller) -> Vec<ToolDefinition> {
-    calls::tools_anywhere(pipeline, caller).into_iter().map(definition).collect()
+    let own = calls::tools_anywhere(pipeline, caller).into_iter().map(definition);
+    own.chain(custom_tools::definitions(&calls::custom_tools_anywhere(pipeline, caller))).collect()
 }
 
 fn definition(spec: &ToolSpec) -> ToolDefinition {

@@ -4,7 +4,6 @@
 mod occurrence;
 mod texts;
 
-use orion_catalog::find;
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{CallState, ConversationId, DeviceName, Digest};
 
@@ -48,10 +47,7 @@ impl TaintTracker {
     fn of(rows: Vec<LabelledContent>) -> Self {
         let mut tracker = Self::default();
         for LabelledContent { label, voice, calls, result } in rows {
-            let texts = match find(&label.tool) {
-                Some((spec, _)) => split_texts(spec, &result),
-                None => ResultTexts::default(),
-            };
+            let texts = split_texts(&label.tool, &result);
             tracker.add(label, voice, texts, calls);
         }
         tracker
@@ -64,10 +60,8 @@ impl TaintTracker {
         conversation: ConversationId,
         reply: &CallView,
     ) -> Result<(), StoreError> {
-        let (Some((spec, _)), Some(device)) = (find(&reply.tool), &reply.device) else {
-            return Ok(());
-        };
-        let texts = split_texts(spec, &reply.result);
+        let Some(device) = &reply.device else { return Ok(()) };
+        let texts = split_texts(&reply.tool, &reply.result);
         let row = store.call(reply.call).await?;
         if texts == ResultTexts::default() || !is_from_device(&row) {
             return Ok(());

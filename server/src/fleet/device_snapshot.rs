@@ -5,7 +5,7 @@ mod compile;
 
 use std::sync::Arc;
 
-use orion_catalog::RunsOn;
+use orion_catalog::{Alias, RunsOn, ToolSpec, find};
 use orion_domain::grants::BadEntry;
 use orion_domain::rule::Rule;
 use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy};
@@ -26,6 +26,10 @@ pub struct ActiveTerms {
     pub standing: Vec<Rule>,
     /// Whether the backend's configuration denies every change.
     pub writes_disabled: bool,
+    /// The approved custom tools that the device has.
+    pub custom: Vec<&'static ToolSpec>,
+    /// Names of custom tools that wait for an admin's decision.
+    pub undecided: Vec<String>,
 }
 
 /// What is cached of one device. Immutable: a change makes a new snapshot.
@@ -99,6 +103,14 @@ impl DeviceSnapshot {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         matches!(self.state, DeviceState::Rejected | DeviceState::Revoked)
+    }
+
+    /// Returns the tool of this name or alias, and the alias if it was one: a tool of the catalogue, or an
+    /// approved one of this device.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<(&'static ToolSpec, Option<Alias>)> {
+        let custom = || self.terms.custom.iter().find(|spec| spec.name == name);
+        find(name).or_else(|| custom().map(|spec| (*spec, None)))
     }
 
     /// Returns the device's facts, as the policy linter needs them.

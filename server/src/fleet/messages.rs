@@ -8,6 +8,7 @@ use orion_domain::{
     ErrorCode, Observation, Risk, RiskRaise,
 };
 
+use super::custom_tools::RefusedDefinition;
 use crate::store::Witness;
 
 /// A message to a device.
@@ -28,6 +29,8 @@ pub enum ToDevice {
         /// The policy's encoded form.
         bytes: Arc<Vec<u8>>,
     },
+    /// These custom tools of the device are not taken.
+    ToolsRefused(Vec<RefusedDefinition>),
     /// Calls are evaluated against the ceiling of this number from now on.
     CeilingAck(u64),
     /// Disconnect, and reconnect after about this time.
@@ -62,6 +65,8 @@ pub struct Dispatch {
     pub observe: bool,
     /// What the preview observed; the device must find the same.
     pub observed: Vec<Observation>,
+    /// SHA-256 of the definition that the call runs. None for a tool of the catalogue.
+    pub definition: Option<Digest>,
 }
 
 /// Proof of the approval of exactly one call.

@@ -100,8 +100,8 @@ impl LocalCalls {
             }
             ToDevice::Ack(call, _) => self.kept.retain(|kept| kept.call != call),
             ToDevice::Policy { .. } => self.acknowledge_policy().await,
-            // There is no ceiling here, and the link ends with the process.
-            ToDevice::CeilingAck(_) | ToDevice::Drain { .. } => {}
+            // There is no ceiling here and no custom tool, and the link ends with the process.
+            ToDevice::CeilingAck(_) | ToDevice::ToolsRefused(_) | ToDevice::Drain { .. } => {}
         }
     }
 

@@ -18,6 +18,7 @@ use super::validate::Target;
 use crate::clock::now_ms;
 use crate::store::{ApprovalRow, CallRow};
 
+pub use asked::definition_line;
 pub use counts::Counts;
 pub use tool::{ToolRefused, tool};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use orion_catalog::{CATALOG, ToolSpec};
 use orion_domain::evaluate::Decision;
-use orion_domain::{Caller, DeviceId, Question, Role, ToolError, evaluate};
+use orion_domain::{Caller, DeviceId, DeviceName, Question, Role, ToolError, evaluate};
 use tokio::time::{Instant, timeout_at};
 
 use super::Pipeline;
@@ -108,7 +108,23 @@ pub fn visible_tools(
 /// Returns the tools that a person may call on a device.
 #[must_use]
 pub fn tools_on(caller: &Caller, device: &DeviceSnapshot) -> Vec<&'static ToolSpec> {
-    CATALOG.iter().filter(|spec| may_call(caller, device, spec)).collect()
+    let all = CATALOG.iter().chain(device.terms.custom.iter().copied());
+    all.filter(|spec| may_call(caller, device, spec)).collect()
+}
+
+/// Returns the custom tools that a person may call, each with its device, by the names of both.
+#[must_use]
+pub fn custom_tools_anywhere(
+    pipeline: &Pipeline,
+    caller: &Caller,
+) -> Vec<(&'static ToolSpec, DeviceName)> {
+    let mut found = Vec::new();
+    for device in pipeline.fleet.all().iter().filter(|device| device.is_approved()) {
+        let usable = device.terms.custom.iter().filter(|spec| may_call(caller, device, spec));
+        found.extend(usable.map(|spec| (*spec, device.name.clone())));
+    }
+    found.sort_by(|(one, at), (other, there)| (one.name, at).cmp(&(other.name, there)));
+    found
 }
 
 /// Returns the tools that a person may call on at least one approved device, or on the backend.

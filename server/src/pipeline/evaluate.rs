@@ -3,8 +3,9 @@
 
 mod measured;
 
+use orion_catalog::ParsedCall;
 use orion_domain::evaluate::Evidence;
-use orion_domain::{Caller, ToolError};
+use orion_domain::{Caller, ErrorCode, ToolError};
 
 use super::authorize::{self, EvaluatedCall, ToolRefused};
 use super::call::{CallContext, Origin};
@@ -95,8 +96,23 @@ pub(super) async fn evaluate(
         Ok(parsed) => parsed,
         Err(error) => return stopped(context, Some(target), error),
     };
+    if is_redefined(&context, &parsed) {
+        let message =
+            format!("The definition of {} has changed since the call was made.", target.spec.name);
+        let error = ToolError::new(ErrorCode::PreconditionFailed, message)
+            .hint("make the call again, if the tool still does what you want");
+        return stopped(context, Some(target), error);
+    }
     let counts = rate_limit::counts(pipeline, &context, &target, &parsed).await?;
     Ok(Ok(authorize::call(context, target, parsed, counts)))
+}
+
+/// Returns whether a call that waited was evaluated with another definition of its custom tool.
+fn is_redefined(context: &CallContext, parsed: &ParsedCall) -> bool {
+    let Some(definition) = parsed.touches.definition else { return false };
+    let line = authorize::definition_line(definition);
+    let evaluated = context.stored_call().map(|stored| &stored.row.touches);
+    evaluated.is_some_and(|touches| !touches.is_empty() && !touches.contains(&line))
 }
 
 /// Returns the caller with the role of this moment, for a call that has waited. None for a call that has not:

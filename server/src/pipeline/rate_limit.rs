@@ -121,7 +121,7 @@ fn counts_for(
     question: &Question<'_>,
     row: &Admitted,
 ) -> bool {
-    let Some((spec, _)) = find(&row.tool) else { return false };
+    let Some((spec, _)) = target.device.tool(&row.tool) else { return false };
     let parsed = if rule.rule.paths.is_empty() {
         None
     } else {

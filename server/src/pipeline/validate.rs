@@ -6,10 +6,10 @@ mod arguments;
 use std::sync::Arc;
 
 use orion_catalog::{Alias, RunsOn, ToolSpec, find, nearest};
-use orion_domain::{CallRequest, ErrorCode, Hint, ToolError};
+use orion_domain::{Actor, CallRequest, ErrorCode, Hint, ToolError};
 
 use super::Pipeline;
-use crate::fleet::DeviceSnapshot;
+use crate::fleet::{DeviceSnapshot, Fleet};
 
 pub use arguments::arguments;
 
@@ -39,22 +39,58 @@ pub fn target(pipeline: &Pipeline, request: &CallRequest) -> Result<Target, Tool
 /// # Errors
 /// `TOOL_NOT_FOUND`, `DEVICE_REQUIRED`, `DEVICE_NOT_FOUND`.
 pub fn find_target(pipeline: &Pipeline, request: &CallRequest) -> Result<Target, ToolError> {
-    let Some((spec, alias)) = find(&request.tool) else {
-        let shown: String = request.tool.chars().take(64).collect();
-        return Err(ToolError::new(
-            ErrorCode::ToolNotFound,
-            format!("There is no tool `{shown}`."),
-        )
-        .hint(Hint::run("list the tools", "orion tools list"))
-        .suggesting(nearest(&request.tool)));
-    };
     let fleet = &pipeline.fleet;
-    let device = match request.device.as_deref() {
-        // For a device whose identity has ended, the error says so.
-        Some(wanted) => fleet.find(wanted).or_else(|error| fleet.ended(wanted).ok_or(error))?,
-        None => fleet.only(spec.runs_on)?,
+    // For a device whose identity has ended, the error says so.
+    let named = |wanted| fleet.find(wanted).or_else(|error| fleet.ended(wanted).ok_or(error));
+    if let Some((spec, alias)) = find(&request.tool) {
+        let device = match request.device.as_deref() {
+            Some(wanted) => named(wanted)?,
+            None => fleet.only(spec.runs_on)?,
+        };
+        return Ok(Target { spec, alias, device });
+    }
+    // Only a device knows its custom tools. A name that is none is not found on any.
+    let Ok(device) =
+        request.device.as_deref().map_or_else(|| only_with(fleet, &request.tool), named)
+    else {
+        return Err(no_such_tool(&request.tool));
     };
-    Ok(Target { spec, alias, device })
+    match device.tool(&request.tool) {
+        Some((spec, alias)) => Ok(Target { spec, alias, device }),
+        None if device.terms.undecided.contains(&request.tool) => {
+            Err(undecided(&device, &request.tool))
+        }
+        None => Err(no_such_tool(&request.tool)),
+    }
+}
+
+/// Returns the only device that has this custom tool, for a caller who names none.
+fn only_with(fleet: &Fleet, tool: &str) -> Result<Arc<DeviceSnapshot>, ToolError> {
+    let mut devices = fleet.all();
+    devices.retain(|device| {
+        let is_undecided = device.terms.undecided.iter().any(|name| name == tool);
+        device.is_approved() && (is_undecided || device.tool(tool).is_some())
+    });
+    match &devices[..] {
+        [one] => Ok(Arc::clone(one)),
+        _ => fleet.only(RunsOn::Device),
+    }
+}
+
+fn no_such_tool(tool: &str) -> ToolError {
+    let shown: String = tool.chars().take(64).collect();
+    ToolError::new(ErrorCode::ToolNotFound, format!("There is no tool `{shown}`."))
+        .hint(Hint::run("list the tools", "orion tools list"))
+        .suggesting(nearest(tool))
+}
+
+fn undecided(device: &DeviceSnapshot, tool: &str) -> ToolError {
+    let message =
+        format!("The tool {tool} of {} waits until an admin approves its definition.", device.name);
+    let command = format!("orion tools approve {} {tool}", device.name);
+    ToolError::new(ErrorCode::PermissionDenied, message)
+        .with("rule", "custom tools")
+        .hint(Hint::run("read and approve it", command).by(Actor::Admin))
 }
 
 /// Checks that a target takes calls of the tool: it is approved, and the tool runs there.

@@ -2,8 +2,10 @@
 
 mod call_tool;
 mod cancel_call;
+mod decide_custom_tool;
 mod get_call;
 mod list_calls;
+mod list_custom_tools;
 mod list_stops;
 mod list_tools;
 mod resume_calls;
@@ -92,5 +94,21 @@ impl ToolService for ToolApi {
         request: Request<v1::ListStopsRequest>,
     ) -> RpcResult<v1::ListStopsResponse> {
         list_stops::list_stops(self, request.try_into()?).map(Response::new)
+    }
+
+    async fn list_custom_tools(
+        &self,
+        request: Request<v1::ListCustomToolsRequest>,
+    ) -> RpcResult<v1::ListCustomToolsResponse> {
+        let list = list_custom_tools::list_custom_tools(self, request.try_into()?);
+        list.await.map(Response::new)
+    }
+
+    async fn decide_custom_tool(
+        &self,
+        request: Request<v1::DecideCustomToolRequest>,
+    ) -> RpcResult<v1::DecideCustomToolResponse> {
+        let decide = decide_custom_tool::decide_custom_tool(self, request.try_into()?);
+        decide.await.map(Response::new)
     }
 }

@@ -134,6 +134,7 @@ fn call(n: u128) -> NewCall {
         rule: "grants: /home/ann".to_owned(),
         policy_version: "v1".to_owned(),
         risk: Some(Risk::Low),
+        definition: None,
         undo: None,
         has_effects: false,
         state: CallState::Received,

@@ -6,6 +6,8 @@
 mod argument_path;
 pub mod command;
 mod content;
+pub mod custom;
+mod definition;
 mod execution;
 pub mod installed;
 pub mod project;

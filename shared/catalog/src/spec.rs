@@ -1,13 +1,17 @@
 //! The definition of a tool: a type with constants and one pure function, and the same as a plain value.
 
+mod custom;
+
 use orion_domain::{
-    CanonicalArguments, Capability, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches, Undo,
+    CanonicalArguments, Capability, Digest, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches,
+    Undo,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::content::Content;
+use crate::definition::{self, CustomReturns, Definition, FittingCall};
 use crate::execution::{Execution, RunsOn};
 use crate::sample::Sample;
 
@@ -182,9 +186,20 @@ pub struct ToolSpec {
     pub content: Content,
     /// How the test suites call the tool.
     pub sample: Sample,
-    arguments_schema: fn() -> Value,
-    returns_schema: fn() -> Value,
-    parse: fn(Map<String, Value>, &Places) -> Result<ParsedCall, ToolError>,
+    body: Body,
+}
+
+/// Where the arguments of a tool are defined.
+#[derive(Clone, Copy)]
+enum Body {
+    /// In a type of the catalogue.
+    Typed {
+        arguments_schema: fn() -> Value,
+        returns_schema: fn() -> Value,
+        parse: fn(Map<String, Value>, &Places) -> Result<ParsedCall, ToolError>,
+    },
+    /// In the approved definition of a device.
+    Custom { definition: &'static Definition, digest: Digest },
 }
 
 impl std::fmt::Debug for ToolSpec {
@@ -233,22 +248,30 @@ impl ToolSpec {
             allowed_devices: T::ALLOWED_DEVICES,
             content: T::CONTENT,
             sample: T::SAMPLE,
-            arguments_schema: schema::<T::Arguments>,
-            returns_schema: schema::<T::Returns>,
-            parse: parse::<T>,
+            body: Body::Typed {
+                arguments_schema: schema::<T::Arguments>,
+                returns_schema: schema::<T::Returns>,
+                parse: parse::<T>,
+            },
         }
     }
 
     /// Returns the JSON Schema of the arguments, references resolved, closed.
     #[must_use]
     pub fn arguments_schema(&self) -> Value {
-        (self.arguments_schema)()
+        match self.body {
+            Body::Typed { arguments_schema, .. } => arguments_schema(),
+            Body::Custom { definition, .. } => definition::schema(definition),
+        }
     }
 
     /// Returns the JSON Schema of `data` in the result.
     #[must_use]
     pub fn returns_schema(&self) -> Value {
-        (self.returns_schema)()
+        match self.body {
+            Body::Typed { returns_schema, .. } => returns_schema(),
+            Body::Custom { .. } => schema::<CustomReturns>(),
+        }
     }
 
     /// Parses arguments into the tool's own type and returns their canonical form.
@@ -261,7 +284,15 @@ impl ToolSpec {
         arguments: Map<String, Value>,
         places: &Places,
     ) -> Result<ParsedCall, ToolError> {
-        (self.parse)(arguments, places)
+        match self.body {
+            Body::Typed { parse, .. } => parse(arguments, places),
+            Body::Custom { definition, .. } => {
+                let fitting = definition::fit(definition, arguments, places)?;
+                let FittingCall { arguments, touches, confirmed, reason } = fitting;
+                let (facts, reasons) = (self.facts(), vec![reason]);
+                Ok(ParsedCall { arguments, touches, confirmed, facts, reasons, undo: None })
+            }
+        }
     }
 
     /// Converts arguments to the tool's own: those of the alias that was used, and those under other names.
@@ -287,6 +318,7 @@ impl ToolSpec {
             risk: self.risk,
             capabilities: self.capabilities,
             has_effects: self.has_effects,
+            is_custom: matches!(self.body, Body::Custom { .. }),
             called: None,
         }
     }

@@ -62,6 +62,8 @@ pub struct ToolFacts<'a> {
     pub capabilities: &'a [Capability],
     /// Whether the tool changes anything.
     pub has_effects: bool,
+    /// Whether the device defines the tool. The approval of its definition is what lists such a tool.
+    pub is_custom: bool,
     /// The called tool, where it differs: an undo call that repeats this tool's call.
     pub called: Option<CalledTool<'a>>,
 }
@@ -145,6 +147,7 @@ mod tests {
             risk: Risk::Low,
             capabilities: &[Capability::FileRead],
             has_effects: false,
+            is_custom: false,
             called: None,
         };
         let delete = ToolFacts {
@@ -152,6 +155,7 @@ mod tests {
             risk: Risk::High,
             capabilities: &[Capability::FileDelete],
             has_effects: true,
+            is_custom: false,
             called: None,
         };
         for (one, other) in [(read, delete), (delete, read)] {

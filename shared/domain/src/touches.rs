@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::Digest;
 use crate::hosts::Address;
 use crate::observation::{MAX_OBSERVED, Observation};
 use crate::path::DevicePath;
@@ -117,6 +118,9 @@ pub struct Touches {
     /// Hosts with ports that the device itself contacts, besides those that each tool of its kind contacts:
     /// itself, its gateway, its resolvers and its backend.
     pub hosts: Vec<Address>,
+    /// The definition of the custom tool that the call runs. An approval is for this definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Digest>,
     /// Whether folders among the paths are taken with their content: deleted, moved, copied or
     /// traversed. The tool and its arguments determine this.
     #[serde(skip)]
@@ -180,7 +184,8 @@ impl Touches {
         self.services.extend(other.services);
         self.logs.extend(other.logs);
         self.hosts.extend(other.hosts);
-        Self { whole: self.whole || other.whole, ..self }
+        let definition = self.definition.or(other.definition);
+        Self { whole: self.whole || other.whole, definition, ..self }
     }
 
     /// Includes the content of the folders among the paths.

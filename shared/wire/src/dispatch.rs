@@ -80,6 +80,8 @@ pub struct Dispatched {
     pub observe: bool,
     /// What the preview observed, to compare before the call runs; empty where nothing is compared.
     pub observed: Vec<Observation>,
+    /// The definition of the custom tool that the backend means. `None` for a tool of the catalogue.
+    pub definition: Option<Digest>,
 }
 
 /// The maximum size of a list of observations, in bytes of JSON.
@@ -162,6 +164,7 @@ impl TryFrom<v1::Dispatch> for Dispatched {
             device_id,
             observe,
             observed,
+            definition,
         } = message;
         let field = |field| WireError::Field { field };
         let Ok(Value::Object(object)) = serde_json::from_slice(&arguments) else {
@@ -197,6 +200,10 @@ impl TryFrom<v1::Dispatch> for Dispatched {
             approval: approval.map(Approval::try_from).transpose()?,
             observe,
             observed: observed_from(&observed)?,
+            definition: match definition.len() {
+                0 => None,
+                _ => Some(Digest::from_slice(&definition).ok_or(field("definition"))?),
+            },
         })
     }
 }

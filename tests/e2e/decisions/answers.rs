@@ -130,6 +130,7 @@ impl Device {
             approval: None,
             observe: false,
             observed: Vec::new(),
+            definition: None,
         };
         let admitted = guard.admit(&call, |_| false).is_ok();
         let answer = match guard.judge(&call) {

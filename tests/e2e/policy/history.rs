@@ -115,6 +115,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             rule: String::new(),
             policy_version: String::new(),
             risk: None,
+            definition: None,
             undo: None,
             has_effects: false,
             state: CallState::Received,

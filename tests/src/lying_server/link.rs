@@ -126,6 +126,7 @@ impl Link {
             device_id: self.device.to_string(),
             observe: false,
             observed: Vec::new().into(),
+            definition: Vec::new().into(),
         }
     }
 

@@ -33,6 +33,7 @@ impl Link {
             device_id: self.device.to_string(),
             observe: false,
             observed: Vec::new().into(),
+            definition: Vec::new().into(),
         };
         if !spec.risk.is_dangerous() || dry_run {
             return order;

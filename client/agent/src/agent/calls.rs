@@ -143,9 +143,9 @@ impl Agent {
         }
     }
 
-    async fn start(&mut self, subject: Subject, call: Dispatched, admitted: Admitted) {
+    async fn start(&mut self, mut subject: Subject, call: Dispatched, admitted: Admitted) {
         let Admitted { permit, spec, parsed, verdict, raises } = admitted;
-        let Some(executor) = crate::tools::find(spec.name).copied() else {
+        let Some(executor) = crate::tools::executor(spec) else {
             let message = format!("This device cannot run {}.", spec.name);
             let error = ToolError::new(ErrorCode::NotSupported, message);
             return self.refuse(&subject, call.arguments.digest(), error);
@@ -154,6 +154,7 @@ impl Agent {
             Ok(confinement) => confinement,
             Err(error) => return self.refuse(&subject, call.arguments.digest(), error),
         };
+        subject.sandbox = Some(confinement.as_str());
         let on_files = !parsed.touches.paths.is_empty();
         let argument_bytes = call.arguments.as_bytes().len();
         let (kind, user) = (Kind::of(spec), call.caller.user.clone());

@@ -160,6 +160,7 @@ impl Agent {
         if self.told.greeting != self.told.number || self.told.fault.is_some() {
             self.send_ceiling();
         }
+        self.announce();
     }
 
     /// Handles an acknowledgement: the backend evaluates by this change from here on.
@@ -187,8 +188,10 @@ impl Agent {
         let again = std::mem::take(&mut self.opening) == Opening::Again;
         while self.tasks.try_join_next().is_some() {}
         if again {
-            self.open();
-        } else if found != self.found {
+            return self.open();
+        }
+        self.look_at_servers();
+        if found != self.found {
             self.found.clone_from(&found);
             let version = self.guard.policy().version.clone();
             let ack = v1::PolicyAck { version, error: String::new(), findings: found };

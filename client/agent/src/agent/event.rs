@@ -7,6 +7,7 @@ use crate::apps::Apps;
 use crate::config::Settings;
 use crate::connect::renew::Renewed;
 use crate::connect::{ConnectError, Link};
+use crate::custom::{Manifests, ServerTools};
 use crate::execute::CallEvent;
 
 /// An event of the agent's loop.
@@ -37,6 +38,10 @@ pub enum Event {
     Renewed(Result<Renewed, ConnectError>),
     /// The owner's file changed.
     Owner(OwnerCeiling),
+    /// The manifests of the owner were read, or changed.
+    Manifests(Manifests),
+    /// What the MCP servers of the owner offer was looked at.
+    ServerTools(ServerTools),
     /// The granted paths are open, and the policy that grants them is stored.
     Opened {
         /// Policy entries that do not match this device.
@@ -48,6 +53,18 @@ pub enum Event {
     Due,
     /// The agent must stop.
     Shutdown,
+}
+
+impl From<ServerTools> for Event {
+    fn from(tools: ServerTools) -> Self {
+        Self::ServerTools(tools)
+    }
+}
+
+impl From<Manifests> for Event {
+    fn from(manifests: Manifests) -> Self {
+        Self::Manifests(manifests)
+    }
 }
 
 impl From<CallEvent> for Event {

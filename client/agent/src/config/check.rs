@@ -20,7 +20,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::file::nearest;
 use super::source::distrust;
-use super::{Settings, home, own_files};
+use super::{Settings, home, own_files_of};
 
 /// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -75,7 +75,7 @@ impl CheckedDevice {
     /// Returns this device, with the agent's own files.
     #[must_use]
     pub fn here(file: &Path, state_dir: &Path) -> Self {
-        Self::new(home(), own_files(&[state_dir, file]))
+        Self::new(home(), own_files_of(state_dir, file))
     }
 
     /// Creates a device with this home folder; `own` are the agent's own files.

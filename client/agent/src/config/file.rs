@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use orion_domain::Grants;
 use serde::Deserialize;
 
+use super::mcp::McpServer;
 use crate::sandbox::SandboxChoice;
 
 /// The whole file. Every key is optional; an unknown key is an error.
@@ -17,6 +18,7 @@ pub(super) struct File {
     pub(super) sandbox: SandboxChoice,
     pub(super) apps: BTreeMap<String, PathBuf>,
     pub(super) projects: BTreeMap<String, String>,
+    pub(super) mcp: BTreeMap<String, McpServer>,
     pub(super) timeouts: Timeouts,
     pub(super) transfers: TransferLimits,
 }

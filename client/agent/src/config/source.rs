@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path, required: Required) -> Result<String, ConfigErro
 /// Returns why another account may have written the file, and what to do about it. An account that can
 /// write it could set the ceiling; reading it is allowed to every account.
 #[cfg(unix)]
-pub(super) fn distrust(path: &Path, file: &Metadata) -> Option<(&'static str, &'static str)> {
+pub(crate) fn distrust(path: &Path, file: &Metadata) -> Option<(&'static str, &'static str)> {
     use std::os::unix::fs::MetadataExt;
 
     const OTHERS_WRITE: u32 = 0o002;
@@ -99,7 +99,7 @@ pub(super) fn distrust(path: &Path, file: &Metadata) -> Option<(&'static str, &'
 
 /// Trusts every file: on other systems, only the account itself can write to its profile's folder.
 #[cfg(not(unix))]
-pub(super) fn distrust(_: &Path, _: &Metadata) -> Option<(&'static str, &'static str)> {
+pub(crate) fn distrust(_: &Path, _: &Metadata) -> Option<(&'static str, &'static str)> {
     None
 }
 

@@ -152,7 +152,8 @@ impl Link {
                     | Incoming::ResultAck(_)
                     | Incoming::Drain(_)
                     | Incoming::CeilingAck(_)
-                    | Incoming::RenewCertificate(_),
+                    | Incoming::RenewCertificate(_)
+                    | Incoming::CustomToolsRefused(_),
                 ) => Err(ConnectError::Protocol("it did not greet first".to_owned())),
                 None => Err(ConnectError::Ended("the backend said nothing".to_owned())),
             }

@@ -81,6 +81,7 @@ fn dispatched(tool: &str, object: Map<String, Value>) -> Dispatched {
         approval: None,
         observe: false,
         observed: Vec::new(),
+        definition: None,
     }
 }
 

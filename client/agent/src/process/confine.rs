@@ -55,13 +55,18 @@ fn become_program(socket: &UnixStream) -> Result<std::convert::Infallible, Faile
     let (launch, handles) = receive::<Launch>(socket)
         .and_then(|received| received.ok_or_else(|| io::ErrorKind::UnexpectedEof.into()))
         .map_err(failed("the launch could not be read"))?;
-    let (folder, granted) = split(&launch, &handles)?;
+    let (folder, granted, streams) = split(&launch, &handles)?;
     limits::apply(&launch.bounds).map_err(failed("the limits could not be set"))?;
     if getppid() != parent {
         return Err(failed("the keeper is gone")(io::ErrorKind::BrokenPipe.into()));
     }
     rustix::process::fchdir(folder)
         .map_err(|error| failed("its folder could not be entered")(error.into()))?;
+    if let Some([input, output]) = streams {
+        let failed = failed("its standard streams could not be set");
+        rustix::stdio::dup2_stdin(input).map_err(|error| failed(error.into()))?;
+        rustix::stdio::dup2_stdout(output).map_err(|error| failed(error.into()))?;
+    }
     close_fds::set_fds_cloexec(3, &[]);
     limits::drop_privileges().map_err(failed("privileges could not be given up"))?;
     let rules =
@@ -74,16 +79,16 @@ fn become_program(socket: &UnixStream) -> Result<std::convert::Infallible, Faile
     Err(Failed { why: error.to_string(), program: true })
 }
 
-/// Separates the folder from the handles of the rights.
-fn split<'a>(
-    launch: &Launch,
-    handles: &'a [OwnedFd],
-) -> Result<(&'a OwnedFd, &'a [OwnedFd]), Failed> {
-    match handles.split_last() {
-        Some((folder, granted)) if granted.len() == launch.rights.len() => Ok((folder, granted)),
-        Some(_) | None => {
-            Err(failed("its handles did not arrive")(io::ErrorKind::InvalidData.into()))
-        }
+/// The folder to start in, the handles of the rights, and standard input and output where they are given.
+type Split<'a> = (&'a OwnedFd, &'a [OwnedFd], Option<[&'a OwnedFd; 2]>);
+
+/// Separates the handles by what they are for.
+fn split<'a>(launch: &Launch, handles: &'a [OwnedFd]) -> Result<Split<'a>, Failed> {
+    let (granted, rest) = handles.split_at_checked(launch.rights.len()).unwrap_or_default();
+    match rest {
+        [folder] => Ok((folder, granted, None)),
+        [folder, input, output] => Ok((folder, granted, Some([input, output]))),
+        _ => Err(failed("its handles did not arrive")(io::ErrorKind::InvalidData.into())),
     }
 }
 

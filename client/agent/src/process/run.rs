@@ -85,7 +85,8 @@ impl Launcher {
     }
 
     /// Runs a program until it ends, and everything that it started with it. `handles` are those of the
-    /// rights, then the folder to start in. `output` sees each piece of output as it comes, and `goes_on` is
+    /// rights, then the folder to start in, and then standard input and output where the caller speaks with the
+    /// program itself. `output` sees each piece of output as it comes, and `goes_on` is
     /// asked all the time whether the program may go on. Blocks.
     ///
     /// # Errors

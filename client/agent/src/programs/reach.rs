@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use super::{Programs, system};
 use crate::call::{Context, RiskGate};
-use crate::roots::{FileKind, Ground, Located, Search, Wanted, io_failure};
+use crate::roots::{FileKind, Ground, Located, Roots, Search, Wanted, io_failure};
 use crate::sandbox::Rights;
 
 /// The most handles that a program gets. The kernel sends 253 at once; one is the folder to start in, one the
@@ -106,6 +106,43 @@ pub(crate) fn reach(
     Ok(Reached { granted: given.granted, folder: OwnedFd::from(start.into_std_file()) })
 }
 
+/// Returns what the program of a custom tool reaches: the folder that it starts in for reading, each path as it is
+/// declared, and what any program needs of the system. The folder's own handle is the second value.
+///
+/// # Errors
+/// As [`reach`].
+pub(crate) fn reach_declared(
+    programs: &Programs,
+    roots: &Roots,
+    risk: &RiskGate,
+    (folder, paths): (&DevicePath, &[(DevicePath, Access)]),
+) -> Result<(Vec<(OwnedFd, Rights)>, OwnedFd), ToolError> {
+    let here = roots.locate(folder, Access::Read)?.folder()?;
+    let start = here.dir.try_clone();
+    let start = start.map_err(|error| io_failure(&error, Wanted::Directory, folder))?;
+    let mut given = Giving {
+        search: Search::new(roots, &[]),
+        granted: system::handles(programs.home.as_deref(), roots).collect(),
+        grounds: Vec::new(),
+        risk,
+    };
+    given.exactly(&here, Rights::Read)?;
+    for (path, access) in paths {
+        let wanted = if *access == Access::Read { Access::Read } else { Access::Write };
+        let place = match roots.locate(path, wanted) {
+            Err(error) if is_missing(&error) => continue,
+            found => found?,
+        };
+        let rights = match access {
+            Access::Read => Rights::Read,
+            Access::Delete if roots.grants(&place.real, Access::Delete) => Rights::Change,
+            Access::Write | Access::Delete | Access::Execute => Rights::Write,
+        };
+        given.exactly(&place, rights)?;
+    }
+    Ok((given.granted, OwnedFd::from(start.into_std_file())))
+}
+
 fn is_missing(error: &ToolError) -> bool {
     use orion_domain::ErrorCode::{DirectoryNotFound, FileNotFound, PathNotFound};
     matches!(error.code, DirectoryNotFound | FileNotFound | PathNotFound)
@@ -140,6 +177,28 @@ impl Giving<'_> {
         let ground = self.search.ground(located)?;
         self.grounds.push((ground.real.clone(), rights));
         self.ground(&ground, rights)
+    }
+
+    /// Gives a program the place of a path and nothing around it: a folder with what is in it, or a file alone.
+    /// Where files are made or deleted, that is the folder that holds them.
+    fn exactly(&mut self, located: &Located, rights: Rights) -> Result<(), ToolError> {
+        if let (Some(name), Some(kind)) = (located.name(), located.found) {
+            match kind {
+                FileKind::File if rights != Rights::Change => {
+                    return self.give(&located.dir, name, rights);
+                }
+                FileKind::Link | FileKind::Special => return Ok(()),
+                FileKind::File | FileKind::Folder => {}
+            }
+        }
+        match self.search.denied_below(&located.dir, &located.real)? {
+            None => self.give(&located.dir, ".", rights),
+            Some(_) if rights == Rights::Read => self.separate(&located.dir, &located.real),
+            Some(path) => {
+                self.risk.raise(RiskRaise::ReachesDenied, &path)?;
+                self.give(&located.dir, ".", rights)
+            }
+        }
     }
 
     /// Gives a program a folder: the whole of it, or for reading what is in it but what is denied.

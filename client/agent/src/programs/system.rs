@@ -132,6 +132,6 @@ fn unchanged(path: &Path, roots: &Roots) -> Option<PathBuf> {
 }
 
 /// Opens what is at a path, only to name it.
-pub(super) fn handle(path: &Path) -> Option<OwnedFd> {
+pub(crate) fn handle(path: &Path) -> Option<OwnedFd> {
     openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
 }

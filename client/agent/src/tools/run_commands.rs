@@ -4,19 +4,15 @@ use std::time::{Duration, Instant};
 
 use orion_catalog::command::{JudgedCommand, StartedProgram};
 use orion_commands::{Next, Program};
-use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
+use orion_domain::{Access, DevicePath, ToolError};
 
 use crate::call::ProgramEnd;
-use crate::process::{Bounds, Captured, Ended, Ending, Launch, LaunchError};
-use crate::programs::{CommandContext, FoundProgram, Reached, Use, reach};
+use crate::process::{Bounds, Captured, Ended, Launch};
+use crate::programs::{
+    CommandContext, FoundProgram, MAX_FILE_BYTES, MAX_MEMORY, MAX_PROCESSES, Reached, Use,
+    ended_early, failed_command, not_run, reach,
+};
 use crate::sandbox::{Metadata, Network};
-
-/// Bytes of memory of all processes of one program.
-const MAX_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
-/// The number of processes of one program.
-const MAX_PROCESSES: usize = 256;
-/// Bytes of one file that a program writes.
-const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
 /// A command that can be started.
 struct Ready {
@@ -143,21 +139,8 @@ impl Finished {
 
     /// Returns the error of commands that failed.
     pub(super) fn failure(&self) -> ToolError {
-        let text = &self.text;
-        let how = match (self.exit_code, self.signal) {
-            (Some(code), _) => format!("ended with exit code {code}"),
-            (None, Some(signal)) => format!("was ended by signal {signal}"),
-            (None, None) => "ended".to_owned(),
-        };
-        failed(ErrorCode::ExecutionFailed, format!("`{text}` {how}."), self.exit_code, self.end())
+        failed_command(&self.text, self.exit_code, self.signal, self.end())
     }
-}
-
-fn failed(code: ErrorCode, message: String, exit_code: Option<i32>, end: ProgramEnd) -> ToolError {
-    ToolError::new(code, message)
-        .with("exit_code", exit_code)
-        .with("stdout_tail", end.stdout_tail)
-        .with("stderr_tail", end.stderr_tail)
 }
 
 /// Finds a program and what it reaches.
@@ -282,49 +265,15 @@ impl Sequence<'_> {
             bytes = bytes.saturating_add(piece.len() as u64);
             (self.context.progress)(bytes, None, "bytes printed");
         };
-        let program = one.program.file.display();
-        self.context.launch_watched(&launch, &one.reached.handles(), &mut output).map_err(|error| {
-            let (code, message) = match error {
-                LaunchError::Program(why) => {
-                    (ErrorCode::ExecutionFailed, format!("{program} cannot be run: {why}."))
-                }
-                LaunchError::Sandbox(why) => (
-                    ErrorCode::ExecutionFailed,
-                    format!("{program} was not run, because it could not be confined: {why}."),
-                ),
-                LaunchError::Lost(why) => (
-                    ErrorCode::OutcomeUnknown,
-                    format!("What {program} did is not known, because it was lost: {why}."),
-                ),
-            };
-            ToolError::new(code, message)
-        })
+        self.context
+            .launch_watched(&launch, &one.reached.handles(), &mut output)
+            .map_err(|error| not_run(&one.program.file, error))
     }
 
     /// Returns the error of a program that did not end by itself.
     fn stopped(&self, ended: &Ended) -> Option<ToolError> {
-        let text = &self.text;
-        let (code, message) = match ended.ending {
-            Ending::Itself => return None,
-            Ending::Deadline => (
-                ErrorCode::Timeout,
-                format!("`{text}` took too long and was ended, with all that it started."),
-            ),
-            Ending::Cancelled => (
-                ErrorCode::Cancelled,
-                format!("`{text}` was cancelled and ended, with all that it started."),
-            ),
-            Ending::Memory => (
-                ErrorCode::ResourceExhausted,
-                format!("`{text}` took more than {MAX_MEMORY} bytes of memory and was ended."),
-            ),
-            Ending::Processes => (
-                ErrorCode::ResourceExhausted,
-                format!("`{text}` started more than {MAX_PROCESSES} processes and was ended."),
-            ),
-        };
         let (stdout, stderr) = (self.stdout.last(), self.stderr.last());
-        let end = ProgramEnd::new(text.clone(), ended.exit_code, &stdout, &stderr);
-        Some(failed(code, message, ended.exit_code, end))
+        let end = ProgramEnd::new(self.text.clone(), ended.exit_code, &stdout, &stderr);
+        ended_early(&self.text, ended, end)
     }
 }

@@ -77,12 +77,14 @@ pub(super) struct TouchedPaths {
 impl TouchedPaths {
     /// Returns the paths. `None` if the call touches anything else.
     pub(super) fn of(touches: &Touches) -> Option<Self> {
-        let Touches { paths, apps, urls, commands, services, logs, hosts, whole } = touches;
+        let Touches { paths, apps, urls, commands, services, logs, hosts, whole, definition } =
+            touches;
         let alone = apps.is_empty()
             && urls.is_empty()
             && commands.is_empty()
             && services.is_empty()
             && logs.is_empty()
+            && definition.is_none()
             && hosts.is_empty();
         alone.then(|| Self { paths: paths.clone(), whole: *whole })
     }

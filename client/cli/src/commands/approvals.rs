@@ -214,7 +214,7 @@ async fn changed(
     let answer = client.ask(client.approvals().get_approval(request)).await?;
     let approval = answer.approval.unwrap_or_default();
     let base = serde_json::from_slice(&approval.arguments).unwrap_or_default();
-    let schema = schema(client, &approval.tool).await?;
+    let schema = schema(client, &approval.tool, &approval.device).await?;
     let arguments = arguments::arguments(change, base, schema.as_ref())?;
     Ok(v1::ChangedArguments { arguments: Value::Object(arguments).to_string().into_bytes().into() })
 }

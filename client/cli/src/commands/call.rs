@@ -70,7 +70,7 @@ impl Target {
         let arguments = if words.is_empty() {
             base
         } else {
-            let schema = schema(client, &tool).await?;
+            let schema = schema(client, &tool, &device).await?;
             arguments::arguments(&words, base, schema.as_ref())?
         };
         Ok(v1::CallToolRequest {
@@ -82,10 +82,21 @@ impl Target {
     }
 }
 
-/// Returns the schema of a tool's arguments; `None` for an unknown tool, which the backend rejects.
-pub(crate) async fn schema(client: &Client, tool: &str) -> Result<Option<Value>, Failure> {
-    let request = v1::ListToolsRequest { device: String::new() };
-    let tools = client.ask(client.tools().list_tools(request)).await?.tools;
+/// Returns the schema of a tool's arguments; `None` for an unknown tool, which the backend rejects. A tool that is
+/// in no catalogue may be one that the device defines.
+pub(crate) async fn schema(
+    client: &Client,
+    tool: &str,
+    device: &str,
+) -> Result<Option<Value>, Failure> {
+    let is_listed = orion_catalog::find(tool).is_some();
+    let device = if is_listed { String::new() } else { device.to_owned() };
+    let request = v1::ListToolsRequest { device };
+    // For a device that there is not, the call itself says so.
+    let tools = match client.ask(client.tools().list_tools(request)).await {
+        Err(_) if !is_listed => return Ok(None),
+        listed => listed?.tools,
+    };
     Ok(tools
         .iter()
         .find(|known| known.name == tool || known.aliases.iter().any(|alias| alias == tool))

@@ -1,4 +1,6 @@
-//! `orion tools`: lists and shows tools.
+//! `orion tools`: lists and shows tools, and decides about those that devices define.
+
+mod custom;
 
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
@@ -9,6 +11,8 @@ use crate::app::App;
 use crate::complete;
 use crate::failure::Failure;
 use crate::show::{ToolView, openai, tool_page, tools_table};
+
+use custom::{Named, Pending, RiskName};
 
 /// The tools that there are.
 #[derive(Debug, Args)]
@@ -46,6 +50,37 @@ Examples:
         /// The tool's name or alias
         #[arg(value_name = "NAME", add = ArgValueCandidates::new(complete::tools))]
         name: String,
+        /// The device that defines it, for a custom tool
+        #[arg(long, value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
+        device: Option<String>,
+    },
+    /// List the tools that devices define and nobody has decided about
+    #[command(after_help = "\
+Examples:
+  orion tools pending
+  orion tools pending --device laptop-123 --all")]
+    Pending(Pending),
+    /// Show the definition of a device's tool, and approve exactly it
+    #[command(after_help = "\
+Examples:
+  orion tools approve laptop-123 backup_photos
+  orion tools approve laptop-123 backup_photos --risk medium
+  orion tools approve laptop-123 backup_photos --definition 3f1c0a9be2d4
+
+A tool counts as one of high risk, or of the risk that its owner states where that is more. With --risk it
+counts as you say, but never as less than its owner states. A changed definition has to be approved again.")]
+    Approve {
+        #[command(flatten)]
+        named: Named,
+        /// What it counts as
+        #[arg(long, value_enum)]
+        risk: Option<RiskName>,
+    },
+    /// Reject the definition of a device's tool, also after it was approved
+    #[command(after_help = "Example:\n  orion tools reject laptop-123 backup_photos")]
+    Reject {
+        #[command(flatten)]
+        named: Named,
     },
 }
 
@@ -61,16 +96,12 @@ impl Tools {
     /// # Errors
     /// Nobody is signed in, there is no such tool, or the backend fails.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
-        let client = app.signed_in().await?;
-        let device = match &self.what {
-            ToolsCommand::List { device: Some(device), .. } => device.clone(),
-            ToolsCommand::List { device: None, .. } | ToolsCommand::Show { .. } => String::new(),
-        };
-        let request = v1::ListToolsRequest { device };
-        let tools = client.ask(client.tools().list_tools(request)).await?.tools;
-        let mut tools: Vec<ToolView> = tools.into_iter().map(ToolView::from).collect();
         match self.what {
-            ToolsCommand::List { device: _, category, format } => {
+            ToolsCommand::Pending(pending) => return pending.run(app).await,
+            ToolsCommand::Approve { named, risk } => return named.decide(app, true, risk).await,
+            ToolsCommand::Reject { named } => return named.decide(app, false, None).await,
+            ToolsCommand::List { device, category, format } => {
+                let mut tools = tools(app, device).await?;
                 if let Some(category) = category {
                     tools.retain(|tool| tool.category == category);
                 }
@@ -82,8 +113,9 @@ impl Tools {
                     None => app.out.show(&tools, || tools_table(app.out, &tools))?,
                 }
             }
-            ToolsCommand::Show { name } => {
-                let tool = tools
+            ToolsCommand::Show { name, device } => {
+                let tool = tools(app, device)
+                    .await?
                     .into_iter()
                     .find(|tool| tool.name == name || tool.aliases.contains(&name))
                     .ok_or_else(|| no_such_tool(&name))?;
@@ -92,6 +124,14 @@ impl Tools {
         }
         Ok(0)
     }
+}
+
+/// Returns the catalogue, or what may be called on a device.
+async fn tools(app: &App<'_>, device: Option<String>) -> Result<Vec<ToolView>, Failure> {
+    let client = app.signed_in().await?;
+    let request = v1::ListToolsRequest { device: device.unwrap_or_default() };
+    let tools = client.ask(client.tools().list_tools(request)).await?.tools;
+    Ok(tools.into_iter().map(ToolView::from).collect())
 }
 
 fn no_such_tool(name: &str) -> Failure {

@@ -25,6 +25,8 @@ pub(crate) struct ToolView {
     pub(crate) untrusted: bool,
     pub(crate) example: String,
     pub(crate) allowed_devices: Vec<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) definition: String,
 }
 
 /// Returns the name of a risk.
@@ -48,6 +50,7 @@ impl From<v1::Tool> for ToolView {
             untrusted,
             example,
             allowed_devices,
+            definition,
         } = tool;
         Self {
             name,
@@ -63,6 +66,7 @@ impl From<v1::Tool> for ToolView {
             untrusted,
             example,
             allowed_devices,
+            definition,
         }
     }
 }
@@ -194,6 +198,7 @@ mod tests {
             untrusted: false,
             example: r#"{"tool":"delete_directory","device":"laptop-123","path":"Old"}"#.to_owned(),
             allowed_devices: vec!["all".to_owned()],
+            definition: String::new(),
         }
         .into()
     }

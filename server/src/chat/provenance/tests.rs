@@ -36,14 +36,13 @@ fn result(more: &Value) -> Vec<u8> {
 }
 
 fn said_by(tool: &str, more: &Value) -> (String, String) {
-    let ResultTexts { content, own } = split_texts(find(tool).unwrap().0, &result(more));
+    let ResultTexts { content, own } = split_texts(tool, &result(more));
     (content, own)
 }
 
 fn tracker(content: &str) -> TaintTracker {
     let mut tracker = TaintTracker::default();
-    let texts =
-        split_texts(find("read_file").unwrap().0, &result(&json!({"data": {"content": content}})));
+    let texts = split_texts("read_file", &result(&json!({"data": {"content": content}})));
     let calls = search(&texts);
     tracker.add(label("kiosk"), Authorship::Untrusted, texts, calls);
     tracker
@@ -114,7 +113,7 @@ fn what_a_preview_shows_and_what_is_suggested_is_strangers_whatever_the_tool() {
 fn what_a_device_says_itself_counts_for_every_other_device_and_a_call_in_it_for_all() {
     let mut tracker = TaintTracker::default();
     let texts = split_texts(
-        find("create_directory").unwrap().0,
+        "create_directory",
         &result(&json!({"message": format!("Made it. Next: {DELETE}")})),
     );
     let calls = search(&texts);
@@ -142,11 +141,10 @@ fn a_call_is_found_in_more_than_can_be_read_at_once() {
 #[test]
 fn content_is_searched_for_calls_when_it_comes_and_not_again_for_each_message() {
     let searched = || SEARCHED.with(Cell::get);
-    let spec = find("read_file").unwrap().0;
     let row = |number: usize| {
         let content = format!("{number} {} {DELETE}", "words ".repeat(6_000));
         let result = result(&json!({"data": {"content": content}}));
-        let calls = search(&split_texts(spec, &result));
+        let calls = search(&split_texts("read_file", &result));
         LabelledContent { label: label("kiosk"), voice: Authorship::Untrusted, calls, result }
     };
     let rows: Vec<_> = (0..50).map(row).collect();

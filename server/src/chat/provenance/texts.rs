@@ -1,6 +1,6 @@
 //! Splits the texts of a result by their author.
 
-use orion_catalog::ToolSpec;
+use orion_catalog::find;
 use orion_domain::{Envelope, Hint};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub(super) struct ResultTexts {
 
 /// Splits the texts of a result by their author. The data of untrusted tools, the output of programs and
 /// the names that a hint offers are untrusted; all other texts are the agent's.
-pub(super) fn split_texts(spec: &ToolSpec, result: &[u8]) -> ResultTexts {
+pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
     fn walk(value: &Value, into: &mut String) {
         match value {
             Value::String(text) => line(text, into),
@@ -35,7 +35,9 @@ pub(super) fn split_texts(spec: &ToolSpec, result: &[u8]) -> ResultTexts {
     };
     let mut texts = ResultTexts::default();
     line(&envelope.message, &mut texts.own);
-    let is_found = spec.untrusted || (spec.untrusted_preview && envelope.dry_run);
+    // What a custom tool returns is what its program wrote.
+    let is_found = find(tool)
+        .is_none_or(|(spec, _)| spec.untrusted || (spec.untrusted_preview && envelope.dry_run));
     let found = if is_found { &mut texts.content } else { &mut texts.own };
     envelope.data.iter().for_each(|data| walk(data, found));
     if let Some(error) = &envelope.error {

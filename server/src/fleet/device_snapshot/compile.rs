@@ -71,8 +71,13 @@ impl DeviceSnapshot {
     /// possible.
     #[must_use]
     pub fn under(&self, policy: PolicyTerms) -> Self {
-        let standing = self.terms.standing.clone();
-        self.with_terms(ActiveTerms { policy, standing, ..ActiveTerms::default() })
+        let writes_disabled = false;
+        self.with_terms(ActiveTerms {
+            policy,
+            dangerous: None,
+            writes_disabled,
+            ..self.terms.clone()
+        })
     }
 
     /// Returns the device with nothing allowed, at the backend and at the device.
@@ -91,7 +96,8 @@ impl DeviceSnapshot {
 /// Returns the policy that the device receives. An unreadable file results in an empty policy, which denies
 /// everything.
 fn sent(grants: &Grants, terms: &ActiveTerms) -> DevicePolicy {
-    let ActiveTerms { policy, dangerous, standing, writes_disabled: _ } = terms;
+    let ActiveTerms { policy, dangerous, standing, writes_disabled: _, custom: _, undecided: _ } =
+        terms;
     if policy.unreadable {
         return DevicePolicy::default();
     }

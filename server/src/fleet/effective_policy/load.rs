@@ -6,28 +6,37 @@ use std::collections::HashMap;
 use orion_domain::{DeviceId, Rule};
 
 use crate::clock::now_ms;
+use crate::fleet::custom_tools::{pending, usable};
 use crate::fleet::{ActiveTerms, DeviceSnapshot, Devices};
-use crate::store::{DeviceRow, ModeRow, StoreError};
+use crate::store::{CustomToolRow, DeviceRow, ModeRow, StoreError};
 
 /// The modes and standing rules of all devices, read at once.
 pub(super) struct ActivePolicy {
     modes: HashMap<DeviceId, ModeRow>,
     rules: HashMap<DeviceId, Vec<Rule>>,
+    tools: HashMap<DeviceId, Vec<CustomToolRow>>,
 }
 
 impl ActivePolicy {
     pub(super) async fn read(devices: &Devices) -> Result<Self, StoreError> {
         let modes = devices.store.device_modes().await?;
-        Ok(Self { modes, rules: devices.store.standing_rules_by_device(now_ms()).await? })
+        let rules = devices.store.standing_rules_by_device(now_ms()).await?;
+        Ok(Self { modes, rules, tools: devices.store.custom_tools().await? })
     }
 
     /// Returns the terms that are active on this device now.
     pub(super) fn terms(&mut self, devices: &Devices, row: &DeviceRow) -> ActiveTerms {
         let dangerous = self.modes.remove(&row.id).filter(|mode| mode.until > now_ms());
         let policy = devices.policies.active().terms(&row.name);
-        let standing = self.rules.remove(&row.id).unwrap_or_default();
-        let writes_disabled = devices.policies.writes_disabled;
-        ActiveTerms { policy, dangerous, standing, writes_disabled }
+        let tools = self.tools.remove(&row.id).unwrap_or_default();
+        ActiveTerms {
+            policy,
+            dangerous,
+            standing: self.rules.remove(&row.id).unwrap_or_default(),
+            custom: usable(&tools),
+            undecided: pending(&tools),
+            writes_disabled: devices.policies.writes_disabled,
+        }
     }
 }
 
@@ -50,8 +59,10 @@ pub(super) async fn terms(devices: &Devices, row: &DeviceRow) -> Result<ActiveTe
     let dangerous = devices.store.device_mode(row.id).await?.filter(|mode| mode.until > now);
     let policy = devices.policies.active().terms(&row.name);
     let standing = devices.store.standing_rules_of(row.id, now).await?;
+    let tools = devices.store.custom_tools_of(row.id).await?;
+    let (custom, undecided) = (usable(&tools), pending(&tools));
     let writes_disabled = devices.policies.writes_disabled;
-    Ok(ActiveTerms { policy, dangerous, standing, writes_disabled })
+    Ok(ActiveTerms { policy, dangerous, standing, writes_disabled, custom, undecided })
 }
 
 pub(super) fn cache_with(devices: &Devices, row: &DeviceRow, terms: ActiveTerms) {

@@ -93,6 +93,7 @@ fn common(
         rule: String::new(),
         policy_version: target.map(|it| it.device.policy.version.clone()).unwrap_or_default(),
         risk: target.map(|target| target.spec.risk),
+        definition: target.and_then(|target| Some(target.spec.definition()?.1)),
         undo: None,
         has_effects: false,
         state,

@@ -2,7 +2,7 @@
 
 use orion_catalog::Tool as _;
 use orion_catalog::tools::{close_app::CloseApp, open_app};
-use orion_domain::{ApprovalBasis, CallBinding, Observation, visible};
+use orion_domain::{ApprovalBasis, CallBinding, Digest, Observation, visible};
 
 use super::EvaluatedCall;
 
@@ -73,7 +73,20 @@ impl EvaluatedCall {
         });
         let logs = touches.logs.iter().map(|service| format!("read the log of {service}"));
         let hosts = touches.hosts.iter().map(|host| format!("contact {host}"));
-        let others = apps.chain(commands).chain(services).chain(logs).chain(urls).chain(hosts);
+        let definition = touches.definition.map(definition_line);
+        let others = apps
+            .chain(commands)
+            .chain(services)
+            .chain(logs)
+            .chain(urls)
+            .chain(hosts)
+            .chain(definition);
         paths.chain(others).map(|line| visible(&line)).collect()
     }
+}
+
+/// Returns the line that names the definition that a call runs.
+#[must_use]
+pub fn definition_line(definition: Digest) -> String {
+    format!("run the definition {definition}")
 }

@@ -51,7 +51,8 @@ pub(super) fn for_chat(row: &ApprovalRow) -> Result<ApprovalScope, DecideError> 
     let starts_programs = |(spec, _): (&orion_catalog::ToolSpec, _)| {
         spec.execution == orion_catalog::Execution::ChildProcess
     };
-    if orion_catalog::find(&row.tool).is_some_and(starts_programs) {
+    // A custom tool is in no catalogue, and starts a program.
+    if orion_catalog::find(&row.tool).is_none_or(starts_programs) {
         return Err(DecideError::OnlyOnce(
             "the call starts programs, and the next one starts others",
         ));

@@ -36,8 +36,8 @@ fn completed(
     incoming: &CallContext,
     earlier: &CallRow,
 ) -> Option<orion_domain::Digest> {
-    let (spec, alias) = find(&incoming.request.tool)?;
     let known = pipeline.fleet.known(earlier.device.as_ref()?.0)?;
+    let (spec, alias) = known.tool(&incoming.request.tool)?;
     let mut arguments: serde_json::Map<String, Value> = incoming.request.arguments.clone();
     spec.adapt_arguments(alias, &mut arguments);
     let parsed = spec.parse(arguments, known.places()?).ok()?;

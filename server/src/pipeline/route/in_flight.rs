@@ -124,6 +124,7 @@ impl<'a> InFlight<'a> {
             approval,
             observe: call.context.observes(),
             observed: call.context.observed.clone(),
+            definition: call.parsed.touches.definition,
         };
         match self.slot.link.dispatch(dispatch, time) {
             Ok(()) => self.was_sent = true,

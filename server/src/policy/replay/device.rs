@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use orion_catalog::{ParsedCall, find};
+use orion_catalog::ParsedCall;
 use orion_domain::rule::Counted;
 use orion_domain::{Decision, Evaluation, Question, Touches, evaluate};
 use serde_json::Value;
@@ -60,7 +60,7 @@ impl ReplayDevice {
 
 /// Parses the stored arguments into the tool's own type. None if the call never had valid ones.
 pub(super) fn parsed(call: &RecordedCall, known: &DeviceSnapshot) -> Option<ParsedCall> {
-    let (spec, alias) = find(&call.tool)?;
+    let (spec, alias) = known.tool(&call.tool)?;
     let Ok(Value::Object(mut arguments)) = serde_json::from_slice(&call.arguments) else {
         return None;
     };

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use orion_catalog::find;
 use orion_domain::services::Service;
 use orion_domain::{Access, CallId, DevicePath};
 use serde_json::Value;
@@ -56,7 +55,9 @@ impl GrantUsage {
             return;
         }
         self.tools.entry(call.tool.clone()).or_default().by(call);
-        let (Some((spec, None)), Some(places)) = (find(&call.tool), known.places()) else { return };
+        let (Some((spec, None)), Some(places)) = (known.tool(&call.tool), known.places()) else {
+            return;
+        };
         let Ok(Value::Object(arguments)) = serde_json::from_slice(&call.arguments) else { return };
         let Ok(parsed) = spec.parse(arguments, places) else { return };
         for touch in &parsed.touches.paths {

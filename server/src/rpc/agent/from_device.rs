@@ -15,6 +15,7 @@ use super::rate_limits::DeviceRateLimits;
 use super::{NOT_RECORDED, TOO_OFTEN};
 use crate::backend::Backend;
 use crate::clock::now_ms;
+use crate::fleet::custom_tools;
 use crate::fleet::presence::{CeilingTold, ceiling_reported};
 use crate::fleet::{CallProgress, DeviceLink, DeviceSnapshot, OutputPiece, ToDevice};
 use crate::pipeline::reconcile::{self, MAX_ASKED};
@@ -81,6 +82,32 @@ pub(super) async fn from_device(
             }
             if link.send(ToDevice::CeilingAck(number)).is_err() {
                 return Err("it does not read what it is sent");
+            }
+        }
+        link_request::Message::CustomTools(v1::CustomTools { definitions }) => {
+            if link.has_ended() {
+                // The device's newer connection announces its tools itself.
+                return Err("ended by the backend");
+            }
+            let may_change = || pace.may_announce(known.id, Instant::now());
+            let (devices, id) = (&backend.devices, known.id);
+            match custom_tools::announced(devices, id, &definitions, may_change).await {
+                Ok(None) => return Err(TOO_OFTEN),
+                Ok(Some(refused)) if refused.is_empty() => {}
+                Ok(Some(refused)) => {
+                    if pace.may_warn(known.id, Instant::now()) {
+                        let count = refused.len();
+                        tracing::warn!(device = %known.name, count, "definitions of custom tools were refused");
+                    }
+                    if link.send(ToDevice::ToolsRefused(refused)).is_err() {
+                        return Err("it does not read what it is sent");
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(device = %known.name, %error, "custom tools were not taken");
+                    // The device's next connection announces them again.
+                    return Err("custom tools that could not be taken");
+                }
             }
         }
         link_request::Message::CallStarted(v1::CallStarted { call_id }) => {

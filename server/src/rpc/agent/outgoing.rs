@@ -11,6 +11,7 @@ use tonic::Status;
 
 use super::RECONNECT_MS;
 use crate::backend::Backend;
+use crate::fleet::custom_tools::RefusedDefinition;
 use crate::fleet::{Dispatch, ToDevice};
 
 /// How much each connected device adds to the time over which all renewals spread, in milliseconds.
@@ -57,6 +58,13 @@ pub(super) fn to_device(backend: &Backend, message: ToDevice) -> link_response::
         ToDevice::CeilingAck(number) => {
             link_response::Message::CeilingAck(v1::CeilingAck { number })
         }
+        ToDevice::ToolsRefused(refused) => {
+            let tools = refused
+                .into_iter()
+                .map(|RefusedDefinition { name, why }| v1::RefusedTool { name, why });
+            let tools = tools.collect();
+            link_response::Message::CustomToolsRefused(v1::CustomToolsRefused { tools })
+        }
         ToDevice::Drain { reconnect } => link_response::Message::Drain(v1::Drain {
             reconnect_ms: u64::try_from(reconnect.as_millis()).unwrap_or(RECONNECT_MS),
         }),
@@ -76,6 +84,7 @@ fn dispatch(order: &Dispatch, time_left: Duration) -> v1::Dispatch {
         approval,
         observe,
         observed,
+        definition,
     } = order;
     v1::Dispatch {
         call_id: call.to_string(),
@@ -100,6 +109,7 @@ fn dispatch(order: &Dispatch, time_left: Duration) -> v1::Dispatch {
         device_id: device.to_string(),
         observe: *observe,
         observed: observed_bytes(observed).into(),
+        definition: definition.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default().into(),
     }
 }
 

@@ -16,6 +16,7 @@ const REFILL_INTERVAL: Duration = Duration::from_secs(300);
 #[derive(Debug, Default)]
 pub(in crate::rpc) struct DeviceRateLimits {
     ceilings: Budgets,
+    announcements: Budgets,
     warnings: Budgets,
     /// The last fault that each device reported in its owner's file. No entry where there is none.
     faults: DashMap<DeviceId, String>,
@@ -25,6 +26,11 @@ impl DeviceRateLimits {
     /// Uses one of the ceilings that a device may report; `false` where none is left.
     pub(super) fn may_report(&self, device: DeviceId, now: Instant) -> bool {
         self.ceilings.take(device, now)
+    }
+
+    /// Uses one of the changes of its custom tools that a device may announce; `false` where none is left.
+    pub(super) fn may_announce(&self, device: DeviceId, now: Instant) -> bool {
+        self.announcements.take(device, now)
     }
 
     /// Returns whether a device reports another fault in its owner's file than before. Each connection

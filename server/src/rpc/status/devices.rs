@@ -5,6 +5,7 @@ use orion_wire::status_from;
 use tonic::Status;
 
 use super::{backend_log, capital, hinted, store, with};
+use crate::fleet::custom_tools::DecideToolError;
 use crate::fleet::effective_policy::ModeError;
 use crate::fleet::enrollment::EnrollError;
 use crate::fleet::presence::ConnectError;
@@ -93,5 +94,23 @@ pub(crate) fn policy(error: StoreError) -> Status {
         | StoreError::Unavailable
         | StoreError::OtherVersion
         | StoreError::Corrupt => store(error),
+    }
+}
+
+/// The status for a failed decision about a custom tool.
+pub(crate) fn custom_tool(error: DecideToolError) -> Status {
+    let again = || Hint::run("read the definition", "orion tools pending");
+    match error {
+        DecideToolError::RiskTooLow { .. } => with(ErrorCode::InvalidArgument, error),
+        DecideToolError::Definition(_) => with(ErrorCode::PreconditionFailed, error),
+        DecideToolError::Store(StoreError::NotFound) => {
+            hinted(ErrorCode::NotFound, "the device has no custom tool of that name", again())
+        }
+        DecideToolError::Store(StoreError::Conflict) => hinted(
+            ErrorCode::PreconditionFailed,
+            "the definition has changed since it was shown",
+            again(),
+        ),
+        DecideToolError::Store(error) => store(error),
     }
 }

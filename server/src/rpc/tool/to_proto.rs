@@ -1,12 +1,13 @@
 //! Converts tools, calls and explanations to their wire form.
 
 use orion_catalog::ToolSpec;
+use orion_domain::DeviceName;
 use orion_wire::{call_state, risk, v1};
 
 use crate::fleet::{CallProgress, Fleet};
 use crate::pipeline::CallView;
 use crate::pipeline::explain::Explanation;
-use crate::store::StopRow;
+use crate::store::{AnnouncedTool, CustomToolRow, CustomToolState, StopRow};
 
 /// Converts a tool.
 pub(super) fn tool(spec: &ToolSpec) -> v1::Tool {
@@ -24,6 +25,7 @@ pub(super) fn tool(spec: &ToolSpec) -> v1::Tool {
         untrusted: spec.untrusted || spec.untrusted_preview,
         example: spec.example.to_owned(),
         allowed_devices: spec.allowed_devices.iter().map(ToString::to_string).collect(),
+        definition: spec.definition().map(|(_, digest)| digest.to_string()).unwrap_or_default(),
     }
 }
 
@@ -100,5 +102,36 @@ pub(super) fn stop(stop: StopRow) -> v1::Stop {
         stopped_by: by.to_string(),
         stopped_at: at,
         reason,
+    }
+}
+
+/// Converts a custom tool of a device.
+pub(super) fn custom_tool(device: &DeviceName, row: CustomToolRow) -> v1::CustomTool {
+    let CustomToolRow {
+        device: _,
+        tool: AnnouncedTool { name, definition, digest },
+        state,
+        risk: given,
+        is_announced,
+        announced_at,
+        decided_by,
+        decided_at,
+    } = row;
+    let state = match state {
+        CustomToolState::Pending => v1::CustomToolState::Pending,
+        CustomToolState::Approved => v1::CustomToolState::Approved,
+        CustomToolState::Rejected => v1::CustomToolState::Rejected,
+    };
+    v1::CustomTool {
+        device: device.to_string(),
+        name,
+        state: state.into(),
+        definition: definition.into(),
+        digest: digest.to_string(),
+        risk: given.map_or(v1::Risk::Unspecified, risk).into(),
+        is_announced,
+        announced_at,
+        decided_by,
+        decided_at,
     }
 }

@@ -48,6 +48,8 @@ struct Opened<'a> {
     policy_version: &'a str,
     risk: Option<Risk>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    definition: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<&'a Undo>,
     has_effects: bool,
     dry_run: bool,
@@ -85,6 +87,7 @@ impl<'a> Opened<'a> {
             rule: &call.rule,
             policy_version: &call.policy_version,
             risk: call.risk,
+            definition: call.definition,
             undo: call.undo.as_ref(),
             has_effects: call.has_effects,
             dry_run: call.dry_run,

@@ -41,6 +41,8 @@ pub struct NewCall {
     pub policy_version: String,
     /// The tool's risk. None for an unknown tool.
     pub risk: Option<Risk>,
+    /// SHA-256 of the definition of a custom tool. None for a tool of the catalogue.
+    pub definition: Option<Digest>,
     /// The change that an evaluated call undoes or redoes. None for other calls.
     pub undo: Option<Undo>,
     /// Whether running it changes anything. If so, its row survives a power cut.

@@ -17,6 +17,7 @@ const SMALL: &[(&str, &str)] = &[
     ("audit_head", "one row"),
     ("audit_tree", "one row"),
     ("authorities", "two or three count, and one more comes every few years"),
+    ("custom_tools", "at most 128 for each device that defines tools"),
     ("device_modes", "a row for each device that is dangerous just now"),
     ("policies", "a version for each change that a person makes"),
     ("stops", "a row for each stop that somebody set and nobody has lifted"),

@@ -42,7 +42,11 @@ pub(super) fn scope(
 
     if !lifted {
         let tool = question.tool;
-        if !tool.names().all(|name| scope.lists_tool(name)) {
+        // An admin has approved the definition of a custom tool, and the owner has written it.
+        // Where the capabilities are those of the listed tools, there are none for it.
+        let is_custom = tool.is_custom && scope.capabilities.is_some();
+        let is_listed = |name| (is_custom && name == tool.name) || scope.lists_tool(name);
+        if !tool.names().all(is_listed) {
             deny(Reason::ToolNotListed);
         }
         let called = tool.called.map(|called| called.capabilities).unwrap_or_default();
