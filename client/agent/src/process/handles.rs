@@ -1,7 +1,7 @@
 //! Sends a message with open handles over a socket between two processes of the agent, so that a folder is the
 //! one that was checked and not the one that has its name now.
 
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read as _, Write as _};
+use std::io::{self, BufWriter, ErrorKind, IoSlice, IoSliceMut, Read as _, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -35,11 +35,13 @@ pub(super) fn send_within<T: Serialize>(
     handles: &[BorrowedFd<'_>],
     max_bytes: usize,
 ) -> io::Result<()> {
-    let body = serde_json::to_vec(message)?;
-    if body.len() > max_bytes || handles.len() > MAX_HANDLES {
+    // Written twice rather than kept: a large message may wait for a process that starts.
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, message)?;
+    if length.0 > max_bytes || handles.len() > MAX_HANDLES {
         return Err(io::Error::new(ErrorKind::InvalidInput, "the message is too large"));
     }
-    let header = u64::try_from(body.len()).unwrap_or(u64::MAX).to_le_bytes();
+    let header = u64::try_from(length.0).unwrap_or(u64::MAX).to_le_bytes();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_HANDLES))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !handles.is_empty() && !control.push(SendAncillaryMessage::ScmRights(handles)) {
@@ -48,7 +50,23 @@ pub(super) fn send_within<T: Serialize>(
     // A stream socket may take fewer bytes, but takes the handles with the first one.
     let sent = sendmsg(socket, &[IoSlice::new(&header)], &mut control, SendFlags::NOSIGNAL)?;
     socket.write_all(header.get(sent..).unwrap_or_default())?;
-    socket.write_all(&body)
+    let mut body = BufWriter::new(socket);
+    serde_json::to_writer(&mut body, message)?;
+    body.flush()
+}
+
+/// Counts what is written, and keeps nothing of it.
+struct Length(usize);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Receives a message with its handles. `None` where the other side has closed the socket.

@@ -34,6 +34,8 @@ const MAX_TO_WORKER: usize = 64 * 1024 * 1024;
 const MAX_FROM_WORKER: usize = 3 * 1024 * 1024;
 /// Bytes that are read from a worker at once.
 const READ_BYTES: usize = 64 * 1024;
+/// How long a worker may read nothing of what is sent to it.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a worker may take to read what it is sent.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the end of a worker is waited for, before that is left to a thread of its own.
@@ -102,6 +104,8 @@ impl WorkerProgram {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()?;
+        // A worker that reads nothing holds up its call no longer than this.
+        socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
         let stderr = child.stderr.take().map(|it| File::from(OwnedFd::from(it)));
         let (received, said) = (Vec::new(), Vec::new());
         Ok(WorkerProcess { child: Some(child), socket, stderr, received, said })
@@ -178,7 +182,12 @@ impl WorkerProcess {
         if length > MAX_FROM_WORKER {
             return Err(io::Error::new(ErrorKind::InvalidData, "the message is too large"));
         }
-        let Some(body) = rest.get(..length) else { return Ok(None) };
+        let Some(body) = rest.get(..length) else {
+            // Once for all, so that a large message takes no more than its size.
+            let missing = (HEADER + length).saturating_sub(self.received.len());
+            self.received.reserve_exact(missing);
+            return Ok(None);
+        };
         let message = serde_json::from_slice(body)?;
         self.received.drain(..HEADER + length);
         if self.received.is_empty() {
