@@ -130,16 +130,23 @@ impl Transfers {
         let mut attached = self.attached.subscribe();
         loop {
             attached.mark_unchanged();
-            let stream = self.streams.get(&call).map(|stream| stream.1.clone());
-            if let Some(orders) = stream {
-                let (reply, answer) = oneshot::channel();
+            let stream = self.streams.get(&call).map(|stream| (stream.0, stream.1.clone()));
+            if let Some((number, orders)) = stream {
+                let (reply, mut answer) = oneshot::channel();
                 let order = Order { number: self.next_number(), request: request.clone(), reply };
-                if orders.send(order).await.is_ok()
-                    && let Ok(answer) = answer.await
-                {
-                    return answer;
+                let is_sent = orders.send(order).await.is_ok();
+                // A stream ends when nobody can send to it any more.
+                drop(orders);
+                while is_sent && self.current(call) == Some(number) {
+                    tokio::select! {
+                        answered = &mut answer => match answered {
+                            Ok(answer) => return answer,
+                            Err(_) => break,
+                        },
+                        _ = attached.changed() => {}
+                    }
                 }
-                if self.streams.get(&call).is_some_and(|now| !now.1.same_channel(&orders)) {
+                if self.current(call).is_some_and(|now| now != number) {
                     continue;
                 }
             }
@@ -147,6 +154,11 @@ impl Transfers {
                 return std::future::pending().await;
             }
         }
+    }
+
+    /// Returns the number of the call's stream.
+    fn current(&self, call: CallId) -> Option<u64> {
+        self.streams.get(&call).map(|stream| stream.0)
     }
 
     fn next_number(&self) -> u64 {

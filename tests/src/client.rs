@@ -231,6 +231,10 @@ impl Client {
     /// # Panics
     /// The backend answers without a call.
     pub async fn dry_run(&self, device: &str, tool: &str, arguments: Value) -> Call {
+        let has_preview = orion_catalog::find(tool).is_none_or(|(spec, _)| spec.has_effects);
+        if needs_client(tool) && !has_preview {
+            return self.moved(device, tool, arguments).await;
+        }
         let request = v1::CallToolRequest { dry_run: true, ..request(device, tool, &arguments) };
         self.ask(request).await.unwrap()
     }

@@ -24,6 +24,9 @@ use crate::transfers::{ContentAnswer, ContentRequest};
 /// How often the destination hears that its source still waits, before it gives up.
 const WAITING_INTERVAL: Duration = Duration::from_secs(30);
 
+/// How long a cancel may take to arrive that ends both calls.
+const CANCEL_GRACE: Duration = Duration::from_secs(1);
+
 /// An offset that no part has: a device that is asked to write there says how much it has.
 const NOWHERE: u64 = u64::MAX;
 
@@ -90,10 +93,10 @@ async fn bring(pipeline: &Arc<Pipeline>, call: CallId) {
         // Cancelled, stopped or given up by the device.
         _ = wait_for_end(pipeline, call) => Ok(()),
     };
-    if let Err(ContentError::Denied(_)) = &brought {
-        // It was cancelled, which its device reports.
-        drop(timeout(PART_TIMEOUT, wait_for_end(pipeline, call)).await);
-    } else if let Err(error) = brought {
+    // What ends the reading call may be cancelling this one as well.
+    let fails =
+        brought.is_err() && timeout(CANCEL_GRACE, wait_for_end(pipeline, call)).await.is_err();
+    if let (true, Err(error)) = (fails, brought) {
         let error = match error {
             ContentError::Refused(error) | ContentError::Denied(error) => *error,
             ContentError::Store(_) => {
