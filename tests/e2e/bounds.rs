@@ -150,8 +150,8 @@ async fn a_hostile_search_is_gone_within_two_seconds_of_its_deadline() {
     link.run_all(orders, SLOTS, |_, result| ends.push(result.code)).await;
     let took = begun.elapsed();
     assert!(took < Duration::from_secs(4), "{took:?} {ends:?}");
-    assert!(ends.iter().any(|code| code == "TIMEOUT"), "none took its time: {ends:?}");
-    assert!(ends.iter().all(|code| code != "OUTCOME_UNKNOWN"), "{ends:?}");
+    let is_true = |code: &String| code.is_empty() || code == "TIMEOUT";
+    assert!(ends.len() == SLOTS && ends.iter().all(is_true), "{ends:?}");
     // Four without a call and one that no call had yet, once the others have ended.
     let agent = device.agent().pid().as_raw_pid();
     eventually("too many workers are kept", async || (children_of(agent).len() <= 5).then_some(()))

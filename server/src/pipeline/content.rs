@@ -138,13 +138,15 @@ async fn denial(
     caller: &Caller,
     row: CallRow,
 ) -> Result<Option<ToolError>, StoreError> {
+    let was_approved = row.approval.is_some();
     let mut context = CallContext::stored(row, None)?;
     // Never with a higher role than the call was made with.
     context.caller.role = caller.role.min(context.caller.role);
     Ok(match evaluated(pipeline, context).await? {
-        Ok(call) if call.decision() == Decision::Deny => Some(call.refusal()),
-        // What needs an approval has it, or it would not run.
-        Ok(_) => None,
+        Ok(call) if call.decision() == Decision::Allow => None,
+        // A call that was approved goes on where it would be asked about again.
+        Ok(call) if call.decision() != Decision::Deny && was_approved => None,
+        Ok(call) => Some(call.refusal()),
         Err(error) => Some(error),
     })
 }

@@ -163,6 +163,8 @@ impl Definition {
             (read, Capability::FileRead),
             (write, Capability::FileWrite),
             (delete, Capability::FileDelete),
+            // A program that deletes in a folder can write there.
+            (delete, Capability::FileWrite),
             (hosts, Capability::NetworkAccess),
         ] {
             if !named.is_empty() {

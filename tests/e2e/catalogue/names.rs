@@ -82,7 +82,8 @@ async fn by_model(
 ) -> (bool, Call) {
     let mut arguments = arguments.clone();
     arguments["device"] = json!(target(spec));
-    if spec.has_effects {
+    // What only a person's client can move is shown to a model, and made by the person.
+    if spec.has_effects || spec.content.needs_client() {
         arguments["dry_run"] = json!(true);
     }
     let answering = async {

@@ -14,7 +14,7 @@ use crate::roots::{FileKind, Roots, Wanted, io_failure};
 use crate::trash::Trash;
 
 /// Any granted access suffices for cleanup.
-const ANY: [Access; 3] = [Access::Write, Access::Delete, Access::Read];
+const ANY: [Access; 2] = [Access::Write, Access::Delete];
 
 /// What recovery established about an unfinished call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

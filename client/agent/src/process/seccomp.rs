@@ -255,11 +255,27 @@ pub(super) fn apply_to_worker() -> Result<(), seccompiler::Error> {
     for call in [libc::SYS_kill, libc::SYS_tgkill] {
         only_where(&mut rules, call, &[(0, SeccompCmpOp::Ne, own)])?;
     }
+    // Memory that is shared counts in no limit of the worker.
+    let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS).unsigned_abs().into();
+    only_where(&mut rules, libc::SYS_mmap, &[(3, SeccompCmpOp::MaskedEq(shared), shared)])?;
+    // A socket can send signals to its owner.
+    for command in [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX] {
+        let command = u64::from(command.unsigned_abs());
+        only_where(&mut rules, libc::SYS_fcntl, &[(1, SeccompCmpOp::Eq, command)])?;
+    }
+    // It ends with the agent.
+    let death = u64::from(libc::PR_SET_PDEATHSIG.unsigned_abs());
+    only_where(&mut rules, libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, death)])?;
     install(rules, libc::EPERM)?;
     // Threads are then made by `clone`, whose flags can be seen.
     let missing = [libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_memfd_secret];
     install(missing.into_iter().map(|call| (call, Vec::new())).collect(), libc::ENOSYS)
 }
+
+/// Chooses the signal of a file's owner. The crate `libc` does not name it for every system.
+const F_SETSIG: c_int = 10;
+/// Chooses a file's owner.
+const F_SETOWN_EX: c_int = 15;
 
 /// Adds a rule that refuses a call where all conditions on its arguments hold.
 fn only_where(

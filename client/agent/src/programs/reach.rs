@@ -191,6 +191,15 @@ impl Giving<'_> {
                 FileKind::File | FileKind::Folder => {}
             }
         }
+        // Of what is missing, the folder that holds it is given where it is made, and nothing further up.
+        if located.found.is_none() && !located.rest.is_empty() {
+            if rights == Rights::Read {
+                return Ok(());
+            }
+            if located.rest.len() > 1 {
+                return Err(Wanted::Directory.missing(&located.asked));
+            }
+        }
         match self.search.denied_below(&located.dir, &located.real)? {
             None => self.give(&located.dir, ".", rights),
             Some(_) if rights == Rights::Read => self.separate(&located.dir, &located.real),

@@ -13,6 +13,8 @@ use crate::trash::{Reservation, Trash};
 
 /// The most locks that one call holds at a time.
 const MAX_LOCKS: usize = 16;
+/// The most paths of one lock.
+const MAX_PATHS: usize = 1024;
 
 /// What the agent keeps for one call.
 #[derive(Debug)]
@@ -53,7 +55,9 @@ impl<'a> Desk<'a> {
         let (deadline, cancelled) = (self.deadline, self.cancelled);
         let check = || check(deadline, cancelled);
         match question {
-            Question::Lock(_) if self.held.len() >= MAX_LOCKS => Answer::No,
+            Question::Lock(paths) if paths.len() > MAX_PATHS || self.held.len() >= MAX_LOCKS => {
+                Answer::No
+            }
             Question::Lock(paths) => done(hold(paths, &check).map(|held| self.held.push(held))),
             Question::Unlock(paths) => {
                 self.held.retain(|held| held.paths() != paths);
@@ -78,7 +82,9 @@ impl<'a> Desk<'a> {
                 Answer::No
             }
             // Room is for the call itself.
-            Question::Reserve { call, .. } if call != self.call => Answer::No,
+            Question::Reserve { call, .. } | Question::Hold { call, .. } if call != self.call => {
+                Answer::No
+            }
             Question::Reserve { call, bytes, leaving } => {
                 match self.trash.reserve(call, bytes, leaving) {
                     Reservation::Made => Answer::Yes,

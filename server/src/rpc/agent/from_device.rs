@@ -92,7 +92,12 @@ pub(super) async fn from_device(
             let may_change = || pace.may_announce(known.id, Instant::now());
             let (devices, id) = (&backend.devices, known.id);
             match custom_tools::announced(devices, id, &definitions, may_change).await {
-                Ok(None) => return Err(TOO_OFTEN),
+                // The definitions that are known stay. A device refuses a call of another definition.
+                Ok(None) => {
+                    if pace.may_warn(known.id, Instant::now()) {
+                        tracing::warn!(device = %known.name, "custom tools that change too often were not taken");
+                    }
+                }
                 Ok(Some(refused)) if refused.is_empty() => {}
                 Ok(Some(refused)) => {
                     if pace.may_warn(known.id, Instant::now()) {

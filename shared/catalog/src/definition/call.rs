@@ -86,8 +86,13 @@ pub(crate) fn fit(
     let mut touches = Touches::path(command.folder.clone(), Access::Read);
     for DeclaredPath { path, access, is_argument } in paths {
         // A fixed path that is deleted in is changed, and stays itself.
-        let access = if access == Access::Delete && !is_argument { Access::Write } else { access };
-        touches = touches.and(Touches::path(path, access));
+        if access == Access::Delete {
+            // The program can write there, too.
+            touches = touches.and(Touches::path(path.clone(), Access::Write));
+        }
+        if access != Access::Delete || is_argument {
+            touches = touches.and(Touches::path(path, access));
+        }
     }
     touches.hosts = hosts;
     touches.commands.push(command);

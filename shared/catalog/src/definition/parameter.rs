@@ -84,11 +84,13 @@ impl Parameter {
             (Kind::Boolean, Value::Bool(_)) => None,
             (Kind::Integer { minimum, maximum }, Value::Number(number)) => {
                 let fits = number.as_i64().is_some_and(|it| (*minimum..=*maximum).contains(&it));
-                (!fits).then(|| format!("It is a whole number from {minimum} to {maximum}."))
+                let fault = format!("It is a whole number from {minimum} to {maximum}.");
+                (!fits).then_some(fault).or_else(|| self.hyphen_fault(number))
             }
             (Kind::Number { minimum, maximum }, Value::Number(number)) => {
                 let fits = number.as_f64().is_some_and(|it| (*minimum..=*maximum).contains(&it));
-                (!fits).then(|| format!("It is a number from {minimum} to {maximum}."))
+                let fault = format!("It is a number from {minimum} to {maximum}.");
+                (!fits).then_some(fault).or_else(|| self.hyphen_fault(number))
             }
             (Kind::Strings { max_items, max_length }, Value::Array(items)) => {
                 if items.len() > as_usize(*max_items) {
@@ -121,7 +123,12 @@ impl Parameter {
         if text.contains('\0') {
             return Some("It cannot hold the character NUL.".to_owned());
         }
-        (text.starts_with('-') && !self.may_begin_with_hyphen).then(|| {
+        self.hyphen_fault(text)
+    }
+
+    /// Returns what is wrong with a value that a program would take as an option.
+    fn hyphen_fault(&self, value: impl ToString) -> Option<String> {
+        (value.to_string().starts_with('-') && !self.may_begin_with_hyphen).then(|| {
             "It cannot begin with a hyphen, because programs take that as an option.".to_owned()
         })
     }

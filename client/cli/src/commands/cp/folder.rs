@@ -39,12 +39,17 @@ impl Copying<'_> {
         };
         self.make_folder(destination).await?;
         for names in &listing.folders {
+            refuse_links(destination, names)?;
             self.make_folder(&destination.join(&refs(names))).await?;
         }
         let (mut files, mut code) = (Vec::new(), 0);
         for names in &listing.files {
             let (from, to) = (source.join(&refs(names)), destination.join(&refs(names)));
-            let copy = match self.one(&from, &to).await {
+            let copied = match refuse_links(destination, names) {
+                Ok(()) => self.one(&from, &to).await,
+                Err(failure) => Err(failure),
+            };
+            let copy = match copied {
                 Ok(copied) => {
                     if code == 0 {
                         code = copied.result.exit_code();
@@ -191,6 +196,21 @@ fn listed_here(root: &Path) -> Result<Listing, Failure> {
     Ok(listing)
 }
 
+/// Refuses names that lead through a link here: it could lead out of the folder that the person named.
+fn refuse_links(destination: &Place, names: &[String]) -> Result<(), Failure> {
+    let Place::Here(folder) = destination else { return Ok(()) };
+    let mut step = folder.clone();
+    for name in names {
+        step.push(name);
+        if fs::symlink_metadata(&step).is_ok_and(|found| found.file_type().is_symlink()) {
+            let shown = text::one_line(&step.display().to_string(), 200);
+            return Err(Failure::Conflict(format!("{shown} is a link, which is not followed"))
+                .hint("copy to another folder"));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the names of a path below a folder of a device. None for a path that is not below it, or that would mean
 /// another place here: what a device says of names is not trusted.
 fn below(root: &str, path: &str) -> Option<Vec<String>> {
@@ -230,6 +250,21 @@ fn summary(folder: &CopiedFolder) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_here_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("plain")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/", folder.path().join("link")).unwrap();
+        let place = Place::Here(folder.path().to_owned());
+        let names = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        assert!(refuse_links(&place, &names("plain/new/file")).is_ok());
+        #[cfg(unix)]
+        for path in ["link", "link/tmp", "link/tmp/file"] {
+            assert!(refuse_links(&place, &names(path)).is_err(), "{path}");
+        }
+    }
 
     #[test]
     fn a_name_of_a_device_leads_to_no_other_place() {
