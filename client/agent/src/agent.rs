@@ -14,16 +14,16 @@ pub mod environment;
 pub mod event;
 mod policy_inspection;
 mod receive;
+mod running;
 mod session;
 mod slots;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use orion_domain::{CallId, UserName};
-use orion_wire::Dispatched;
+use orion_domain::CallId;
 use orion_wire::v1::link_response::Message as Incoming;
 use orion_wire::v1::{self, link_request};
 use tokio::sync::mpsc;
@@ -45,12 +45,11 @@ use crate::journal::Journal;
 use crate::roots::GrantedPaths;
 use crate::state::{Identity, State, Status};
 use ceiling::{CeilingReport, Opening, granted_paths};
-use chain_recorder::ChainSubject;
 use custom_tools::AnnouncedTools;
 use environment::{Environment, SystemEnvironment};
 use event::Event;
+use running::Running;
 use session::Phase;
-use slots::Kind;
 
 /// Capacity of the event queue: more than can happen at once, so that calls seldom wait for the loop.
 const EVENT_QUEUE: usize = 128;
@@ -102,23 +101,6 @@ pub struct Agent {
     next_sweep: Instant,
     stopping: bool,
     status: Status,
-}
-
-/// A call that runs.
-#[derive(Debug)]
-struct Running {
-    cancelled: Arc<AtomicBool>,
-    /// What the audit chain records about the call. None for a call without effects.
-    about: Option<ChainSubject>,
-    /// Size of the call's arguments in memory, in bytes.
-    argument_bytes: usize,
-    /// What the call occupies.
-    kind: Kind,
-    /// The person that the call is made for.
-    user: UserName,
-    /// The call, if its content moves beside it: it ends when a later policy or ceiling denies it. None for
-    /// other calls.
-    transfer: Option<Box<Dispatched>>,
 }
 
 /// A queued message. A result is looked up in the journal when there is room, so it is held once.

@@ -89,6 +89,7 @@ mod service_managers;
 #[cfg(test)]
 pub(crate) mod testing;
 mod transfer_file;
+mod typed;
 mod undo_call;
 mod upload_file;
 mod write_file;
@@ -107,6 +108,10 @@ pub use asking::{AskingContext, AskingTool};
 pub use get_file_info::cache_accounts;
 #[cfg(target_os = "linux")]
 pub(crate) use get_file_info::{know_accounts, known_accounts};
+
+#[cfg(target_os = "linux")]
+use typed::run_command;
+use typed::{run_app, run_asking, run_file, run_plain};
 
 use crate::apps::Apps;
 use crate::call::{AppContext, Context, FileContext, Outcome, TakeOutput};
@@ -367,60 +372,6 @@ pub fn executor(spec: &'static ToolSpec) -> Option<Executor> {
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Executor> {
     EXECUTORS.iter().find(|executor| executor.name == name)
-}
-
-fn run_file<T: FileTool>(
-    arguments: Value,
-    context: &FileContext<'_>,
-) -> Result<Outcome, ToolError> {
-    let arguments = parsed::<T>(arguments)?;
-    context.check()?;
-    as_json::<T>(T::run(arguments, context)?)
-}
-
-fn run_plain<T: PlainTool>(arguments: Value, context: &Context<'_>) -> Result<Outcome, ToolError> {
-    let arguments = parsed::<T>(arguments)?;
-    context.check()?;
-    as_json::<T>(T::run(arguments, context)?)
-}
-
-fn run_asking<T: AskingTool>(
-    arguments: Value,
-    context: &AskingContext<'_>,
-) -> Result<Outcome, ToolError> {
-    let arguments = parsed::<T>(arguments)?;
-    context.common.check()?;
-    as_json::<T>(T::run(arguments, context)?)
-}
-
-fn run_app<T: AppTool>(arguments: Value, context: &AppContext<'_>) -> Result<Outcome, ToolError> {
-    let arguments = parsed::<T>(arguments)?;
-    context.check()?;
-    as_json::<T>(T::run(arguments, context)?)
-}
-
-#[cfg(target_os = "linux")]
-fn run_command<T: CommandTool>(
-    arguments: Value,
-    context: &CommandContext<'_>,
-) -> Result<Outcome, ToolError> {
-    let arguments = parsed::<T>(arguments)?;
-    context.check()?;
-    as_json::<T>(T::run(arguments, context)?)
-}
-
-fn parsed<T: Tool>(arguments: Value) -> Result<T::Arguments, ToolError> {
-    serde_json::from_value(arguments)
-        .map_err(|error| invalid(format!("The arguments of {} do not fit: {error}.", T::NAME)))
-}
-
-fn as_json<T: Tool>(outcome: Outcome<T::Returns>) -> Result<Outcome, ToolError> {
-    outcome.try_map(|data| {
-        serde_json::to_value(data).map_err(|_| {
-            let message = format!("The result of {} cannot be written as JSON.", T::NAME);
-            ToolError::new(ErrorCode::Internal, message)
-        })
-    })
 }
 
 /// Returns the error for an invalid argument.

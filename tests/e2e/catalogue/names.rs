@@ -82,8 +82,7 @@ async fn by_model(
 ) -> (bool, Call) {
     let mut arguments = arguments.clone();
     arguments["device"] = json!(target(spec));
-    // What only a person's client can move is shown to a model, and made by the person.
-    if spec.has_effects || spec.content.needs_client() {
+    if spec.has_effects {
         arguments["dry_run"] = json!(true);
     }
     let answering = async {
@@ -119,7 +118,14 @@ async fn row(
     let strict = refused.error().code == ErrorCode::InvalidArgument;
 
     let (is_offered, shown) = by_model(world, model, (name, spec), &arguments).await;
-    assert_success(spec, &shown);
+    // A model cannot fetch the content of a file: it is told what the person runs.
+    let is_for_people = spec.content.needs_client() && !spec.has_effects;
+    if is_for_people {
+        assert_eq!(shown.end(), (CallState::Failed, Some(ErrorCode::PreconditionFailed)));
+        assert!(shown.error().hints.iter().any(|hint| hint.command.is_some()), "{shown:?}");
+    } else {
+        assert_success(spec, &shown);
+    }
     let envelope = shown.envelope.as_ref();
     let is_it = envelope.is_some_and(|envelope| envelope.meta.tool == spec.name);
     let is_preview = envelope.is_some_and(|envelope| envelope.dry_run);
@@ -140,7 +146,7 @@ async fn row(
     Row {
         name,
         spec,
-        model: is_offered && is_it && shown.state == CallState::Succeeded,
+        model: is_offered && is_it,
         runs: call.state == CallState::Succeeded,
         previews: spec.has_effects.then_some(is_preview && is_unchanged),
         denied,

@@ -15,6 +15,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,6 +35,12 @@ const MAX_TO_WORKER: usize = 64 * 1024 * 1024;
 const MAX_FROM_WORKER: usize = 3 * 1024 * 1024;
 /// Bytes that are read from a worker at once.
 const READ_BYTES: usize = 64 * 1024;
+/// A larger message is received when no other worker sends one.
+const LARGE: usize = 256 * 1024;
+/// How long a large message may take.
+const LARGE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a worker looks whether it may send a large message.
+const LARGE_INTERVAL: Duration = Duration::from_millis(5);
 /// How long a worker may take to read what it is sent.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the end of a worker is waited for, before that is left to a thread of its own.
@@ -104,7 +111,7 @@ impl WorkerProgram {
             .spawn()?;
         let stderr = child.stderr.take().map(|it| File::from(OwnedFd::from(it)));
         let (received, said) = (Vec::new(), Vec::new());
-        Ok(WorkerProcess { child: Some(child), socket, stderr, received, said })
+        Ok(WorkerProcess { child: Some(child), socket, stderr, received, said, large_since: None })
     }
 }
 
@@ -118,7 +125,12 @@ pub(crate) struct WorkerProcess {
     received: Vec<u8>,
     /// The end of what the worker said on standard error.
     said: Vec<u8>,
+    /// Since when this worker sends a large message, which one does at a time.
+    large_since: Option<Instant>,
 }
+
+/// Whether a worker sends a large message now. The agent holds one of them as it is sent, and as it is read.
+static IS_LARGE_SENT: AtomicBool = AtomicBool::new(false);
 
 /// What came from a worker.
 #[derive(Debug)]
@@ -180,12 +192,16 @@ impl WorkerProcess {
         }
         let Some(body) = rest.get(..length) else {
             // Once for all, so that a large message takes no more than its size.
+            if length > LARGE && !self.begin_large()? {
+                return Ok(None);
+            }
             let missing = (HEADER + length).saturating_sub(self.received.len());
             self.received.reserve_exact(missing);
             return Ok(None);
         };
         let message = serde_json::from_slice(body)?;
         self.received.drain(..HEADER + length);
+        self.end_large();
         if self.received.is_empty() {
             // A large result would otherwise stay in memory for as long as the worker.
             self.received = Vec::new();
@@ -193,8 +209,36 @@ impl WorkerProcess {
         Ok(Some(message))
     }
 
+    /// Begins a large message. Returns whether it may be received now.
+    fn begin_large(&mut self) -> io::Result<bool> {
+        if let Some(since) = self.large_since {
+            let is_late = since.elapsed() > LARGE_TIMEOUT;
+            return if is_late { Err(ErrorKind::TimedOut.into()) } else { Ok(true) };
+        }
+        let mine = IS_LARGE_SENT.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire);
+        self.large_since = mine.is_ok().then(Instant::now);
+        Ok(mine.is_ok())
+    }
+
+    fn end_large(&mut self) {
+        if self.large_since.take().is_some() {
+            IS_LARGE_SENT.store(false, Ordering::Release);
+        }
+    }
+
+    /// Returns whether a large message waits until another worker's was received.
+    fn waits_for_others(&self) -> bool {
+        let length =
+            self.received.split_first_chunk::<HEADER>().map(|(it, _)| u64::from_le_bytes(*it));
+        self.large_since.is_none() && length.is_some_and(|length| length > LARGE as u64)
+    }
+
     /// Waits until something comes, and receives it. Returns whether something came.
     fn wait(&mut self, timeout: Duration) -> io::Result<bool> {
+        if self.waits_for_others() {
+            thread::sleep(timeout.min(LARGE_INTERVAL));
+            return Ok(true);
+        }
         let timeout = Timespec::try_from(timeout).map_err(io::Error::other)?;
         let mut ready = vec![PollFd::new(&self.socket, PollFlags::IN)];
         ready.extend(self.stderr.iter().map(|file| PollFd::new(file, PollFlags::IN)));
@@ -283,6 +327,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
+        self.end_large();
         let Some(mut child) = self.child.take() else { return };
         drop(child.kill());
         let began = Instant::now();
