@@ -14,8 +14,8 @@ const CONFIG: &str = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\
 const MIB: u64 = 1024 * 1024;
 /// As many calls as one person has at a time.
 const SLOTS: usize = 24;
-/// By how much the agent may grow.
-const MAX_GROWN: u64 = 64 * MIB;
+/// By how much the agent may grow. It holds the results that its workers send at the same time.
+const MAX_GROWN: u64 = 160 * MIB;
 
 /// Files with which each tool has as much to do as it can.
 fn prepare(files: &Path) {
@@ -115,7 +115,7 @@ async fn the_worst_calls_take_no_slot_for_long_nor_memory_without_end() {
 }
 
 /// Returns the processes that a process started.
-fn children_of(parent: i32) -> Vec<String> {
+pub(crate) fn children_of(parent: i32) -> Vec<String> {
     let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
     lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()

@@ -258,14 +258,20 @@ async fn whatever_is_moved_deleted_copied_and_taken_back_is_never_lost() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_may_not_become_so_large_stays_as_it_was() {
-    use rustix::process::{Resource, Rlimit, prlimit};
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
     let server = LyingServer::start().await;
     let device = Deceived::start(&server, CONFIG).await;
     let mut link = server.link().await;
     grant(&mut link, &device).await;
     std::fs::write(device.files().join("a"), "old").unwrap();
     let limit = Rlimit { current: Some(100_000), maximum: None };
-    prlimit(Some(device.agent().pid()), Resource::Fsize, limit).unwrap();
+    // The limit is that of the agent and of the workers that it has started.
+    let agent = device.agent().pid();
+    let workers = crate::bounds::children_of(agent.as_raw_pid());
+    let pids = workers.iter().filter_map(|pid| Pid::from_raw(pid.parse().unwrap()));
+    for pid in pids.chain([agent]) {
+        prlimit(Some(pid), Resource::Fsize, limit).unwrap();
+    }
     let write = |content: String| json!({"path": "a", "content": content});
     let order = link.order("write_file", &write("x".repeat(120_000)));
     let failed = ("failed".to_owned(), "RESOURCE_EXHAUSTED".to_owned());
