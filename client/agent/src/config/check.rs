@@ -188,7 +188,8 @@ pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>)
     near.map(|near| format!("Did you mean `{near}`?")).unwrap_or_default()
 }
 
-const TOP: &[&str] = &["ceiling", "read_only", "sandbox", "apps", "projects", "timeouts"];
+const TOP: &[&str] =
+    &["ceiling", "read_only", "sandbox", "apps", "projects", "mcp", "timeouts", "transfers"];
 const CEILING: &[&str] = &[
     "profile",
     "tools",

@@ -66,11 +66,15 @@ fn all_is_told_at_once_and_what_is_well_is_not() {
     assert_eq!(places, expected);
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
-    let text = format!(
+    let ceiling = format!(
         "[ceiling]\nprofile = \"operator\"\npaths = [{:?}]\n",
         folder.display().to_string()
     );
-    assert_eq!(reported(&text), []);
+    assert_eq!(reported(&ceiling), []);
+    // Sections that are not the ceiling's.
+    let sections =
+        "[projects]\n[timeouts]\n[transfers]\nmax_file_mib = 1\n[mcp.files]\ncommand = \"node\"\n";
+    assert_eq!(reported(&format!("{ceiling}{sections}")), []);
 }
 
 #[cfg(unix)]
