@@ -2,7 +2,6 @@
 //! runs is confined and gone with the call.
 #![cfg(target_os = "linux")]
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use orion_domain::{CallState, ErrorCode, Role};
@@ -30,12 +29,6 @@ async fn run(world: &World, command: &str) -> Call {
 async fn approved(world: &World, asked: &Call) -> Call {
     world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     world.admin().ended(&asked.id).await.unwrap()
-}
-
-fn script(kiosk: &Device, name: &str, text: &str) {
-    kiosk.write_file(name, text);
-    let path = kiosk.files().join(name);
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,7 +59,7 @@ async fn what_reads_runs_at_once_with_its_output_and_what_writes_does_what_it_sa
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_that_nobody_knows_is_asked_about_and_runs_as_it_was_shown() {
     let (world, kiosk) = developer().await;
-    script(&kiosk, "own.sh", "#!/bin/sh\necho \"$1\" > out.txt\n");
+    kiosk.write_script("own.sh", "#!/bin/sh\necho \"$1\" > out.txt\n");
     let asked = run(&world, "./own.sh 'a b'").await;
     let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
     let card = world.admin().approvals().get_approval(request).await.unwrap().into_inner();
@@ -79,7 +72,7 @@ async fn a_program_that_nobody_knows_is_asked_about_and_runs_as_it_was_shown() {
 
     // Another program took its name since.
     let asked = run(&world, "./own.sh again").await;
-    script(&kiosk, "own.sh", "#!/bin/sh\necho other > out.txt\n");
+    kiosk.write_script("own.sh", "#!/bin/sh\necho other > out.txt\n");
     let drifted = approved(&world, &asked).await;
     assert_eq!(drifted.end(), (CallState::Failed, Some(ErrorCode::PreconditionFailed)));
     assert_eq!(drifted.error().details["reason"], "drift");
@@ -95,7 +88,7 @@ async fn an_approved_program_reaches_the_granted_folder_and_nothing_beside_it() 
         "#!/bin/sh\ncat {0} && echo read\necho x >> {0} && echo wrote\ncat /etc/shadow && echo shadow\ncat \"$HOME/.ssh/id_rsa\"\necho end\n",
         outside.display()
     );
-    script(&kiosk, "own.sh", &text);
+    kiosk.write_script("own.sh", &text);
     let asked = run(&world, "./own.sh").await;
     let done = approved(&world, &asked).await;
     assert_eq!(done.data()["stdout"], "end\n", "{done:?}");
@@ -146,8 +139,7 @@ fn running(text: &str) -> usize {
 async fn at_its_deadline_when_cancelled_and_with_its_agent_a_program_is_gone_with_all_that_it_started()
  {
     let (world, kiosk) = developer().await;
-    script(
-        &kiosk,
+    kiosk.write_script(
         "own.sh",
         "#!/bin/sh\ntrap '' TERM HUP\nsetsid sleep \"$1\" &\nsleep \"$1\"; sleep \"$1\"\n",
     );

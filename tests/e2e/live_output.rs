@@ -1,23 +1,25 @@
 //! What a program prints is seen while it runs, by those who may see the call.
 #![cfg(target_os = "linux")]
 
-use std::os::unix::fs::PermissionsExt as _;
-
 use orion_domain::{CallState, ErrorCode, Role};
 use orion_tests::{Call, Device, World};
 use orion_wire::v1::{self, watch_call_response::Event};
 use serde_json::json;
 use tonic::Streaming;
 
-/// A device on which a person approved `./job.sh`, which runs in the background.
-async fn running(script: &str) -> (World, Device, Call) {
+/// A device on which commands are granted.
+async fn developer() -> (World, Device) {
     let world = World::new().await;
     let grants = json!({"profile": "developer", "paths": ["{files}"]});
     let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
     let kiosk = world.device("kiosk").grant(grants).ceiling(ceiling).start().await;
-    kiosk.write_file("job.sh", script);
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(kiosk.files().join("job.sh"), mode).unwrap();
+    (world, kiosk)
+}
+
+/// A device on which a person approved `./job.sh`, which runs in the background.
+async fn running(script: &str) -> (World, Device, Call) {
+    let (world, kiosk) = developer().await;
+    kiosk.write_script("job.sh", script);
     let arguments = json!({"command": "./job.sh", "confirm": true});
     let asked = world.admin().call("kiosk", "execute_command", arguments).await;
     assert_eq!(asked.state, CallState::AwaitingApproval, "{asked:?}");
@@ -82,17 +84,9 @@ async fn what_a_program_prints_is_seen_while_it_runs_and_read_after_the_fact() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_at_a_terminal_sees_each_line_once_and_everything_else_as_before() {
-    let world = World::new().await;
-    let grants = json!({"profile": "developer", "paths": ["{files}"]});
-    let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
-    let kiosk = world.device("kiosk").grant(grants).ceiling(ceiling).start().await;
-    let script = |name: &str, text: &str| {
-        kiosk.write_file(name, text);
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(kiosk.files().join(name), mode).unwrap();
-    };
+    let (world, kiosk) = developer().await;
     // The last line comes just before the end.
-    script("job.sh", "#!/bin/sh\nsleep 1\necho tick\nsleep 1\necho tock\n");
+    kiosk.write_script("job.sh", "#!/bin/sh\nsleep 1\necho tick\nsleep 1\necho tock\n");
     let call =
         |command: &str| format!("--yes call kiosk execute_command command={command} confirm=true");
     let (code, seen) = world.cli().at_terminal(&call("./job.sh")).await;
@@ -105,14 +99,14 @@ async fn a_person_at_a_terminal_sees_each_line_once_and_everything_else_as_befor
     assert!(seen.contains("stdout     job.sh"), "a short command shows its result: {seen}");
 
     // A command that takes too long ends as the backend says, with its call's id.
-    script("slow.sh", "#!/bin/sh\necho begun\nsleep 30\n");
+    kiosk.write_script("slow.sh", "#!/bin/sh\necho begun\nsleep 30\n");
     let slow = format!("--timeout 3s {}", call("./slow.sh"));
     let (code, seen) = world.cli().at_terminal(&slow).await;
     assert_eq!(code, i32::from(ErrorCode::Timeout.exit_code()), "{seen}");
     assert!(seen.contains("took too long"), "{seen}");
 
     // A call whose risk the device raises is shown to the person, and made when it is approved.
-    script("run.sh", "before");
+    kiosk.write_script("run.sh", "before");
     let written = "--yes call kiosk write_file path=run.sh content=after";
     let (code, seen) = world.cli().at_terminal(written).await;
     assert_eq!(code, 0, "{seen}");

@@ -16,9 +16,7 @@ async fn developer(world: &World) -> Device {
 }
 
 fn put_script(kiosk: &Device, name: &str) {
-    kiosk.write_file(name, "#!/bin/sh\n");
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(kiosk.files().join(name), mode).unwrap();
+    kiosk.write_script(name, "#!/bin/sh\n");
 }
 
 fn mode(kiosk: &Device, name: &str) -> u32 {

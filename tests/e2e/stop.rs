@@ -1,7 +1,6 @@
 //! Stop everything: what runs and waits ends, nothing new runs, and both are in the audit, until somebody resumes.
 #![cfg(target_os = "linux")]
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use orion_domain::{CallState, ErrorCode, Role};
@@ -21,10 +20,8 @@ async fn developer(world: &World, name: &str) -> Device {
 
 /// Starts a script that sleeps, once it is approved, and returns its call.
 async fn sleeping(world: &World, kiosk: &Device, seconds: &str) -> Call {
-    kiosk
-        .write_file("own.sh", "#!/bin/sh\ntrap '' TERM HUP\nsetsid sleep \"$1\" &\nsleep \"$1\"\n");
-    let path = kiosk.files().join("own.sh");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let text = "#!/bin/sh\ntrap '' TERM HUP\nsetsid sleep \"$1\" &\nsleep \"$1\"\n";
+    kiosk.write_script("own.sh", text);
     let arguments = json!({"command": format!("./own.sh {seconds}"), "confirm": true});
     let asked = world.admin().call(&kiosk.name, "execute_command", arguments).await;
     world.admin().decide(asked.approval_id(), true, "").await.unwrap();
@@ -90,9 +87,7 @@ async fn whatever_runs_and_waits_ends_and_nothing_starts_until_it_is_resumed_als
     let open = admin.plan(&[(device.as_str(), tool, arguments)], false).await.unwrap();
     let ran = sleeping(&world, &kiosk, "73001").await;
     let text = "#!/bin/sh\nsleep 73002\n";
-    kiosk.write_file("step.sh", text);
-    let path = kiosk.files().join("step.sh");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    kiosk.write_script("step.sh", text);
     let command = json!({"command": "./step.sh", "confirm": true});
     let steps = [
         ("kiosk", "execute_command", command),

@@ -197,10 +197,8 @@ async fn a_file_is_replaced_with_an_approval_of_exactly_that_content_and_comes_b
     let taken = admin.upload("kiosk", "list.txt", b"Milk\n").await;
     assert_eq!(taken.error().code, ErrorCode::AlreadyExists, "{taken:?}");
     // A file that can be run asks, and the card names size and digest.
-    kiosk.write_file("run.sh", "#!/bin/sh\n");
+    kiosk.write_script("run.sh", "#!/bin/sh\n");
     let path = kiosk.files().join("run.sh");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&path, mode).unwrap();
     let mut over = upload("run.sh", b"#!/bin/sh\ntrue\n");
     over["overwrite"] = json!(true);
     let refused = admin.begin("kiosk", "upload_file", &over).await.unwrap();

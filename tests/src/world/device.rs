@@ -294,6 +294,18 @@ impl Device {
         std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
         std::fs::write(path, content).unwrap();
     }
+
+    /// Writes a script in the granted folder, which may be executed.
+    ///
+    /// # Panics
+    /// It cannot be written.
+    #[cfg(unix)]
+    pub fn write_script(&self, name: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        self.write_file(name, text);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.files().join(name), mode).unwrap();
+    }
 }
 
 /// Copies a folder with its content, permissions included.
