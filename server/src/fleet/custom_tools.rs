@@ -152,8 +152,7 @@ pub(super) fn usable(rows: &[CustomToolRow]) -> Vec<&'static ToolSpec> {
 
 /// Returns the names of the tools that wait for a decision.
 pub(super) fn pending(rows: &[CustomToolRow]) -> Vec<String> {
-    let waits = |row: &&CustomToolRow| row.is_announced && row.state == CustomToolState::Pending;
-    rows.iter().filter(waits).map(|row| row.tool.name.clone()).collect()
+    rows.iter().filter(|row| row.waits()).map(|row| row.tool.name.clone()).collect()
 }
 
 fn spec(row: &CustomToolRow) -> Option<&'static ToolSpec> {

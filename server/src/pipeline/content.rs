@@ -212,9 +212,24 @@ pub async fn wait_for_end(pipeline: &Pipeline, call: CallId) -> Result<CallState
     }
 }
 
+/// Returns why the content of a call cannot move: no client brings it, or its source cannot be read. None for any
+/// other call.
+///
+/// # Errors
+/// The database cannot be read.
+pub(super) async fn refusal(
+    pipeline: &Pipeline,
+    call: &EvaluatedCall,
+) -> Result<Option<ToolError>, StoreError> {
+    match refusal_without_client(call) {
+        Some(error) => Ok(Some(error)),
+        None => bring::refusal_of_source(pipeline, call).await,
+    }
+}
+
 /// Returns the error for a call that only a person's client can run, if no client brings its content. None for any
 /// other call, and for a preview.
-pub(super) fn refusal_without_client(call: &EvaluatedCall) -> Option<ToolError> {
+fn refusal_without_client(call: &EvaluatedCall) -> Option<ToolError> {
     let EvaluatedCall { context, target, .. } = call;
     let is_new = context.stored_call().is_none();
     let needs = target.spec.content.needs_client() && is_new && !context.request.dry_run;

@@ -112,11 +112,9 @@ async fn conclude<'a>(
             return Ok(Decided::denied(call, error));
         }
     }
-    let refusal = match content::refusal_without_client(&call) {
-        Some(error) => Some(error),
-        None => content::bring::refusal_of_source(pipeline, &call).await?,
-    };
-    if let (Some(error), true) = (refusal, call.decision() != Decision::Deny) {
+    if call.decision() != Decision::Deny
+        && let Some(error) = content::refusal(pipeline, &call).await?
+    {
         return Ok(Decided::denied(call, error));
     }
     match call.decision() {

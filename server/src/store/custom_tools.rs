@@ -68,6 +68,14 @@ pub struct CustomToolRow {
     pub decided_at: i64,
 }
 
+impl CustomToolRow {
+    /// Returns whether the device has the tool and nobody has decided about it.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.is_announced && self.state == CustomToolState::Pending
+    }
+}
+
 impl FromRow for CustomToolRow {
     fn from_row(row: &Row) -> Result<Self, DecodeError> {
         let state = match row.get::<&str>("state")? {

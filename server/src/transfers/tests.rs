@@ -27,7 +27,7 @@ async fn a_part_waits_for_its_device_and_is_asked_again_where_a_stream_ends() {
     assert!(lost.next().await.is_none(), "the newer stream takes over");
     drop((lost, first.reply));
     let second = stream.next().await.unwrap();
-    assert_ne!(first.number, second.number, "an answer to the lost stream is told apart");
+    assert_ne!(first.number, second.number, "an answer to the lost stream is recognised");
     second.reply.send(ContentAnswer::Received(7)).unwrap();
     assert_eq!(asking.await.unwrap(), ContentAnswer::Received(7));
     drop(stream);

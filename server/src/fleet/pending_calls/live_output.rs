@@ -21,7 +21,10 @@ impl LiveOutput {
     /// end among the numbers. Returns whether anything was added.
     pub(super) fn add(&mut self, piece: &OutputPiece) -> bool {
         let OutputPiece { offset, data } = piece;
-        if *offset < self.end() || data.is_empty() || ends_at(*offset, data.len()).is_none() {
+        if *offset < self.end()
+            || data.is_empty()
+            || offset.checked_add(data.len() as u64).is_none()
+        {
             return false;
         }
         if *offset > self.end() {
@@ -59,11 +62,6 @@ impl LiveOutput {
     fn end(&self) -> u64 {
         self.offset.saturating_add(self.kept.len() as u64)
     }
-}
-
-/// Returns where a piece ends. `None` where no position says it.
-fn ends_at(offset: u64, length: usize) -> Option<u64> {
-    offset.checked_add(length as u64)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub fn begin(pipeline: &Arc<Pipeline>, call: CallId) {
 ///
 /// # Errors
 /// The database cannot be read.
-pub(in crate::pipeline) async fn refusal_of_source(
+pub(super) async fn refusal_of_source(
     pipeline: &Pipeline,
     call: &EvaluatedCall,
 ) -> Result<Option<ToolError>, StoreError> {
@@ -132,12 +132,11 @@ async fn join(
     reading: &mut Option<CallId>,
 ) -> Result<(), ContentError> {
     let row = pipeline.store.call(call).await?;
-    let arguments: Map<String, Value> =
-        serde_json::from_slice(&row.arguments).map_err(|_| StoreError::Corrupt)?;
-    let request = source(&arguments).ok_or(StoreError::Corrupt)?;
+    let stored = CallContext::stored(row.clone(), None)?;
+    let request = source(&stored.request.arguments).ok_or(StoreError::Corrupt)?;
     let context = CallContext {
         token: row.token,
-        provenance: CallContext::stored(row.clone(), None)?.provenance,
+        provenance: stored.provenance,
         moves_content: true,
         is_fresh: false,
         background: true,
@@ -178,7 +177,7 @@ async fn still_allowed(pipeline: &Pipeline, row: &CallRow) -> Result<(), Content
     may_go_on(pipeline, &person?, row.clone()).await
 }
 
-/// Waits until the reading call runs. Tells the destination meanwhile that its source is still awaited.
+/// Waits until the reading call runs. While it does, the destination hears that its source is still awaited.
 async fn wait_until_running(
     pipeline: &Pipeline,
     call: CallId,

@@ -6,7 +6,6 @@ use tonic::Status;
 use super::{ToolApi, to_proto};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
-use crate::store::CustomToolState;
 
 /// Lists the custom tools of one device or of all, or only those that wait for a decision.
 pub(super) async fn list_custom_tools(
@@ -22,12 +21,9 @@ pub(super) async fn list_custom_tools(
         let device = fleet.find(&device).map_err(status::tool_error)?;
         store.custom_tools_of(device.id).await.map_err(status::store)?
     };
-    let waits = |state: CustomToolState, is_announced: bool| {
-        is_announced && state == CustomToolState::Pending
-    };
     let mut tools: Vec<v1::CustomTool> = rows
         .into_iter()
-        .filter(|row| !pending || waits(row.state, row.is_announced))
+        .filter(|row| !pending || row.waits())
         .filter_map(|row| Some(to_proto::custom_tool(&fleet.known(row.device)?.name, row)))
         .collect();
     tools.sort_by(|one, other| (&one.device, &one.name).cmp(&(&other.device, &other.name)));
