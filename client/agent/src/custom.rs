@@ -14,6 +14,8 @@ mod mcp;
 mod reach;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod start;
 mod watch;
 
 use std::collections::BTreeMap;

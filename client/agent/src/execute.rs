@@ -23,8 +23,6 @@ use crate::journal::{Admission, Ended};
 use crate::perform::{Performance, perform, thinned};
 use crate::programs::Programs;
 use crate::report::Subject;
-#[cfg(target_os = "linux")]
-use crate::roots::GrantedFolder;
 use crate::roots::GrantedPaths;
 use crate::sandbox::{Confinement, Sandbox};
 #[cfg(target_os = "linux")]
@@ -207,11 +205,7 @@ fn run<E: From<CallEvent>>(job: Job, events: &mpsc::Sender<E>) -> Result<Outcome
         Confinement::Landlock(_) | Confinement::Worker | Confinement::Thread(_) => Err(no_thread()),
         #[cfg(target_os = "linux")]
         Confinement::Thread(reach) => {
-            let granted: Vec<_> = job
-                .roots
-                .granted()
-                .map(|(dir, access)| GrantedFolder { dir, access: access.clone() })
-                .collect();
+            let granted: Vec<_> = job.roots.granted().collect();
             confine(&granted, &[job.toolbox.trash.dir()], reach).map_err(|error| {
                 tracing::error!(%call, %error, "a thread could not be confined");
                 error.refusal()

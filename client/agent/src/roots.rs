@@ -24,7 +24,6 @@ mod suspects;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -41,7 +40,7 @@ use call::Call;
 pub(crate) use failure::refused;
 pub use failure::{Wanted, io_failure};
 #[cfg(target_os = "linux")]
-pub(crate) use ground::{Ground, Search};
+pub(crate) use ground::Search;
 pub use located::{FileKind, Located};
 use names::{Names, real_path};
 pub(crate) use open::OpenRoot;
@@ -301,12 +300,15 @@ impl Roots {
 
     /// Returns the handles of the existing folders, for the trash that lies in some of them.
     pub(crate) fn handles(&self) -> Vec<Arc<Dir>> {
-        self.granted().map(|(dir, _)| dir).collect()
+        self.roots.iter().filter_map(|root| Some(self.opened(root)?.dir)).collect()
     }
 
-    /// Returns the handles of the existing folders, each with its granted access.
-    pub(crate) fn granted(&self) -> impl Iterator<Item = (Arc<Dir>, &BTreeSet<Access>)> {
-        self.roots.iter().filter_map(|root| Some((self.opened(root)?.dir, &root.access)))
+    /// Returns the existing folders with their granted access, to confine what reaches them.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn granted(&self) -> impl Iterator<Item = GrantedFolder> {
+        self.roots.iter().filter_map(|root| {
+            Some(GrantedFolder { dir: self.opened(root)?.dir, access: root.access.clone() })
+        })
     }
 
     /// Returns whether a program, by its resolved path, lies where Orion may write.

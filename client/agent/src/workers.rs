@@ -40,7 +40,7 @@ const MAX_DATA: u64 = 4 * 1024 * 1024 * 1024;
 /// The most bytes of memory that a worker may take for itself at any time.
 const MAX_RESIDENT: u64 = 256 * 1024 * 1024;
 /// How long after its deadline or its cancelling a tool may take to end by itself. Then its worker is killed.
-/// Less than the call's room and the backend wait, so that the end is told in time.
+/// Less than the call's room and the backend wait, so that the end is reported in time.
 const KILL_AFTER: Duration = Duration::from_millis(400);
 /// How often a running worker is measured, and its call asked whether it goes on.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -119,7 +119,7 @@ impl Workers {
     ///
     /// # Errors
     /// Every failure of the tool, and why its worker was killed.
-    pub fn run(&self, call: FileCall<'_>) -> Result<Outcome, ToolError> {
+    pub fn run(&self, mut call: FileCall<'_>) -> Result<Outcome, ToolError> {
         let Some(pool) = &self.0 else { return Err(not_started()) };
         let user = call.verdict.as_ref().map(|verdict| verdict.caller().user.clone());
         let policy = call.verdict.as_ref().map(Verdict::policy);
@@ -139,14 +139,14 @@ impl Workers {
         let order = Order {
             call: call.call,
             tool: call.tool.to_owned(),
-            arguments: call.arguments.clone(),
+            arguments: std::mem::take(&mut call.arguments),
             dry_run: call.dry_run,
             time_left_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
             touches,
             seeing,
-            undo: call.undo.clone(),
+            undo: call.undo.take(),
             verdict: call.verdict.as_ref().map(Verdict::to_send),
-            approved_raises: call.approved_raises.clone(),
+            approved_raises: std::mem::take(&mut call.approved_raises),
         };
         if let Err(error) = ready(&mut worker, &call, key, order) {
             // The order is one message, and a worker runs nothing before it has all of it.

@@ -1,6 +1,6 @@
 //! Custom tools: what the owner of a device adds to its tools, as a definition that both sides read alike.
 //!
-//! A device announces a [`Definition`]. It is data of a stranger until an admin has approved exactly it, by its
+//! A device announces a [`Definition`]. It is untrusted data until an admin has approved exactly it, by its
 //! digest: every text and list in it has a limit, and its arguments are of a few types that Orion checks itself.
 //! An approved definition becomes a [`ToolSpec`](crate::ToolSpec) by [`approved`], and from there on a call of it
 //! is one like any other. What such a call touches is computed from the definition and the arguments, on both

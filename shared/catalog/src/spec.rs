@@ -286,8 +286,8 @@ impl ToolSpec {
     ) -> Result<ParsedCall, ToolError> {
         match self.body {
             Body::Typed { parse, .. } => parse(arguments, places),
-            Body::Custom { definition, .. } => {
-                let fitting = definition::fit(definition, arguments, places)?;
+            Body::Custom { definition, digest } => {
+                let fitting = definition::fit((definition, digest), arguments, places)?;
                 let FittingCall { arguments, touches, confirmed, reason } = fitting;
                 let (facts, reasons) = (self.facts(), vec![reason]);
                 Ok(ParsedCall { arguments, touches, confirmed, facts, reasons, undo: None })

@@ -18,7 +18,7 @@ const MAX_LOGGED: usize = 64;
 /// What the owner defines.
 #[derive(Debug, Default)]
 pub(super) struct AnnouncedTools {
-    /// The tools of manifests. None until the folder was read: a backend that was told of none would forget what
+    /// The tools of manifests. None until the folder was read: a backend that hears of none would forget what
     /// was decided about them.
     manifests: Option<Vec<Definition>>,
     /// Whether the owner has, or had, any place for custom tools. Otherwise there is nothing to announce.
@@ -74,19 +74,19 @@ impl Agent {
     }
 
     /// Returns every definition. None until all places for them were read.
-    fn defined(&self) -> Option<Vec<Definition>> {
+    fn defined(&self) -> Option<impl Iterator<Item = &Definition>> {
         let AnnouncedTools { manifests, servers, .. } = &self.announced;
         let servers = match servers {
             Some(servers) => servers.as_slice(),
             None if self.settings.mcp.is_empty() => &[],
             None => return None,
         };
-        Some(manifests.as_ref()?.iter().chain(servers).cloned().collect())
+        Some(manifests.as_ref()?.iter().chain(servers))
     }
 
     fn redefine(&mut self) {
         let Some(definitions) = self.defined() else { return };
-        let tools = CustomTools::of(definitions);
+        let tools = CustomTools::of(definitions.cloned());
         self.guard.define(Arc::new(tools));
         self.announce();
     }

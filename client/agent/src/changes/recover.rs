@@ -55,26 +55,23 @@ pub(crate) fn recover_now(
     roots: &Roots,
     call: CallId,
 ) -> Result<Recovered, ToolError> {
-    match trash.find(call) {
+    let settled = match trash.find(call) {
         Ok(Some((_, false))) => return Ok(Recovered::Changed),
-        Ok(Some((_, true))) => {}
         Ok(None) => {
             trash.give_back_room(call);
             return Ok(Recovered::Unchanged);
         }
-        Err(error) => {
-            trash.left_open(call);
-            let message = format!("the trash: {}", error.kind());
-            return Err(ToolError::new(ErrorCode::ExecutionFailed, message));
-        }
-    }
-    recover_one(trash, roots, call).inspect_err(|_| trash.left_open(call))
+        Ok(Some((_, true))) => recover_one(trash, roots, call),
+        Err(error) => Err(failed(error)),
+    };
+    settled.inspect_err(|_| trash.left_open(call))
+}
+
+fn failed(error: io::Error) -> ToolError {
+    ToolError::new(ErrorCode::ExecutionFailed, format!("the trash: {}", error.kind()))
 }
 
 fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Recovered, ToolError> {
-    let failed = |error: io::Error| {
-        ToolError::new(ErrorCode::ExecutionFailed, format!("the trash: {}", error.kind()))
-    };
     let Some((place, _)) = trash.find(call).map_err(failed)? else {
         return Ok(Recovered::Unchanged);
     };

@@ -1,4 +1,4 @@
-//! Tools of MCP servers. Each call, and each look at what a server offers, starts the server anew in the sandbox
+//! Tools of MCP servers. Each call, and each look at what a server offers, starts the server again in the sandbox
 //! of a program, talks to it over pipes, and ends it: so a server reaches what this one call may reach, keeps
 //! nothing of one person's call for another's, and leaves nothing behind.
 

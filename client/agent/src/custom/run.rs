@@ -1,23 +1,18 @@
 //! Runs a custom tool: its program, or a tool of its MCP server.
 
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use orion_catalog::custom::{
     CustomReturns, Definition, PreparedCall, ProgramRun, Run, arguments_of, prepared,
 };
 use orion_commands::quote;
-use orion_domain::{Digest, ErrorCode, ToolError};
+use orion_domain::{Access, DevicePath, Digest, ErrorCode, ToolError};
 use serde_json::Value;
 
-use super::{mcp, reach};
+use super::mcp;
+use super::start::Wanted;
 use crate::call::{Outcome, ProgramEnd};
-use crate::process::{Bounds, Launch};
-use crate::programs::{
-    CommandContext, MAX_FILE_BYTES, MAX_MEMORY, MAX_PROCESSES, ended_early, failed_command,
-    not_run, reach_declared,
-};
-use crate::sandbox::{Metadata, Network, Rights};
+use crate::programs::{CommandContext, ended_early, failed_command, not_run};
 
 /// Runs a call of a custom tool, or shows what it would start.
 ///
@@ -89,46 +84,23 @@ fn program(
     digest: Digest,
     context: &CommandContext<'_>,
 ) -> Result<Outcome<CustomReturns>, ToolError> {
-    let PreparedCall { command, paths, hosts } = call;
-    let paths: Vec<_> = paths.iter().map(|it| (it.path.clone(), it.access)).collect();
-    let found = reach::program(context.programs, &command.program, &command.folder, context.roots)?;
-    let code = reach::code(&found, &run.code, context.places, context.roots)?;
-    let (mut granted, folder) =
-        reach_declared(context.programs, context.roots, context.risk, (&command.folder, &paths))?;
-    granted.extend(code);
+    let paths = paths(call);
+    let wanted = wanted(call, &paths, &run.code, &[]);
+    let found = wanted.find(context.programs, context.roots, context.risk, context.places)?;
+    let file = found.program.file.clone();
     if context.dry_run {
-        return Ok(preview(definition, call, found.file.display().to_string(), digest));
+        return Ok(preview(definition, call, file.display().to_string(), digest));
     }
     context.reserve_output()?;
     let scratch = context.programs.scratch(context.call)?;
-    granted.extend(scratch.handle().map(|own| (own, Rights::ChangeAndExecute)));
-    let mut environment = context.programs.environment();
-    environment.insert("TMPDIR".to_owned(), scratch.path().display().to_string());
     let end = context.end_within(Duration::from_secs(u64::from(run.timeout)));
     let left = end.saturating_duration_since(Instant::now());
-    let changes = paths.iter().any(|(_, access)| *access != orion_domain::Access::Read);
-    let launch = Launch {
-        program: found.file.clone(),
-        name: found.named.display().to_string(),
-        arguments: command.arguments.clone(),
-        environment,
-        rights: granted.iter().map(|(_, rights)| *rights).collect(),
-        network: if hosts.is_empty() { Network::Nothing } else { Network::Hosts },
-        metadata: if changes { Metadata::OfOpenFiles } else { Metadata::Nothing },
-        bounds: bounds(left),
-    };
+    let ready = wanted.ready(found, context.programs, &scratch, left);
     context.check()?;
     let began = Instant::now();
-    let mut bytes = 0_u64;
-    let mut output = |piece: &[u8]| {
-        bytes = bytes.saturating_add(piece.len() as u64);
-        let text = String::from_utf8_lossy(piece);
-        let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        (context.progress)(bytes, None, &orion_domain::visible(line));
-    };
     let ended = context
-        .launch(&launch, &handles(&granted, &folder), &mut output)
-        .map_err(|error| not_run(&found.file, error))?;
+        .launch_watched(&ready.launch, &ready.reached.handles())
+        .map_err(|error| not_run(&file, error))?;
     let text = text(call);
     let end =
         ProgramEnd::new(text.clone(), ended.exit_code, &ended.stdout.last(), &ended.stderr.last());
@@ -140,7 +112,7 @@ fn program(
     }
     let truncated = ended.stdout.left_out() + ended.stderr.left_out() > 0;
     let returns = CustomReturns {
-        program: found.file.display().to_string(),
+        program: file.display().to_string(),
         exit_code: ended.exit_code,
         stdout: ended.stdout.text(),
         stderr: ended.stderr.text(),
@@ -150,21 +122,26 @@ fn program(
     Ok(Outcome::new(format!("Ran {}.", definition.name), returns).cut(truncated).of_program(end))
 }
 
-/// Returns the limits of a program that must end within a time.
-pub(super) fn bounds(left: Duration) -> Bounds {
-    Bounds {
-        time_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
-        memory: MAX_MEMORY,
-        processes: MAX_PROCESSES,
-        file_bytes: MAX_FILE_BYTES,
-    }
+/// Returns what the program of a call does with which paths.
+pub(super) fn paths(call: &PreparedCall) -> Vec<(DevicePath, Access)> {
+    call.paths.iter().map(|it| (it.path.clone(), it.access)).collect()
 }
 
-/// Returns the handles of a program, the folder to start in last.
-pub(super) fn handles<'a>(
-    granted: &'a [(OwnedFd, Rights)],
-    folder: &'a OwnedFd,
-) -> Vec<BorrowedFd<'a>> {
-    let granted = granted.iter().map(|(handle, _)| handle.as_fd());
-    granted.chain([folder.as_fd()]).collect()
+/// Returns what a call starts.
+pub(super) fn wanted<'a>(
+    call: &'a PreparedCall,
+    paths: &'a [(DevicePath, Access)],
+    code: &'a [String],
+    environment: &'a [String],
+) -> Wanted<'a> {
+    let PreparedCall { command, paths: _, hosts } = call;
+    Wanted {
+        program: &command.program,
+        arguments: &command.arguments,
+        folder: &command.folder,
+        paths,
+        code,
+        environment,
+        connects: !hosts.is_empty(),
+    }
 }

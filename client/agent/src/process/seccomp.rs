@@ -182,10 +182,7 @@ type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 
 /// Refuses the calls of this process and of all that it starts, for good.
 pub(super) fn apply(launch: &Launch) -> Result<(), seccompiler::Error> {
-    let mut rules = Rules::new();
-    for &call in REFUSED {
-        rules.insert(call, Vec::new());
-    }
+    let mut rules = refused_to_all()?;
     match launch.metadata {
         Metadata::Anything => {}
         Metadata::OfOpenFiles => {
@@ -205,11 +202,6 @@ pub(super) fn apply(launch: &Launch) -> Result<(), seccompiler::Error> {
         let flag = u64::from(flag.unsigned_abs());
         only_where(&mut rules, libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(flag), flag)])?;
     }
-    for &request in TYPING {
-        only_where(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
-    }
-    // The limits of another process.
-    only_where(&mut rules, libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
     match launch.network {
         Network::Nothing => drop(rules.insert(libc::SYS_socket, Vec::new())),
         Network::Hosts => {
@@ -232,25 +224,17 @@ pub(super) fn apply(launch: &Launch) -> Result<(), seccompiler::Error> {
     let datagram = u64::from(libc::SOCK_DGRAM.unsigned_abs());
     let kind = SeccompCmpOp::MaskedEq(0xf);
     only_where(&mut rules, libc::SYS_socketpair, &[(1, kind, datagram)])?;
-    install(rules, libc::EPERM)?;
-    // Programs then use `clone`, whose flags can be seen.
-    // Without memory files, they use what is counted.
-    let missing = [libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_memfd_secret];
-    install(missing.into_iter().map(|call| (call, Vec::new())).collect(), libc::ENOSYS)
+    install_for_good(rules)
 }
 
 /// Refuses to a worker, for good, what a program does not get either, and besides: programs, processes, sockets,
 /// and signals to others. The socket to the agent is there already.
 pub(super) fn apply_to_worker() -> Result<(), seccompiler::Error> {
-    let mut rules: Rules =
-        REFUSED.iter().chain(REFUSED_TO_WORKERS).map(|call| (*call, Vec::new())).collect();
+    let mut rules = refused_to_all()?;
+    rules.extend(REFUSED_TO_WORKERS.iter().map(|call| (*call, Vec::new())));
     // Threads are made, processes are not.
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     only_where(&mut rules, libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(thread), 0)])?;
-    for &request in TYPING {
-        only_where(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
-    }
-    only_where(&mut rules, libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
     let own = u64::from(std::process::id());
     for call in [libc::SYS_kill, libc::SYS_tgkill] {
         only_where(&mut rules, call, &[(0, SeccompCmpOp::Ne, own)])?;
@@ -266,8 +250,25 @@ pub(super) fn apply_to_worker() -> Result<(), seccompiler::Error> {
     // It ends with the agent.
     let death = u64::from(libc::PR_SET_PDEATHSIG.unsigned_abs());
     only_where(&mut rules, libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, death)])?;
+    install_for_good(rules)
+}
+
+/// Returns what neither programs nor workers get.
+fn refused_to_all() -> Result<Rules, seccompiler::Error> {
+    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    for &request in TYPING {
+        only_where(&mut rules, libc::SYS_ioctl, &[(1, SeccompCmpOp::Eq, request)])?;
+    }
+    // The limits of another process.
+    only_where(&mut rules, libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
+    Ok(rules)
+}
+
+/// Installs the rules, and what is missing for programs and workers alike.
+fn install_for_good(rules: Rules) -> Result<(), seccompiler::Error> {
     install(rules, libc::EPERM)?;
-    // Threads are then made by `clone`, whose flags can be seen.
+    // Processes and threads are then made by `clone`, whose flags can be seen. Without memory files, what is
+    // counted is used.
     let missing = [libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_memfd_secret];
     install(missing.into_iter().map(|call| (call, Vec::new())).collect(), libc::ENOSYS)
 }

@@ -181,16 +181,19 @@ impl WorkerProcess {
         }
     }
 
+    /// Returns the length that the next message's header says.
+    fn announced(&self) -> Option<usize> {
+        let header = self.received.first_chunk::<HEADER>()?;
+        Some(usize::try_from(u64::from_le_bytes(*header)).unwrap_or(usize::MAX))
+    }
+
     /// Takes the next whole message out of what was received.
     fn message<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
-        let Some((header, rest)) = self.received.split_first_chunk::<HEADER>() else {
-            return Ok(None);
-        };
-        let length = usize::try_from(u64::from_le_bytes(*header)).unwrap_or(usize::MAX);
+        let Some(length) = self.announced() else { return Ok(None) };
         if length > MAX_FROM_WORKER {
             return Err(io::Error::new(ErrorKind::InvalidData, "the message is too large"));
         }
-        let Some(body) = rest.get(..length) else {
+        let Some(body) = self.received.get(HEADER..HEADER + length) else {
             // Once for all, so that a large message takes no more than its size.
             if length > LARGE && !self.begin_large()? {
                 return Ok(None);
@@ -228,9 +231,7 @@ impl WorkerProcess {
 
     /// Returns whether a large message waits until another worker's was received.
     fn waits_for_others(&self) -> bool {
-        let length =
-            self.received.split_first_chunk::<HEADER>().map(|(it, _)| u64::from_le_bytes(*it));
-        self.large_since.is_none() && length.is_some_and(|length| length > LARGE as u64)
+        self.large_since.is_none() && self.announced().is_some_and(|length| length > LARGE)
     }
 
     /// Waits until something comes, and receives it. Returns whether something came.

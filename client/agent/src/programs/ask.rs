@@ -150,7 +150,7 @@ fn run(
         .chain([&folder])
         .map(std::os::fd::AsFd::as_fd)
         .collect();
-    let ended = context.launch_streams(&launch, &handles, output).map_err(|error| match error {
+    let ended = context.launch(&launch, &handles, output).map_err(|error| match error {
         LaunchError::Program(why) | LaunchError::Sandbox(why) => failed(name, &why),
         LaunchError::Lost(why) => {
             let message = format!("What {name} did is not known, because it was lost: {why}.");

@@ -60,7 +60,8 @@ impl CommandContext<'_> {
         deadline.min(Instant::now() + time)
     }
 
-    /// Runs a program until it ends or the call is cancelled. `output` sees each piece of its output.
+    /// Runs a program until it ends or the call is cancelled. `output` sees each piece of its output, with the
+    /// stream that it belongs to.
     ///
     /// # Errors
     /// [`LaunchError`].
@@ -68,14 +69,14 @@ impl CommandContext<'_> {
         &self,
         launch: &Launch,
         handles: &[BorrowedFd<'_>],
-        output: &mut dyn FnMut(&[u8]),
+        output: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Ended, LaunchError> {
         let goes_on = || !self.cancelled.load(Ordering::Relaxed);
-        self.programs.launcher.run(launch, handles, output, &goes_on)
+        self.programs.launcher.run_streams(launch, handles, output, &goes_on)
     }
 
-    /// Runs a program as [`launch`](Self::launch) does, and passes on what it prints to those who watch the
-    /// call.
+    /// Runs a program until it ends or the call is cancelled. What it prints is passed on to those who watch the
+    /// call, and how much is its progress.
     ///
     /// # Errors
     /// [`LaunchError`].
@@ -83,34 +84,26 @@ impl CommandContext<'_> {
         &self,
         launch: &Launch,
         handles: &[BorrowedFd<'_>],
-        output: &mut dyn FnMut(&[u8]),
     ) -> Result<Ended, LaunchError> {
-        let Some(watched) = self.output else { return self.launch(launch, handles, output) };
+        let mut bytes = 0_u64;
         let mut seen = |piece: &[u8]| {
-            watched.push(piece);
-            output(piece);
+            if let Some(watched) = self.output {
+                watched.push(piece);
+            }
+            bytes = bytes.saturating_add(piece.len() as u64);
+            (self.progress)(bytes, None, "bytes printed");
         };
         let goes_on = || {
             // Asked often also where the program prints nothing more for a while.
-            watched.pass_on();
+            if let Some(watched) = self.output {
+                watched.pass_on();
+            }
             !self.cancelled.load(Ordering::Relaxed)
         };
         let ended = self.programs.launcher.run(launch, handles, &mut seen, &goes_on);
-        watched.pass_on_now();
+        if let Some(watched) = self.output {
+            watched.pass_on_now();
+        }
         ended
-    }
-
-    /// As [`launch`](Self::launch), where `output` also sees which stream a piece belongs to.
-    ///
-    /// # Errors
-    /// [`LaunchError`].
-    pub(crate) fn launch_streams(
-        &self,
-        launch: &Launch,
-        handles: &[BorrowedFd<'_>],
-        output: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<Ended, LaunchError> {
-        let goes_on = || !self.cancelled.load(Ordering::Relaxed);
-        self.programs.launcher.run_streams(launch, handles, output, &goes_on)
     }
 }

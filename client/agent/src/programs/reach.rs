@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use super::{Programs, system};
 use crate::call::{Context, RiskGate};
-use crate::roots::{FileKind, Ground, Located, Roots, Search, Wanted, io_failure};
+use crate::roots::{FileKind, Located, Roots, Search, Wanted, io_failure};
 use crate::sandbox::Rights;
 
 /// The most handles that a program gets. The kernel sends 253 at once; one is the folder to start in, one the
@@ -53,7 +53,12 @@ impl Use {
 impl Reached {
     /// Adds a folder of the call's own.
     pub(crate) fn extend(&mut self, own: Option<OwnedFd>) {
-        self.granted.extend(own.map(|own| (own, Rights::ChangeAndExecute)));
+        self.add(own.map(|own| (own, Rights::ChangeAndExecute)));
+    }
+
+    /// Adds what the program gets besides.
+    pub(crate) fn add(&mut self, more: impl IntoIterator<Item = (OwnedFd, Rights)>) {
+        self.granted.extend(more);
     }
 
     /// Returns the rights, in the order of the handles.
@@ -107,7 +112,7 @@ pub(crate) fn reach(
 }
 
 /// Returns what the program of a custom tool reaches: the folder that it starts in for reading, each path as it is
-/// declared, and what any program needs of the system. The folder's own handle is the second value.
+/// declared, and what any program needs of the system.
 ///
 /// # Errors
 /// As [`reach`].
@@ -116,7 +121,7 @@ pub(crate) fn reach_declared(
     roots: &Roots,
     risk: &RiskGate,
     (folder, paths): (&DevicePath, &[(DevicePath, Access)]),
-) -> Result<(Vec<(OwnedFd, Rights)>, OwnedFd), ToolError> {
+) -> Result<Reached, ToolError> {
     let here = roots.locate(folder, Access::Read)?.folder()?;
     let start = here.dir.try_clone();
     let start = start.map_err(|error| io_failure(&error, Wanted::Directory, folder))?;
@@ -140,7 +145,7 @@ pub(crate) fn reach_declared(
         };
         given.exactly(&place, rights)?;
     }
-    Ok((given.granted, OwnedFd::from(start.into_std_file())))
+    Ok(Reached { granted: given.granted, folder: OwnedFd::from(start.into_std_file()) })
 }
 
 fn is_missing(error: &ToolError) -> bool {
@@ -176,7 +181,7 @@ impl Giving<'_> {
         }
         let ground = self.search.ground(located)?;
         self.grounds.push((ground.real.clone(), rights));
-        self.ground(&ground, rights)
+        self.folder((&ground.dir, &ground.real), ground.denied.as_ref(), rights)
     }
 
     /// Gives a program the place of a path and nothing around it: a folder with what is in it, or a file alone.
@@ -200,19 +205,17 @@ impl Giving<'_> {
                 return Err(Wanted::Directory.missing(&located.asked));
             }
         }
-        match self.search.denied_below(&located.dir, &located.real)? {
-            None => self.give(&located.dir, ".", rights),
-            Some(_) if rights == Rights::Read => self.separate(&located.dir, &located.real),
-            Some(path) => {
-                self.risk.raise(RiskRaise::ReachesDenied, &path)?;
-                self.give(&located.dir, ".", rights)
-            }
-        }
+        let denied = self.search.denied_below(&located.dir, &located.real)?;
+        self.folder((&located.dir, &located.real), denied.as_ref(), rights)
     }
 
     /// Gives a program a folder: the whole of it, or for reading what is in it but what is denied.
-    fn ground(&mut self, ground: &Ground, rights: Rights) -> Result<(), ToolError> {
-        let Ground { real, dir, denied } = ground;
+    fn folder(
+        &mut self,
+        (dir, real): (&Dir, &DevicePath),
+        denied: Option<&DevicePath>,
+        rights: Rights,
+    ) -> Result<(), ToolError> {
         match denied {
             None => self.give(dir, ".", rights),
             Some(_) if rights == Rights::Read => self.separate(dir, real),

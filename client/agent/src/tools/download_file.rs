@@ -1,5 +1,5 @@
 //! Executes `download_file`: opens the file once and reads the parts that the person's client wants from that
-//! handle. A file that changes meanwhile ends the call.
+//! handle. A file that changes before the end ends the call.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use orion_catalog::{Content, MAX_PART_BYTES};
 use orion_domain::{Access, DevicePath, Digest, ErrorCode, Hasher, ToolError};
 
 use super::counted::counted;
-use super::{Context, FileContext, FileTool, Outcome, nearby, regular};
+use super::{Context, FileContext, FileTool, Outcome, nearby};
 use crate::call::reserve_memory;
 use crate::entry::FileStamp;
 use crate::roots::{Wanted, io_failure};
@@ -21,14 +21,9 @@ use crate::transfer::{ContentAnswer, ContentRequest};
 impl FileTool for DownloadFile {
     fn run(arguments: Arguments, context: &FileContext<'_>) -> Result<Outcome<Returns>, ToolError> {
         let located = context.locate(&arguments.path, Access::Read)?;
-        regular::refuse_unfit(&located)?;
         let path = &located.asked;
-        let Some(name) = located.name().filter(|_| located.found.is_some()) else {
-            let wanted = if located.rest.len() > 1 { Wanted::Directory } else { Wanted::File };
-            return Err(nearby::suggest(wanted.missing(path), &located, context));
-        };
         let mut options = OpenOptions::new();
-        let (file, _) = regular::open(&located.dir, name, path, options.read(true))?;
+        let (file, _) = nearby::open(&located, options.read(true), context)?;
         reserve_memory(context, 4 * MAX_PART_BYTES as u64)?;
         let mut source = Source::of(file, path)?;
         let mut exchange = context.installation.transfers.begin(context.call, Content::ToPerson)?;

@@ -4,11 +4,12 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use cap_std::fs::{File, Metadata, OpenOptions};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
-use super::Context;
 use super::glob::folded;
-use crate::roots::{FileKind, Located, Roots};
+use super::{Context, regular};
+use crate::roots::{FileKind, Located, Roots, Wanted};
 use crate::scan::{Bounds, Entry, Firsts, Handle, Reader, Visitor, scan};
 
 const MAX_SUGGESTIONS: usize = 5;
@@ -20,6 +21,24 @@ const ALIKE: f64 = 0.8;
 const MAX_DEPTH: usize = 3;
 const MAX_ENTRIES: u64 = 50_000;
 const MAX_TIME: Duration = Duration::from_secs(1);
+
+/// Opens the regular file at a path.
+///
+/// # Errors
+/// What is there is no regular file, or nothing is: with suggestions.
+pub(super) fn open(
+    located: &Located,
+    options: &mut OpenOptions,
+    context: &Context<'_>,
+) -> Result<(File, Metadata), ToolError> {
+    regular::refuse_unfit(located)?;
+    let path = &located.asked;
+    let Some(name) = located.name().filter(|_| located.found.is_some()) else {
+        let wanted = if located.rest.len() > 1 { Wanted::Directory } else { Wanted::File };
+        return Err(suggest(wanted.missing(path), located, context));
+    };
+    regular::open(&located.dir, name, path, options)
+}
 
 /// Adds up to five suggestions to an error: from the deepest existing folder, its subfolders, and its allowed
 /// path. Suggests only paths that a call may read.

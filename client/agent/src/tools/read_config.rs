@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::config_format::{MAX_BYTES, Reading, format_of, read};
 use super::counted::counted;
 use super::list_directory::json_bytes;
-use super::{Context, FileContext, FileTool, Outcome, nearby, regular};
+use super::{Context, FileContext, FileTool, Outcome, nearby};
 use crate::call::{MAX_RESULT_BYTES, reserve_memory};
 use crate::roots::{Located, Wanted, io_failure};
 
@@ -68,14 +68,12 @@ pub(super) fn open(
     options: &mut OpenOptions,
     context: &Context<'_>,
 ) -> Result<(File, Metadata), ToolError> {
-    regular::refuse_unfit(located)?;
-    let path = &located.asked;
-    let Some(name) = located.name().filter(|_| located.found.is_some()) else {
-        let wanted = if located.rest.len() > 1 { Wanted::Directory } else { Wanted::File };
-        return Err(nearby::suggest(wanted.missing(path), located, context));
-    };
-    let (file, metadata) = regular::open(&located.dir, name, path, options)?;
-    if metadata.len() > MAX_BYTES as u64 { Err(large(path)) } else { Ok((file, metadata)) }
+    let (file, metadata) = nearby::open(located, options, context)?;
+    if metadata.len() > MAX_BYTES as u64 {
+        Err(large(&located.asked))
+    } else {
+        Ok((file, metadata))
+    }
 }
 
 /// Reads the whole file.

@@ -9,7 +9,7 @@ use cap_std::fs::{File, OpenOptions};
 use orion_catalog::tools::read_file::{Arguments, Encoding, ReadFile, Returns};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
-use super::{Context, FileContext, FileTool, Outcome, invalid, nearby, regular};
+use super::{Context, FileContext, FileTool, Outcome, invalid, nearby};
 use crate::call::reserve_memory;
 use crate::roots::{Wanted, io_failure};
 
@@ -32,14 +32,9 @@ impl FileTool for ReadFile {
             )));
         }
         let located = context.locate(&arguments.path, Access::Read)?;
-        regular::refuse_unfit(&located)?;
         let path = &located.asked;
-        let Some(name) = located.name().filter(|_| located.found.is_some()) else {
-            let wanted = if located.rest.len() > 1 { Wanted::Directory } else { Wanted::File };
-            return Err(nearby::suggest(wanted.missing(path), &located, context));
-        };
         let mut options = OpenOptions::new();
-        let (mut file, metadata) = regular::open(&located.dir, name, path, options.read(true))?;
+        let (mut file, metadata) = nearby::open(&located, options.read(true), context)?;
         // The content exists as bytes, as text and in the result.
         reserve_memory(context, 64 * 1024 + 4 * metadata.len().min(MAX_CONTENT_BYTES as u64))?;
         let part = match arguments.encoding {

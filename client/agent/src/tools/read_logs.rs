@@ -10,6 +10,7 @@ use orion_domain::ToolError;
 use orion_domain::services::ServiceKind;
 
 use self::newest::Newest;
+use super::counted::counted;
 use super::search_text::expression::{parse, room_bytes};
 use super::{CommandContext, CommandTool, Outcome};
 
@@ -58,8 +59,7 @@ impl CommandTool for ReadLogs {
         let count = lines.len() as u64;
         let found = match count {
             0 => "no line".to_owned(),
-            1 => "1 line".to_owned(),
-            count => format!("{count} lines"),
+            count => counted(count, "line"),
         };
         let more = if truncated { ", and there may be more" } else { "" };
         let message = format!("{what}: {found}{more}.{note}");

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use orion_catalog::tools::restart_docker::{Arguments, RestartDocker, Returns, daemon};
 use orion_domain::{ErrorCode, ToolError};
 
+use super::counted::counted;
 use super::service_managers::containers::{self, Engine};
 use super::service_managers::{self, NOT_FOUND};
 use super::{CommandContext, CommandTool, Outcome};
@@ -26,15 +27,11 @@ impl CommandTool for RestartDocker {
         if context.dry_run {
             let containers = count(context)?;
             let message = match containers {
-                Some(1) => {
-                    format!("Would restart {daemon}, which is {}, with 1 container.", before.state)
-                }
-                Some(count) => {
-                    format!(
-                        "Would restart {daemon}, which is {}, with {count} containers.",
-                        before.state
-                    )
-                }
+                Some(count) => format!(
+                    "Would restart {daemon}, which is {}, with {}.",
+                    before.state,
+                    counted(count, "container")
+                ),
                 None => format!(
                     "Would restart {daemon}, which is {} and does not answer.",
                     before.state

@@ -260,13 +260,8 @@ impl Sequence<'_> {
     }
 
     fn start(&self, launch: Launch, one: &Ready) -> Result<Ended, ToolError> {
-        let mut bytes = 0_u64;
-        let mut output = |piece: &[u8]| {
-            bytes = bytes.saturating_add(piece.len() as u64);
-            (self.context.progress)(bytes, None, "bytes printed");
-        };
         self.context
-            .launch_watched(&launch, &one.reached.handles(), &mut output)
+            .launch_watched(&launch, &one.reached.handles())
             .map_err(|error| not_run(&one.program.file, error))
     }
 

@@ -53,7 +53,7 @@ impl<'a> Desk<'a> {
         let done =
             |result: Result<(), ToolError>| result.map_or_else(Answer::Stop, |()| Answer::Done);
         let (deadline, cancelled) = (self.deadline, self.cancelled);
-        let check = || check(deadline, cancelled);
+        let check = || crate::call::check(cancelled.load(Ordering::Relaxed), deadline);
         match question {
             Question::Lock(paths) if paths.len() > MAX_PATHS || self.held.len() >= MAX_LOCKS => {
                 Answer::No
@@ -110,9 +110,4 @@ impl<'a> Desk<'a> {
             }
         }
     }
-}
-
-/// Returns whether the call goes on, in the words of [`Context`](crate::call::Context).
-fn check(deadline: Instant, cancelled: &AtomicBool) -> Result<(), ToolError> {
-    crate::call::check(cancelled.load(Ordering::Relaxed), deadline)
 }

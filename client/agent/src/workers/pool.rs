@@ -49,7 +49,7 @@ impl Key {
     ) -> Self {
         Self {
             ground: Arc::clone(roots.ground()),
-            folders: roots.granted().map(|(dir, _)| dir).collect(),
+            folders: roots.handles(),
             policy: policy.map(Arc::clone),
             reach,
             user,

@@ -1,4 +1,4 @@
-//! The worker's side: confines itself when it is told its folders, then runs one call after another. One thread
+//! The worker's side: confines itself when it gets its folders, then runs one call after another. One thread
 //! receives, another runs the tools, so that a call can be cancelled, and the worker ends at once when the agent
 //! is gone.
 
@@ -123,10 +123,6 @@ struct Workplace {
     roots: Roots,
     trash: Trash,
     policy: Option<Arc<Policy>>,
-    binding: Shared,
-}
-
-struct Shared {
     places: orion_domain::Places,
     device_id: String,
     installation: crate::call::Installation,
@@ -154,8 +150,7 @@ impl Workplace {
             })?;
         }
         let trash = Trash::of_worker(dir, trash);
-        let binding = Shared { places, device_id, installation };
-        Ok(Self { roots, trash, policy: policy.map(Arc::new), binding })
+        Ok(Self { roots, trash, policy: policy.map(Arc::new), places, device_id, installation })
     }
 }
 
@@ -190,7 +185,7 @@ fn run_one(
     socket: &AgentSocket,
     cancelled: &AtomicBool,
 ) -> Result<Outcome, ToolError> {
-    let Workplace { roots, trash, policy, binding } = workplace;
+    let Workplace { roots, trash, policy, places, device_id, installation } = workplace;
     let unknown = || {
         let message = format!("The worker process does not know {}.", order.tool);
         ToolError::new(ErrorCode::Internal, message)
@@ -211,11 +206,11 @@ fn run_one(
     let memory = Memory::default();
     let common = Context {
         call: order.call,
-        device_id: &binding.device_id,
+        device_id,
         dry_run: order.dry_run,
         roots,
-        places: &binding.places,
-        installation: &binding.installation,
+        places,
+        installation,
         memory: &memory,
         cancelled,
         deadline: Instant::now() + Duration::from_millis(order.time_left_ms),

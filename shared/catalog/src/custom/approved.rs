@@ -28,9 +28,9 @@ pub struct TooMany;
 /// # Errors
 /// [`TooMany`].
 pub fn approved(definition: &Definition, risk: Risk) -> Result<&'static ToolSpec, TooMany> {
+    let digest = definition.digest();
     let kept = KEPT.get_or_init(Mutex::default);
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    let digest = definition.digest();
     if let Some(spec) = kept.get(&(digest, risk)) {
         return Ok(spec);
     }

@@ -2,7 +2,9 @@
 
 use orion_domain::hosts::Address;
 use orion_domain::touches::CommandTouch;
-use orion_domain::{Access, CanonicalArguments, DevicePath, ErrorCode, Places, ToolError, Touches};
+use orion_domain::{
+    Access, CanonicalArguments, DevicePath, Digest, ErrorCode, Places, ToolError, Touches,
+};
 use serde_json::{Map, Value, json};
 
 use super::template::{Word, fill, word};
@@ -69,7 +71,7 @@ pub(crate) fn schema(definition: &Definition) -> Value {
 /// # Errors
 /// `INVALID_ARGUMENT` with every field at fault, `INVALID_PATH`, `URL_FORBIDDEN`.
 pub(crate) fn fit(
-    definition: &Definition,
+    (definition, digest): (&Definition, Digest),
     mut arguments: Map<String, Value>,
     places: &Places,
 ) -> Result<FittingCall, ToolError> {
@@ -96,7 +98,7 @@ pub(crate) fn fit(
     }
     touches.hosts = hosts;
     touches.commands.push(command);
-    touches.definition = Some(definition.digest());
+    touches.definition = Some(digest);
     arguments.insert(CONFIRM.to_owned(), Value::Bool(confirmed));
     let reason = match &definition.run {
         Run::Program(_) => {

@@ -4,18 +4,15 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use orion_catalog::custom::{CustomReturns, Definition, McpRun, PreparedCall};
-use orion_domain::{Access, Actor, Digest, ErrorCode, Hint, ToolError};
+use orion_domain::{Actor, Digest, ErrorCode, Hint, ToolError};
 use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 
 use super::define::{description, parameters};
-use super::talk::{Server, TalkError, talk};
+use super::talk::{TalkError, talk};
 use crate::call::{Outcome, ProgramEnd};
-use crate::custom::reach;
-use crate::custom::run::{bounds, preview, returns, text};
-use crate::process::Launch;
-use crate::programs::{CommandContext, ended_early, failed_command, not_run, reach_declared};
-use crate::sandbox::{Metadata, Network, Rights};
+use crate::custom::run::{paths, preview, returns, text, wanted};
+use crate::programs::{CommandContext, ended_early, failed_command, not_run};
 
 /// The most bytes of texts that are returned.
 const MAX_TEXT: usize = 256 * 1024;
@@ -35,39 +32,20 @@ pub(crate) fn call(
     digest: Digest,
     context: &CommandContext<'_>,
 ) -> Result<Outcome<CustomReturns>, ToolError> {
-    let PreparedCall { command, paths, hosts } = call;
-    let paths: Vec<_> = paths.iter().map(|it| (it.path.clone(), it.access)).collect();
-    let found = reach::program(context.programs, &command.program, &command.folder, context.roots)?;
-    let code = reach::code(&found, &run.code, context.places, context.roots)?;
-    let (mut granted, folder) =
-        reach_declared(context.programs, context.roots, context.risk, (&command.folder, &paths))?;
-    granted.extend(code);
+    let paths = paths(call);
+    let wanted = wanted(call, &paths, &run.code, &run.environment);
+    let found = wanted.find(context.programs, context.roots, context.risk, context.places)?;
+    let file = found.program.file.clone();
     if context.dry_run {
-        return Ok(preview(definition, call, found.file.display().to_string(), digest));
+        return Ok(preview(definition, call, file.display().to_string(), digest));
     }
     context.reserve_output()?;
     let scratch = context.programs.scratch(context.call)?;
-    granted.extend(scratch.handle().map(|own| (own, Rights::ChangeAndExecute)));
-    let mut environment = context.programs.environment();
-    environment.extend(
-        run.environment.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))),
-    );
-    environment.insert("TMPDIR".to_owned(), scratch.path().display().to_string());
     let deadline = context.end_within(std::time::Duration::MAX / 4);
-    let changes = paths.iter().any(|(_, access)| *access != Access::Read);
-    let launch = Launch {
-        program: found.file.clone(),
-        name: found.named.display().to_string(),
-        arguments: command.arguments.clone(),
-        environment,
-        rights: granted.iter().map(|(_, rights)| *rights).collect(),
-        network: if hosts.is_empty() { Network::Nothing } else { Network::Hosts },
-        metadata: if changes { Metadata::OfOpenFiles } else { Metadata::Nothing },
-        bounds: bounds(deadline.saturating_duration_since(Instant::now())),
-    };
+    let left = deadline.saturating_duration_since(Instant::now());
+    let server = wanted.ready(found, context.programs, &scratch, left);
     context.check()?;
     let began = Instant::now();
-    let server = Server { launch, granted, folder };
     let goes_on = || !context.cancelled.load(Ordering::Relaxed);
     let answered = talk(context.programs.launcher(), server, deadline, &goes_on, async |client| {
         let failed = |error: rmcp::ServiceError| TalkError::Protocol(error.to_string());
@@ -92,17 +70,13 @@ pub(crate) fn call(
             context.programs.relist();
             return Err(changed(definition));
         }
-        Err(error) => return Err(unanswered(error, run, call, &found.file, context)),
+        Err(error) => return Err(unanswered(error, run, call, &file, context)),
     };
     let duration = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let answer = answer(
         definition,
         result,
-        CustomReturns {
-            program: found.file.display().to_string(),
-            duration,
-            ..returns(call, digest)
-        },
+        CustomReturns { program: file.display().to_string(), duration, ..returns(call, digest) },
     )?;
     Ok(answer)
 }

@@ -1,4 +1,4 @@
-//! What a server says of a tool, as parts of a definition. Whatever it says is text of a stranger.
+//! What a server says of a tool, as parts of a definition. Whatever it says is untrusted text.
 
 use orion_catalog::custom::{Kind, Parameter};
 use orion_domain::{strip_hidden, visible::is_blank};

@@ -11,15 +11,13 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::define::{description, parameters};
-use super::talk::{Server, TalkError, talk};
+use super::talk::{TalkError, talk};
 use crate::call::RiskGate;
 use crate::config::McpServer;
-use crate::custom::run::bounds;
-use crate::custom::{ServerTools, reach};
-use crate::process::Launch;
-use crate::programs::{Programs, Scratch, reach_declared};
+use crate::custom::ServerTools;
+use crate::custom::start::{Ready, Wanted};
+use crate::programs::{Programs, Scratch};
 use crate::roots::GrantedPaths;
-use crate::sandbox::{Metadata, Network, Rights};
 
 /// How long a server may take to say what it offers.
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -123,32 +121,21 @@ fn server(
     places: &Places,
     roots: &GrantedPaths,
     programs: &Programs,
-) -> Result<(Server, Scratch), ToolError> {
+) -> Result<(Ready, Scratch), ToolError> {
     let place = |text: &str| orion_catalog::tools::path(places, text);
     let folder: DevicePath = place(entry.roots.first().map_or(".", |root| &root.path))?;
     let paths = entry.roots.iter().map(|root| Ok((place(&root.path)?, Access::Read)));
     let paths: Vec<(DevicePath, Access)> = paths.collect::<Result<_, ToolError>>()?;
-    let found = reach::program(programs, &entry.command, &folder, roots)?;
-    let code = reach::code(&found, &entry.code, places, roots)?;
-    let gate = RiskGate::new(None, Vec::new(), true);
-    let (mut granted, folder) = reach_declared(programs, roots, &gate, (&folder, &paths))?;
-    granted.extend(code);
-    let scratch = programs.scratch(CallId::new(Uuid::now_v7()))?;
-    granted.extend(scratch.handle().map(|own| (own, Rights::ChangeAndExecute)));
-    let mut environment = programs.environment();
-    environment.extend(
-        entry.env.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))),
-    );
-    environment.insert("TMPDIR".to_owned(), scratch.path().display().to_string());
-    let launch = Launch {
-        program: found.file.clone(),
-        name: found.named.display().to_string(),
-        arguments: entry.args.clone(),
-        environment,
-        rights: granted.iter().map(|(_, rights)| *rights).collect(),
-        network: Network::Nothing,
-        metadata: Metadata::Nothing,
-        bounds: bounds(LIST_TIMEOUT),
+    let wanted = Wanted {
+        program: &entry.command,
+        arguments: &entry.args,
+        folder: &folder,
+        paths: &paths,
+        code: &entry.code,
+        environment: &entry.env,
+        connects: false,
     };
-    Ok((Server { launch, granted, folder }, scratch))
+    let found = wanted.find(programs, roots, &RiskGate::new(None, Vec::new(), true), places)?;
+    let scratch = programs.scratch(CallId::new(Uuid::now_v7()))?;
+    Ok((wanted.ready(found, programs, &scratch, LIST_TIMEOUT), scratch))
 }

@@ -14,9 +14,8 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 
-use crate::custom::run::handles;
-use crate::process::{Ended, Ending, Launch, LaunchError, Launcher};
-use crate::sandbox::Rights;
+use crate::custom::start::Ready;
+use crate::process::{Ended, Ending, LaunchError, Launcher};
 
 /// How often a conversation is asked whether to go on.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -24,16 +23,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_SAID: u64 = 8 * 1024 * 1024;
 /// The most bytes of one message of a server.
 const MAX_MESSAGE: usize = 4 * 1024 * 1024;
-
-/// A server that can be started.
-pub(super) struct Server {
-    /// The program with its limits.
-    pub(super) launch: Launch,
-    /// What it reaches.
-    pub(super) granted: Vec<(OwnedFd, Rights)>,
-    /// The folder that it starts in.
-    pub(super) folder: OwnedFd,
-}
 
 /// A conversation that came to no result.
 #[derive(Debug)]
@@ -71,7 +60,7 @@ pub(super) type Client = RunningService<RoleClient, Listener>;
 /// Starts a server, does `work` with it and ends it. Blocks, until `deadline` at most or until `goes_on` says no.
 pub(super) fn talk<T>(
     launcher: &Launcher,
-    server: Server,
+    server: Ready,
     deadline: Instant,
     goes_on: &dyn Fn() -> bool,
     work: impl AsyncFnOnce(&Client) -> Result<T, TalkError>,
@@ -83,10 +72,9 @@ pub(super) fn talk<T>(
     let over = Arc::new(AtomicBool::new(false));
     let (is_over, launcher) = (Arc::clone(&over), launcher.clone());
     let running = move || {
-        let Server { launch, granted, folder } = server;
-        let mut handles = handles(&granted, &folder);
+        let mut handles = server.reached.handles();
         handles.extend([their_input.as_fd(), their_output.as_fd()]);
-        launcher.run(&launch, &handles, &mut |_| {}, &|| !is_over.load(Ordering::Relaxed))
+        launcher.run(&server.launch, &handles, &mut |_| {}, &|| !is_over.load(Ordering::Relaxed))
     };
     let running =
         thread::Builder::new().name("mcp server".to_owned()).spawn(running).map_err(failed)?;

@@ -120,8 +120,7 @@ impl Ground {
 
     /// Returns the granted folders by their handles.
     pub(super) fn folders(&self) -> Vec<GrantedFolder> {
-        let granted = self.roots.granted();
-        granted.map(|(dir, access)| GrantedFolder { dir, access: access.clone() }).collect()
+        self.roots.granted().collect()
     }
 
     pub(super) fn at(&self, name: &str) -> PathBuf {

@@ -28,7 +28,7 @@ pub(in crate::tools) struct Total {
 }
 
 /// Does a task with each project. Each is looked at before the first one is started. One whose files do not say
-/// what does the task, or whose folder is gone, is told as such, and the others are done.
+/// what does the task, or whose folder is gone, is reported, and the others are done.
 ///
 /// # Errors
 /// As [`find`], but for those two.

@@ -98,11 +98,7 @@ impl Newest {
         let part = bytes.get(..MAX_TEXT_BYTES).unwrap_or(bytes);
         self.truncated |= part.len() < bytes.len();
         let mut text = String::from_utf8_lossy(part).into_owned();
-        let mut end = text.len().min(MAX_TEXT_BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
+        text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
         text
     }
 }

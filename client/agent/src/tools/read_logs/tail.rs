@@ -1,6 +1,6 @@
 //! The end of a log file, read backwards: a large file is not read whole.
 //!
-//! The file is opened once. One that is renamed meanwhile, as by a rotation, stays the same file, and of one
+//! The file is opened once. One that is renamed while it is read, as by a rotation, stays the same file, and of one
 //! that is cut to nothing the lines that were read so far are returned.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
