@@ -286,6 +286,6 @@ impl Alone {
         let outcome = executor
             .call(arguments, &context, installed)
             .map_err(|error| anyhow::anyhow!("{tool}: {}", error.message))?;
-        Ok(outcome.data)
+        Ok(serde_json::from_str(outcome.data.get())?)
     }
 }

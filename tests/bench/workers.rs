@@ -122,5 +122,5 @@ fn in_worker(workers: &Workers, alone: &Alone, arguments: &Value) -> anyhow::Res
         cancelled: &AtomicBool::new(false),
         progress: &|_, _, _| {},
     });
-    outcome.map(|outcome| outcome.data).context("a worker")
+    Ok(serde_json::from_str(outcome.context("a worker")?.data.get())?)
 }

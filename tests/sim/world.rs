@@ -258,7 +258,10 @@ impl World {
             if !calls.all[call].is_read {
                 lines.push(call);
             }
-            ("does its work", Ok(Outcome::new("Done.", json!({"mode": "append"}))))
+            (
+                "does its work",
+                Outcome::new("Done.", json!({"mode": "append"})).encoded("write_file"),
+            )
         };
         running.result = Some(result);
         drop(wants);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use orion_domain::{CallId, CallState, Envelope, ErrorCode, Hint, Meta, ToolError};
 use orion_wire::{call_state, v1};
+use serde::Serialize;
 
 use crate::call::{MAX_RESULT_BYTES, Outcome, ProgramEnd};
 use crate::changes::Recovered;
@@ -54,11 +55,9 @@ impl Subject {
         // An effect cannot be taken back, so only its details are dropped; a read can be repeated in parts.
         let changes = orion_catalog::find(&self.tool).is_none_or(|(spec, _)| spec.has_effects);
         if changes && !self.dry_run {
-            let Envelope { success, message, data: _, error, dry_run, meta } = envelope;
-            let message = format!("{message} (The details are too large to send.)");
-            let meta = Meta { truncated: true, ..meta };
-            let envelope = Envelope { success, message, data: None, error, dry_run, meta };
-            return self::ended(&envelope, took);
+            let message = format!("{} (The details are too large to send.)", envelope.message);
+            let meta = Meta { truncated: true, ..envelope.meta };
+            return self::ended(&Envelope { message, data: None, meta, ..envelope }, took);
         }
         let error = ToolError::new(
             ErrorCode::ResourceExhausted,
@@ -178,7 +177,7 @@ pub fn to_wire(call: CallId, ended: &Ended) -> v1::CallResult {
     }
 }
 
-fn ended(envelope: &Envelope, took: Duration) -> Ended {
+fn ended<D: Serialize>(envelope: &Envelope<D>, took: Duration) -> Ended {
     let code = envelope.error.as_ref().map(|error| error.code);
     Ended {
         state: code.map_or(CallState::Succeeded, ErrorCode::reported_state),
@@ -213,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_success_says_where_what_and_how_long() {
-        let outcome = Outcome::new("Done.", json!({"x": 1}));
+        let outcome = Outcome::new("Done.", json!({"x": 1})).encoded("test").unwrap();
         let ended = subject("read_file").success(outcome, Duration::from_micros(2_500));
         assert_eq!((ended.state, ended.code.as_str()), (CallState::Succeeded, ""));
         assert_eq!(ended.duration_us, 2_500);
@@ -227,7 +226,7 @@ mod tests {
     #[test]
     fn how_the_program_of_a_call_ended_is_in_its_result() {
         let program = ProgramEnd::new("make test".to_owned(), Some(2), b"one\n", b"two\n");
-        let outcome = Outcome::new("Ran.", json!({})).of_program(program);
+        let outcome = Outcome::new("Ran.", json!({})).encoded("test").unwrap().of_program(program);
         let ended = subject("read_file").success(outcome, Duration::ZERO);
         let Meta { command, exit_code, stdout_tail, stderr_tail, .. } = envelope(&ended).meta;
         assert_eq!((command.as_deref(), exit_code), (Some("make test"), Some(2)));
@@ -235,7 +234,8 @@ mod tests {
             (stdout_tail.as_deref(), stderr_tail.as_deref()),
             (Some("one\n"), Some("two\n"))
         );
-        let none = subject("read_file").success(Outcome::new("Read.", json!({})), Duration::ZERO);
+        let none = subject("read_file")
+            .success(Outcome::new("Read.", json!({})).encoded("test").unwrap(), Duration::ZERO);
         assert_eq!(envelope(&none).meta.exit_code, None);
     }
 
@@ -263,7 +263,11 @@ mod tests {
 
     #[test]
     fn a_result_that_is_too_large_fails_a_read_and_shortens_the_word_of_an_effect() {
-        let large = || Outcome::new("Done.", Value::from("x".repeat(MAX_RESULT_BYTES)));
+        let large = || {
+            Outcome::new("Done.", Value::from("x".repeat(MAX_RESULT_BYTES)))
+                .encoded("test")
+                .unwrap()
+        };
         let read = subject("read_file").success(large(), Duration::ZERO);
         assert_eq!(read.code, ErrorCode::ResourceExhausted.as_str());
         let effect = subject("write_file").success(large(), Duration::ZERO);

@@ -10,13 +10,13 @@ use crate::raise::RiskRaise;
 
 /// The result of a call. Devices create it; everyone else forwards it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Envelope {
+pub struct Envelope<D = Value> {
     /// Whether the call succeeded.
     pub success: bool,
     /// One sentence for a person.
     pub message: String,
     /// What the tool returns, by the schema of `orion tools show NAME`. `None` after a failure.
-    pub data: Option<Value>,
+    pub data: Option<D>,
     /// The error. `None` after a success.
     pub error: Option<ToolError>,
     /// Whether the result is only a preview.
@@ -133,10 +133,10 @@ pub struct Meta {
     pub raises: Vec<RiskRaise>,
 }
 
-impl Envelope {
+impl<D> Envelope<D> {
     /// Creates a successful result.
     #[must_use]
-    pub fn success(message: impl Into<String>, data: Value, dry_run: bool, meta: Meta) -> Self {
+    pub fn success(message: impl Into<String>, data: D, dry_run: bool, meta: Meta) -> Self {
         Self {
             success: true,
             message: message.into(),
@@ -146,7 +146,9 @@ impl Envelope {
             meta,
         }
     }
+}
 
+impl Envelope {
     /// Creates a failed result; its message is the error's.
     #[must_use]
     pub fn failure(error: ToolError, dry_run: bool, meta: Meta) -> Self {

@@ -1,8 +1,8 @@
 //! What a tool returns.
 
-use orion_domain::{Observation, RiskRaise, ToolError};
+use orion_domain::{ErrorCode, Observation, RiskRaise, ToolError};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 /// The largest result, in bytes of JSON.
 pub const MAX_RESULT_BYTES: usize = 2 * 1024 * 1024;
@@ -11,9 +11,9 @@ const MAX_TAIL_LINES: usize = 50;
 /// The most bytes of a program's output in a result.
 const MAX_TAIL_BYTES: usize = 4 * 1024;
 
-/// The result of a call that succeeded.
+/// The result of a call that succeeded. The data of a call that has ended is JSON text, as it is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome<D = Value> {
+pub struct Outcome<D = Box<RawValue>> {
     /// One sentence for a person.
     pub message: String,
     /// The tool's return value.
@@ -74,16 +74,31 @@ impl<D> Outcome<D> {
         Self { program: Some(program), ..self }
     }
 
-    /// Converts the data.
+    fn with_data<T>(self, convert: impl FnOnce(D) -> T) -> Outcome<T> {
+        let Self { message, data, truncated, program, observed, raises } = self;
+        Outcome { message, data: convert(data), truncated, program, observed, raises }
+    }
+}
+
+impl<D: Serialize> Outcome<D> {
+    /// Writes the data of this tool's call as JSON.
     ///
     /// # Errors
-    /// The error of the conversion.
-    pub(crate) fn try_map<T>(
-        self,
-        convert: impl FnOnce(D) -> Result<T, ToolError>,
-    ) -> Result<Outcome<T>, ToolError> {
-        let Self { message, data, truncated, program, observed, raises } = self;
-        Ok(Outcome { message, data: convert(data)?, truncated, program, observed, raises })
+    /// The data is nothing that JSON can hold.
+    pub fn encoded(self, tool: &str) -> Result<Outcome, ToolError> {
+        let data = to_raw_value(&self.data).map_err(|_| {
+            let message = format!("The result of {tool} cannot be written as JSON.");
+            ToolError::new(ErrorCode::Internal, message)
+        })?;
+        Ok(self.with_data(|_| data))
+    }
+}
+
+#[cfg(test)]
+impl Outcome {
+    /// Reads the data.
+    pub(crate) fn decoded(self) -> Outcome<serde_json::Value> {
+        self.with_data(|data| serde_json::from_str(data.get()).unwrap())
     }
 }
 

@@ -6,7 +6,7 @@ use orion_catalog::custom::{
     CustomReturns, Definition, PreparedCall, ProgramRun, Run, arguments_of, prepared,
 };
 use orion_commands::quote;
-use orion_domain::{Access, DevicePath, Digest, ErrorCode, ToolError};
+use orion_domain::{Access, DevicePath, Digest, ToolError};
 use serde_json::Value;
 
 use super::mcp;
@@ -32,12 +32,7 @@ pub(crate) fn run(
         Run::Program(run) => program(definition, run, &call, digest, context)?,
         Run::Mcp(run) => mcp::call(definition, run, &call, arguments, digest, context)?,
     };
-    outcome.try_map(|data| {
-        serde_json::to_value(data).map_err(|_| {
-            let message = format!("The result of {} cannot be written as JSON.", definition.name);
-            ToolError::new(ErrorCode::Internal, message)
-        })
-    })
+    outcome.encoded(&definition.name)
 }
 
 /// Returns the answer of a preview.

@@ -104,7 +104,8 @@ const LONG: Duration = Duration::from_secs(60);
 #[tokio::test]
 async fn a_tool_that_succeeds_starts_and_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let job = job(folder.path(), |_, _| Ok(Outcome::new("Done.", json!({}))), LONG, false);
+    let job =
+        job(folder.path(), |_, _| Outcome::new("Done.", json!({})).encoded("test"), LONG, false);
     assert_eq!(happened(job, Admission::Ready).await, ["started", " Free"]);
 }
 
@@ -137,7 +138,7 @@ async fn a_tool_that_is_stopped_ends_as_cancelled() {
         // Normally the loop sets the flag; here the tool sets it itself while it runs.
         context.cancelled.store(true, Ordering::Relaxed);
         context.check()?;
-        Ok(Outcome::new("Done.", json!({})))
+        Outcome::new("Done.", json!({})).encoded("test")
     };
     let job = job(folder.path(), run, LONG, true);
     assert_eq!(happened(job, Admission::Ready).await, ["started", "CANCELLED Free"]);
@@ -175,7 +176,7 @@ async fn a_call_that_the_journal_does_not_take_never_starts() {
 /// Takes longer than the deadline and its grace, like a hanging disk.
 const HANG: Run = |_, _| {
     std::thread::sleep(GRACE + Duration::from_secs(2));
-    Ok(Outcome::new("Done.", json!({})))
+    Outcome::new("Done.", json!({})).encoded("test")
 };
 
 #[tokio::test]
@@ -195,7 +196,7 @@ async fn progress_is_thinned_out() {
         for number in 0..10_000 {
             (context.progress)(number, Some(10_000), "file");
         }
-        Ok(Outcome::new("Done.", json!({})))
+        Outcome::new("Done.", json!({})).encoded("test")
     };
     let happened = happened(job(folder.path(), run, LONG, false), Admission::Ready).await;
     let reported = happened.iter().filter(|line| line.starts_with("progress")).count();
@@ -275,7 +276,7 @@ mod confined {
         });
         let mut job = confined(folder.path(), "test_look", Duration::ZERO, false);
         job.roots = Arc::new(GrantedPaths::new(hang));
-        let done = |_: Value, _: &Context<'_>| Ok(Outcome::new("Done.", json!({})));
+        let done = |_: Value, _: &Context<'_>| Outcome::new("Done.", json!({})).encoded("test");
         let other = super::job(folder.path(), done, LONG, false);
         let (held_up, other) =
             tokio::join!(happened(job, Admission::Ready), happened(other, Admission::Ready));

@@ -135,7 +135,7 @@ async fn what_was_noted_and_is_not_in_the_journal_is_told_as_unknown_and_not_not
         (reported.state, entry, states),
         (CallState::Unknown, 1, vec![CallState::Succeeded])
     );
-    let Envelope { message, .. } = serde_json::from_str(&reported.result).unwrap();
+    let message = serde_json::from_str::<Envelope>(&reported.result).unwrap().message;
     assert!(message.contains("came to its end, succeeded"), "{message}");
 
     let stopped = Stopped::new();

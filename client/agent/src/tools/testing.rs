@@ -25,14 +25,16 @@ pub(crate) use guarded::{GuardResult, judged};
 
 use super::{Installed, find};
 use crate::apps::Apps;
-use crate::call::{Context, FileContext, Installation, Memory, Outcome, RiskGate};
+use crate::call::{self, Context, FileContext, Installation, Memory, RiskGate};
 use crate::programs::Programs;
 use crate::roots::Roots;
 use crate::transfer::Transfers;
 use crate::trash::Trash;
 
-/// Held while a program is started or written. A new process inherits files that others hold open for
-/// writing, and such files cannot be executed.
+/// The result of a call, with its data as the tests look at it.
+pub(crate) type Outcome = call::Outcome<Value>;
+
+/// Held while a program is started or written: a new process inherits files open for writing, which cannot run.
 #[cfg(unix)]
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
@@ -69,9 +71,9 @@ fn run_tool(
     context: &FileContext<'_>,
     installed: Installed<'_>,
 ) -> Result<Outcome, ToolError> {
-    let said = find(tool).unwrap().call(arguments, context, installed);
+    let result = find(tool).unwrap().call(arguments, context, installed);
     context.memory.give_back();
-    said
+    result.map(call::Outcome::decoded)
 }
 
 impl Device {

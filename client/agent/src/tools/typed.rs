@@ -1,7 +1,7 @@
 //! Runs a tool of each kind: its arguments to its own type, and its result to JSON.
 
 use orion_catalog::Tool;
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::ToolError;
 use serde_json::Value;
 
 #[cfg(target_os = "linux")]
@@ -17,7 +17,7 @@ pub(super) fn run_file<T: FileTool>(
 ) -> Result<Outcome, ToolError> {
     let arguments = parsed::<T>(arguments)?;
     context.check()?;
-    as_json::<T>(T::run(arguments, context)?)
+    T::run(arguments, context)?.encoded(T::NAME)
 }
 
 pub(super) fn run_plain<T: PlainTool>(
@@ -26,7 +26,7 @@ pub(super) fn run_plain<T: PlainTool>(
 ) -> Result<Outcome, ToolError> {
     let arguments = parsed::<T>(arguments)?;
     context.check()?;
-    as_json::<T>(T::run(arguments, context)?)
+    T::run(arguments, context)?.encoded(T::NAME)
 }
 
 pub(super) fn run_asking<T: AskingTool>(
@@ -35,7 +35,7 @@ pub(super) fn run_asking<T: AskingTool>(
 ) -> Result<Outcome, ToolError> {
     let arguments = parsed::<T>(arguments)?;
     context.common.check()?;
-    as_json::<T>(T::run(arguments, context)?)
+    T::run(arguments, context)?.encoded(T::NAME)
 }
 
 pub(super) fn run_app<T: AppTool>(
@@ -44,7 +44,7 @@ pub(super) fn run_app<T: AppTool>(
 ) -> Result<Outcome, ToolError> {
     let arguments = parsed::<T>(arguments)?;
     context.check()?;
-    as_json::<T>(T::run(arguments, context)?)
+    T::run(arguments, context)?.encoded(T::NAME)
 }
 
 #[cfg(target_os = "linux")]
@@ -54,19 +54,10 @@ pub(super) fn run_command<T: CommandTool>(
 ) -> Result<Outcome, ToolError> {
     let arguments = parsed::<T>(arguments)?;
     context.check()?;
-    as_json::<T>(T::run(arguments, context)?)
+    T::run(arguments, context)?.encoded(T::NAME)
 }
 
 fn parsed<T: Tool>(arguments: Value) -> Result<T::Arguments, ToolError> {
     serde_json::from_value(arguments)
         .map_err(|error| invalid(format!("The arguments of {} do not fit: {error}.", T::NAME)))
-}
-
-fn as_json<T: Tool>(outcome: Outcome<T::Returns>) -> Result<Outcome, ToolError> {
-    outcome.try_map(|data| {
-        serde_json::to_value(data).map_err(|_| {
-            let message = format!("The result of {} cannot be written as JSON.", T::NAME);
-            ToolError::new(ErrorCode::Internal, message)
-        })
-    })
 }

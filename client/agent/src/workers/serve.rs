@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use cap_std::fs::Dir;
 use orion_domain::{ErrorCode, Policy, ToolError, Touches};
-use serde_json::Value;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -254,7 +253,7 @@ fn report(result: Result<Outcome, ToolError>, has_effects: bool, socket: &AgentS
     let less = result.and_then(|outcome| {
         if has_effects {
             let message = format!("{} (The details are too large to send.)", outcome.message);
-            return Ok(Outcome { truncated: true, ..Outcome::new(message, Value::Null) });
+            return Outcome::new(message, ()).cut(true).encoded("the tool");
         }
         let message = format!("The result has more than the maximum of {MAX_RESULT_BYTES} bytes.");
         let error = ToolError::new(ErrorCode::ResourceExhausted, message);

@@ -106,16 +106,21 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs the call as a change, with its id.
-    fn changes(self) -> (CallId, Result<Outcome, ToolError>) {
+    fn changes(self) -> (CallId, Result<Outcome<Value>, ToolError>) {
         let call = CallId::new(Uuid::now_v7());
         (call, self.run(workers(), call, true))
     }
 
-    fn reads(self) -> Result<Outcome, ToolError> {
+    fn reads(self) -> Result<Outcome<Value>, ToolError> {
         self.run(workers(), CallId::new(Uuid::now_v7()), false)
     }
 
-    fn run(self, by: &Workers, call: CallId, has_effects: bool) -> Result<Outcome, ToolError> {
+    fn run(
+        self,
+        by: &Workers,
+        call: CallId,
+        has_effects: bool,
+    ) -> Result<Outcome<Value>, ToolError> {
         let Self { place, tool, arguments, time, cancelled, memory } = self;
         let Place { roots, trash, places, installation } = place;
         let known = if tool == "test_write_then_spin" { "write_file" } else { tool };
@@ -145,6 +150,7 @@ impl<'a> Trial<'a> {
             cancelled,
             progress: &|_, _, _| {},
         })
+        .map(Outcome::decoded)
     }
 }
 
@@ -157,7 +163,7 @@ const fn tool(name: &'static str, run: Test) -> Executor {
 }
 
 fn done() -> Result<Outcome, ToolError> {
-    Ok(Outcome::new("Done.", json!({})))
+    Outcome::new("Done.", json!({})).encoded("test")
 }
 
 /// Tools that misbehave. Each stands for a fault that a tool or a library could have.
@@ -183,7 +189,7 @@ static TOOLS: &[Executor] = &[
     tool("test_swallow", |_, _| {
         // More than the limit at once.
         let all = vec![1_u8; 4 << 30];
-        Ok(Outcome::new(format!("{}", all.len()), json!({})))
+        Outcome::new(format!("{}", all.len()), json!({})).encoded("test")
     }),
     tool("test_wait", |arguments, context| {
         let until = Instant::now() + Duration::from_millis(arguments["ms"].as_u64().unwrap());
@@ -191,7 +197,7 @@ static TOOLS: &[Executor] = &[
             context.check()?;
             std::thread::sleep(Duration::from_millis(1));
         }
-        Ok(Outcome::new("Done.", json!({"pid": std::process::id()})))
+        Outcome::new("Done.", json!({"pid": std::process::id()})).encoded("test")
     }),
     tool("test_report", |_, context| {
         for number in 0..10_000 {
@@ -199,7 +205,7 @@ static TOOLS: &[Executor] = &[
         }
         done()
     }),
-    tool("test_shout", |_, _| Ok(Outcome::new("Done.", json!("x".repeat(32 << 20))))),
+    tool("test_shout", |_, _| Outcome::new("Done.", json!("x".repeat(32 << 20))).encoded("test")),
     tool("test_forbidden", |_, _| {
         // Whatever a worker does not need, whether Landlock is there or not.
         let refused = [
@@ -211,7 +217,7 @@ static TOOLS: &[Executor] = &[
             )
             .is_err(),
         ];
-        Ok(Outcome::new("Done.", json!(refused)))
+        Outcome::new("Done.", json!(refused)).encoded("test")
     }),
     tool("test_write_then_spin", |arguments, context| {
         let write = crate::tools::find("write_file").unwrap();
@@ -231,7 +237,7 @@ static TOOLS: &[Executor] = &[
             u64::try_from(since.as_nanos()).unwrap()
         };
         let data = json!([ns(began), ns(std::time::SystemTime::now())]);
-        Ok(Outcome::new("Done.", data))
+        Outcome::new("Done.", data).encoded("test")
     }),
     tool("test_memory", |arguments, context| {
         crate::call::reserve_memory(context, arguments["bytes"].as_u64().unwrap())?;
@@ -241,7 +247,7 @@ static TOOLS: &[Executor] = &[
         use crate::trash::Reservation;
         let bytes = arguments["bytes"].as_u64().unwrap();
         let made = context.trash.reserve(context.call, bytes, 0) == Reservation::Made;
-        Ok(Outcome::new("Done.", json!(made)))
+        Outcome::new("Done.", json!(made)).encoded("test")
     }),
 ];
 

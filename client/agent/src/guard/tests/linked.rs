@@ -3,9 +3,9 @@
 use orion_domain::rule::{Approvers, CompiledRule};
 
 use super::*;
-use crate::call::Outcome;
 use crate::roots::Roots;
 use crate::tools::testing::Device;
+use crate::tools::testing::Outcome;
 
 /// `current` leads to `releases/prod`, and `scratch/out` to `keep`.
 fn linked_device() -> Device {
