@@ -15,7 +15,7 @@ const MIB: u64 = 1024 * 1024;
 /// As many calls as one person has at a time.
 const SLOTS: usize = 24;
 /// By how much the agent may grow. It holds the results that its workers send at the same time.
-const MAX_GROWN: u64 = 160 * MIB;
+const MAX_GROWN: u64 = 64 * MIB;
 
 /// Files with which each tool has as much to do as it can.
 fn prepare(files: &Path) {

@@ -25,6 +25,8 @@ fn main() -> ExitCode {
     // Each call has a thread.
     orion_allocator::purge_at_once();
     #[cfg(target_os = "linux")]
+    orion_agent::process::use_small_pages();
+    #[cfg(target_os = "linux")]
     if let Some(code) =
         orion_agent::workers::internal_command(std::env::args_os().nth(1).as_deref())
     {

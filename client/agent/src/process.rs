@@ -62,9 +62,17 @@ pub(crate) const WORKER: &str = "run-file-tools";
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn internal_command(argument: Option<&OsStr>) -> Option<ExitCode> {
-    match argument?.to_str()? {
-        KEEPER => Some(keeper::main()),
-        CONFINED => Some(confine::main()),
-        _ => None,
-    }
+    let main: fn() -> ExitCode = match argument?.to_str()? {
+        KEEPER => keeper::main,
+        CONFINED => confine::main,
+        _ => return None,
+    };
+    limits::use_huge_pages(true);
+    Some(main())
+}
+
+/// Makes the memory of this process ordinary pages. Each of the agent's many threads would touch large ones of 2
+/// MiB, of which it needs little.
+pub fn use_small_pages() {
+    limits::use_huge_pages(false);
 }

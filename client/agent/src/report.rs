@@ -1,9 +1,10 @@
 //! How a call ended, as it is reported: the result envelope, and the call's final state.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::{CallId, CallState, Envelope, ErrorCode, Hint, Meta, ToolError};
-use orion_wire::{call_state, v1};
+use orion_wire::{Bytes, call_state, v1};
 use serde::Serialize;
 
 use crate::call::{MAX_RESULT_BYTES, Outcome, ProgramEnd};
@@ -170,10 +171,19 @@ pub fn to_wire(call: CallId, ended: &Ended) -> v1::CallResult {
         call_id: call.to_string(),
         state: call_state(*state).into(),
         code: code.clone(),
-        result: result.clone().into_bytes().into(),
+        result: Bytes::from_owner(Text(Arc::clone(result))),
         duration_us: *duration_us,
         chain: None,
         chain_entry: 0,
+    }
+}
+
+/// The text of a result, as bytes that a message shares.
+struct Text(Arc<str>);
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
     }
 }
 
@@ -183,7 +193,7 @@ fn ended<D: Serialize>(envelope: &Envelope<D>, took: Duration) -> Ended {
         state: code.map_or(CallState::Succeeded, ErrorCode::reported_state),
         code: code.map(|code| code.as_str().to_owned()).unwrap_or_default(),
         // An envelope of strings, numbers and JSON always serialises.
-        result: serde_json::to_string(envelope).unwrap_or_default(),
+        result: serde_json::to_string(envelope).unwrap_or_default().into(),
         duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
     }
 }

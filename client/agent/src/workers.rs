@@ -222,6 +222,19 @@ fn attend(
             Received::Message(FromWorker::Progress { done, total, note }) => {
                 (call.progress)(done, total, &note);
             }
+            Received::Large(bytes) => {
+                let check = || check(call.cancelled.load(Ordering::Relaxed), call.deadline);
+                // As it is sent, and as it is read. The tool has ended, and its memory was its worker's.
+                let bytes = 2 * u64::try_from(bytes).unwrap_or(u64::MAX / 2);
+                call.memory.give_back();
+                match call.memory.take_for_result(&check, bytes) {
+                    Ok(()) => worker.process.receive_large(),
+                    Err(error) if error.code == ErrorCode::Cancelled => {
+                        return Err(Cause::Cancelled);
+                    }
+                    Err(_) => return Err(Cause::Deadline),
+                }
+            }
             Received::Nothing => {}
             Received::Closed => return Err(Cause::Failed),
         }

@@ -13,40 +13,107 @@ use orion_domain::{ErrorCode, ToolError};
 use super::Context;
 use crate::coordination::{Question, ask};
 
-/// Maximum memory of all calls together, in bytes, besides their arguments and small buffers.
-const MAX_HELD_BYTES: u64 = 16 * 1024 * 1024;
+const MIB: u64 = 1024 * 1024;
 /// How often a waiting call checks whether to stop.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-static ALL: Mutex<All> = Mutex::new(All { held: 0, next: 0, waiting: VecDeque::new() });
-static FREED: Condvar = Condvar::new();
+/// The memory of all tools together, besides the arguments of calls and small buffers.
+static OF_TOOLS: Pool = Pool::new(16 * MIB);
+/// The memory of all results together that come from workers, until they are text.
+static OF_RESULTS: Pool = Pool::new(8 * MIB);
+
+/// Memory that calls share.
+struct Pool {
+    most: u64,
+    used: Mutex<Use>,
+    freed: Condvar,
+}
 
 /// Reserved bytes and waiting calls, in order of arrival: a large call is not passed over forever.
-struct All {
+struct Use {
     held: u64,
     next: u64,
     waiting: VecDeque<u64>,
 }
 
-fn all() -> MutexGuard<'static, All> {
-    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+impl Pool {
+    const fn new(most: u64) -> Self {
+        let used = Mutex::new(Use { held: 0, next: 0, waiting: VecDeque::new() });
+        Self { most, used, freed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Use> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self, held: &AtomicU64) {
+        let bytes = held.swap(0, Ordering::Relaxed);
+        if bytes > 0 {
+            let mut all = self.lock();
+            all.held = all.held.saturating_sub(bytes);
+            drop(all);
+            self.freed.notify_all();
+        }
+    }
+
+    fn take(
+        &self,
+        held: &AtomicU64,
+        check: &dyn Fn() -> Result<(), ToolError>,
+        bytes: u64,
+    ) -> Result<(), ToolError> {
+        // Releases first, so that the call does not wait for its own memory.
+        self.give_back(held);
+        let bytes = bytes.min(self.most);
+        let mut all = self.lock();
+        let ticket = all.next;
+        all.next += 1;
+        all.waiting.push_back(ticket);
+        let may_go_on = loop {
+            if all.waiting.front() == Some(&ticket) && all.held + bytes <= self.most {
+                all.held += bytes;
+                held.store(bytes, Ordering::Relaxed);
+                break Ok(());
+            }
+            if let Err(error) = check() {
+                break Err(error);
+            }
+            let waited = self.freed.wait_timeout(all, CHECK_INTERVAL);
+            all = waited.unwrap_or_else(PoisonError::into_inner).0;
+        };
+        all.waiting.retain(|waiting| *waiting != ticket);
+        drop(all);
+        self.freed.notify_all();
+        may_go_on
+    }
 }
 
 /// The reserved memory of one call. Released when its result is text, on drop, or when no client waits for
 /// the call any more. So a call that hangs blocks no other call.
 #[derive(Debug, Default)]
-pub struct Memory(AtomicU64);
+pub struct Memory {
+    tool: AtomicU64,
+    result: AtomicU64,
+}
 
 impl Memory {
     /// Releases all reserved memory.
     pub fn give_back(&self) {
-        let bytes = self.0.swap(0, Ordering::Relaxed);
-        if bytes > 0 {
-            let mut all = all();
-            all.held = all.held.saturating_sub(bytes);
-            drop(all);
-            FREED.notify_all();
-        }
+        OF_TOOLS.give_back(&self.tool);
+        OF_RESULTS.give_back(&self.result);
+    }
+
+    /// Waits until so many bytes are free for the call's result, and reserves them.
+    ///
+    /// # Errors
+    /// Those of `check`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn take_for_result(
+        &self,
+        check: &dyn Fn() -> Result<(), ToolError>,
+        bytes: u64,
+    ) -> Result<(), ToolError> {
+        OF_RESULTS.take(&self.result, check, bytes)
     }
 
     /// Waits until so many bytes are free, and reserves them. A larger request gets the whole limit.
@@ -58,28 +125,7 @@ impl Memory {
         check: &dyn Fn() -> Result<(), ToolError>,
         bytes: u64,
     ) -> Result<(), ToolError> {
-        // Releases first, so that the call does not wait for its own memory.
-        self.give_back();
-        let bytes = bytes.min(MAX_HELD_BYTES);
-        let mut all = all();
-        let ticket = all.next;
-        all.next += 1;
-        all.waiting.push_back(ticket);
-        let may_go_on = loop {
-            if all.waiting.front() == Some(&ticket) && all.held + bytes <= MAX_HELD_BYTES {
-                all.held += bytes;
-                self.0.store(bytes, Ordering::Relaxed);
-                break Ok(());
-            }
-            if let Err(error) = check() {
-                break Err(error);
-            }
-            all = FREED.wait_timeout(all, CHECK_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
-        };
-        all.waiting.retain(|waiting| *waiting != ticket);
-        drop(all);
-        FREED.notify_all();
-        may_go_on.map_err(|error| {
+        OF_TOOLS.take(&self.tool, check, bytes).map_err(|error| {
             if error.code != ErrorCode::Timeout {
                 return error;
             }
@@ -133,8 +179,9 @@ mod tests {
                 other.take(&|| context.check(), 1).unwrap();
             });
             // The given-up call still exists, and holds nothing.
-            assert_eq!(large.0.load(Ordering::Relaxed), 0);
-            assert!(other.0.load(Ordering::Relaxed) == 1 && all().waiting.is_empty());
+            assert_eq!(large.tool.load(Ordering::Relaxed), 0);
+            assert_eq!(other.tool.load(Ordering::Relaxed), 1);
+            assert!(OF_TOOLS.lock().waiting.is_empty());
         });
     }
 }

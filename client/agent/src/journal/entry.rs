@@ -1,8 +1,10 @@
 //! One line of the journal: the first eight bytes of the SHA-256 of the JSON, in hexadecimal, a space,
 //! and the JSON. A line that was torn by a power cut does not match its digest.
 
+use std::sync::Arc;
+
 use orion_domain::{ApprovalId, CallId, CallState, Digest};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A call that is about to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,10 +39,19 @@ pub struct Ended {
     pub state: CallState,
     /// The stable error code. Empty on success.
     pub code: String,
-    /// The result envelope, JSON.
-    pub result: String,
+    /// The result envelope, JSON. Shared with the message that reports it.
+    #[serde(serialize_with = "serialize_text", deserialize_with = "deserialize_text")]
+    pub result: Arc<str>,
     /// How long the call ran on the device, in microseconds.
     pub duration_us: u64,
+}
+
+fn serialize_text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
+}
+
+fn deserialize_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+    String::deserialize(deserializer).map(Into::into)
 }
 
 /// An entry about a call.
@@ -88,12 +99,12 @@ impl Entry {
     /// Returns the line with its line end.
     #[must_use]
     pub fn to_line(&self) -> Vec<u8> {
+        let mut line = vec![b' '; DIGITS + 1];
         // Plain structs of strings and numbers always serialise.
-        let json = serde_json::to_vec(self).unwrap_or_default();
-        let mut line = Digest::of(&json).to_string().into_bytes();
-        line.truncate(DIGITS);
-        line.push(b' ');
-        line.extend(json);
+        drop(serde_json::to_writer(&mut line, self));
+        let (digits, json) = line.split_at_mut(DIGITS);
+        let digest = Digest::of(json.get(1..).unwrap_or_default()).to_string();
+        digits.iter_mut().zip(digest.bytes()).for_each(|(digit, byte)| *digit = byte);
         line.push(b'\n');
         line
     }

@@ -40,7 +40,7 @@ fn done(result: &str) -> Ended {
     Ended {
         state: CallState::Succeeded,
         code: String::new(),
-        result: result.to_owned(),
+        result: result.into(),
         duration_us: 3,
     }
 }
@@ -49,7 +49,7 @@ fn unknown(interrupted: &Interrupted<'_>) -> Ended {
     Ended {
         state: CallState::Unknown,
         code: ErrorCode::OutcomeUnknown.as_str().to_owned(),
-        result: format!("{} may have happened", interrupted.tool),
+        result: format!("{} may have happened", interrupted.tool).into(),
         duration_us: 0,
     }
 }
@@ -104,7 +104,7 @@ async fn a_call_that_was_running_when_the_agent_died_is_unknown_and_stays_so() {
         let journal = room.open(2_000).await;
         assert_eq!(journal.unfinished(), [call(1)]);
         assert_eq!(journal.unacknowledged(), [call(1), call(2)]);
-        assert_eq!(journal.result(call(1)).unwrap().result, "create_directory may have happened");
+        assert_eq!(&*journal.result(call(1)).unwrap().result, "create_directory may have happened");
         assert_eq!(journal.result(call(2)), Some(&done("two")));
         journal.close().await;
     }

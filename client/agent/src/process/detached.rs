@@ -88,6 +88,12 @@ impl<'a, A: IntoIterator<Item = &'a String>> Detached<'a, A> {
             // The agent's parent process may have left inheritable file descriptors open.
             close_fds::set_fds_cloexec_threadsafe(3, &[]);
         }
-        command.spawn()
+        // The program inherits what this process says of its pages.
+        #[cfg(target_os = "linux")]
+        super::limits::use_huge_pages(true);
+        let started = command.spawn();
+        #[cfg(target_os = "linux")]
+        super::limits::use_huge_pages(false);
+        started
     }
 }

@@ -9,13 +9,20 @@ use rustix::process::{
 };
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
-    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+    disable_transparent_huge_pages, remove_capability_from_bounding_set, set_capabilities,
+    set_no_new_privs,
 };
 
 use super::launch::Bounds;
 
 /// The most open files of a program.
 const MAX_FILES: u64 = 4096;
+
+/// Sets whether the kernel may give this process large pages of memory, and the programs that it starts.
+pub(super) fn use_huge_pages(may: bool) {
+    // A kernel that does not know it has no such pages.
+    disable_transparent_huge_pages(!may).ok();
+}
 
 /// Gives this process a session of its own, ends it with its parent, and limits what it may take.
 pub(super) fn apply(bounds: &Bounds) -> io::Result<()> {

@@ -15,7 +15,6 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,12 +34,10 @@ const MAX_TO_WORKER: usize = 64 * 1024 * 1024;
 const MAX_FROM_WORKER: usize = 3 * 1024 * 1024;
 /// Bytes that are read from a worker at once.
 const READ_BYTES: usize = 64 * 1024;
-/// A larger message is received when no other worker sends one.
+/// A larger message is received when the caller has room for it.
 const LARGE: usize = 256 * 1024;
 /// How long a large message may take.
 const LARGE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a worker looks whether it may send a large message.
-const LARGE_INTERVAL: Duration = Duration::from_millis(5);
 /// How long a worker may take to read what it is sent.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the end of a worker is waited for, before that is left to a thread of its own.
@@ -125,18 +122,18 @@ pub(crate) struct WorkerProcess {
     received: Vec<u8>,
     /// The end of what the worker said on standard error.
     said: Vec<u8>,
-    /// Since when this worker sends a large message, which one does at a time.
+    /// Since when this worker may send a large message.
     large_since: Option<Instant>,
 }
-
-/// Whether a worker sends a large message now. The agent holds one of them as it is sent, and as it is read.
-static IS_LARGE_SENT: AtomicBool = AtomicBool::new(false);
 
 /// What came from a worker.
 #[derive(Debug)]
 pub(crate) enum Received<T> {
     /// A message.
     Message(T),
+    /// The beginning of a message of so many bytes, for which the caller makes room with
+    /// [`WorkerProcess::receive_large`].
+    Large(usize),
     /// No message in time.
     Nothing,
     /// The worker has ended, or sent what is no message.
@@ -171,6 +168,11 @@ impl WorkerProcess {
                     return Received::Closed;
                 }
             }
+            if let Some(length) = self.announced().filter(|length| *length > LARGE)
+                && self.large_since.is_none()
+            {
+                return Received::Large(length);
+            }
             let left = until.saturating_duration_since(Instant::now());
             match self.wait(left) {
                 Err(_) => return Received::Closed,
@@ -195,8 +197,12 @@ impl WorkerProcess {
         }
         let Some(body) = self.received.get(HEADER..HEADER + length) else {
             // Once for all, so that a large message takes no more than its size.
-            if length > LARGE && !self.begin_large()? {
-                return Ok(None);
+            match self.large_since {
+                None if length > LARGE => return Ok(None),
+                Some(since) if since.elapsed() > LARGE_TIMEOUT => {
+                    return Err(ErrorKind::TimedOut.into());
+                }
+                None | Some(_) => {}
             }
             let missing = (HEADER + length).saturating_sub(self.received.len());
             self.received.reserve_exact(missing);
@@ -204,7 +210,7 @@ impl WorkerProcess {
         };
         let message = serde_json::from_slice(body)?;
         self.received.drain(..HEADER + length);
-        self.end_large();
+        self.large_since = None;
         if self.received.is_empty() {
             // A large result would otherwise stay in memory for as long as the worker.
             self.received = Vec::new();
@@ -212,34 +218,13 @@ impl WorkerProcess {
         Ok(Some(message))
     }
 
-    /// Begins a large message. Returns whether it may be received now.
-    fn begin_large(&mut self) -> io::Result<bool> {
-        if let Some(since) = self.large_since {
-            let is_late = since.elapsed() > LARGE_TIMEOUT;
-            return if is_late { Err(ErrorKind::TimedOut.into()) } else { Ok(true) };
-        }
-        let mine = IS_LARGE_SENT.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire);
-        self.large_since = mine.is_ok().then(Instant::now);
-        Ok(mine.is_ok())
-    }
-
-    fn end_large(&mut self) {
-        if self.large_since.take().is_some() {
-            IS_LARGE_SENT.store(false, Ordering::Release);
-        }
-    }
-
-    /// Returns whether a large message waits until another worker's was received.
-    fn waits_for_others(&self) -> bool {
-        self.large_since.is_none() && self.announced().is_some_and(|length| length > LARGE)
+    /// Receives the large message that has begun.
+    pub(crate) fn receive_large(&mut self) {
+        self.large_since = Some(Instant::now());
     }
 
     /// Waits until something comes, and receives it. Returns whether something came.
     fn wait(&mut self, timeout: Duration) -> io::Result<bool> {
-        if self.waits_for_others() {
-            thread::sleep(timeout.min(LARGE_INTERVAL));
-            return Ok(true);
-        }
         let timeout = Timespec::try_from(timeout).map_err(io::Error::other)?;
         let mut ready = vec![PollFd::new(&self.socket, PollFlags::IN)];
         ready.extend(self.stderr.iter().map(|file| PollFd::new(file, PollFlags::IN)));
@@ -328,7 +313,6 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        self.end_large();
         let Some(mut child) = self.child.take() else { return };
         drop(child.kill());
         let began = Instant::now();

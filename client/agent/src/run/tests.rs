@@ -94,12 +94,17 @@ impl Stopped {
 
 fn done() -> Ended {
     let result = "{}".to_owned();
-    Ended { state: CallState::Succeeded, code: String::new(), result, duration_us: 3 }
+    Ended {
+        state: CallState::Succeeded,
+        code: String::new(),
+        result: result.into(),
+        duration_us: 3,
+    }
 }
 
 fn given_up() -> Ended {
     let (state, code) = (CallState::Unknown, "OUTCOME_UNKNOWN".to_owned());
-    Ended { state, code, result: "given up".to_owned(), duration_us: 3 }
+    Ended { state, code, result: "given up".into(), duration_us: 3 }
 }
 
 #[tokio::test]
