@@ -66,8 +66,11 @@ async fn a_device_that_slept_past_the_end_of_its_certificate_comes_back_by_itsel
     kiosk.agent().freeze();
     expired().await;
     kiosk.agent().thaw();
-    let call = world.admin().call("kiosk", "get_datetime", json!({})).await;
-    assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}\n{}", kiosk.agent().log());
+    eventually("a call on the device", async || {
+        let call = world.admin().call("kiosk", "get_datetime", json!({})).await;
+        (call.end() == (CallState::Succeeded, None)).then_some(())
+    })
+    .await;
     let request = v1::ListAuditRequest { limit: 500, ..Default::default() };
     let rows = world.admin().audit().list_audit(request).await.unwrap().into_inner().rows;
     assert_eq!(rows.iter().filter(|row| row.kind == "device.returned").count(), 1);

