@@ -86,7 +86,7 @@ const REFUSED: &[(&str, fn(&Ground<'_>) -> ClientConfig, Alert)] = &[
         |g| g.forged(|p| (p.not_before, p.not_after) = (from_now(-1), from_now(-60))),
         Alert::CertificateExpired,
     ),
-    ("another authority's", anothers, Alert::CertificateExpired),
+    ("another authority's", anothers, Alert::UnknownCA),
     ("signed by itself", self_signed, Alert::UnknownCA),
     ("an authority's", |g| changed(g, |p| p.is_ca = any_authority()), Alert::CertificateExpired),
     (
