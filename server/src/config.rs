@@ -73,6 +73,7 @@ impl Config {
             ("people", "max_connections_per_address", of_people, 1, 100_000),
             ("devices", "max_connections_per_address", of_devices, 1, 100_000),
             ("devices", "certificate_seconds", self.devices.certificate_seconds, 10, 365 * 86_400),
+            ("devices", "renew_within_days", self.devices.renew_within_days, 0, 3650),
             ("calls", "timeout_seconds", self.calls.timeout_seconds, 1, 86_400),
             ("calls", "max_timeout_seconds", self.calls.max_timeout_seconds, 1, 86_400),
             ("calls", "queue_seconds", self.calls.queue_seconds, 1, 30 * 86_400),

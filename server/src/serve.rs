@@ -106,6 +106,7 @@ impl Ready {
             backend.enrollment.authority.trust(),
             backend.enrollment.authority.certificate(),
             backend.fleet.is_revoked(),
+            backend.enrollment.renew_within,
         )?;
         let share = Share::of(descriptors::raise());
         let Config { people, devices: of_devices, .. } = &*backend.config;

@@ -55,7 +55,7 @@ pub use db::{copy_file, newest_version};
 pub use device_chains::DeviceChainRow;
 pub use devices::{
     Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
-    PolicyMismatchKind, RedeemError, Redemption,
+    PolicyMismatchKind, RedeemError, Redemption, Return,
 };
 pub use invites::NewInvite;
 pub use labels::{Authorship, Label, LabelledContent, Provenance};

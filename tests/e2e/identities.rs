@@ -4,6 +4,7 @@
 mod certificates;
 mod doors;
 mod ground;
+mod late;
 mod protocols;
 mod requests;
 

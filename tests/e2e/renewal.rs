@@ -51,6 +51,32 @@ async fn certificates_are_renewed_at_two_thirds_of_their_life_and_no_call_is_dro
     assert!(!log.contains("not connected"), "{log}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_slept_past_the_end_of_its_certificate_comes_back_by_itself() {
+    let world = World::configured("certificate_seconds = 10\n").await;
+    let kiosk = world.device("kiosk").start().await;
+    let expired = async || {
+        eventually("the end of its certificate", async || {
+            let device = world.admin().device("kiosk").await.unwrap();
+            (device.certificate_not_after < orion_tests::now_ms()).then_some(())
+        })
+        .await;
+    };
+    // It sleeps while it runs, as a laptop does.
+    kiosk.agent().freeze();
+    expired().await;
+    kiosk.agent().thaw();
+    eventually("a call on the device", async || {
+        let call = world.admin().call("kiosk", "get_datetime", json!({})).await;
+        (call.end() == (CallState::Succeeded, None)).then_some(())
+    })
+    .await;
+    let request = v1::ListAuditRequest { limit: 500, ..Default::default() };
+    let rows = world.admin().audit().list_audit(request).await.unwrap().into_inner().rows;
+    assert_eq!(rows.iter().filter(|row| row.kind == "device.returned").count(), 1);
+    assert!(kiosk.agent().log().contains("the certificate has expired; asking for a new one"));
+}
+
 /// As a device hangs up on its older link when it hears that it is welcome on the newer one, calls must
 /// find that by then, however busy the backend is with what holds on devices.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -81,9 +81,9 @@ async fn a_stream_ends_with_the_certificate_that_it_began_with() {
     // The connection stands, and is good for nothing.
     let refused = Linked::greet(client.clone(), 2).await.map(drop).unwrap_err();
     assert_eq!(refused.code(), tonic::Code::Unauthenticated, "{refused:?}");
-    let request = v1::RenewCertificateRequest { certificate_request: csr };
+    let request = v1::RenewCertificateRequest { certificate_request: csr, generation: 0 };
     let refused = client.clone().renew_certificate(request).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::Unauthenticated, "{refused:?}");
-    assert!(refused.message().contains("has ended"), "{refused:?}");
+    assert!(refused.message().contains("has expired"), "{refused:?}");
     enrolled.link(&world.device_address(), 2).await.unwrap();
 }

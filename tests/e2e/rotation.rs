@@ -225,7 +225,8 @@ async fn a_stream_ends_when_the_authority_of_its_certificate_is_retired() {
     assert_eq!(ca(&world, &["retire", "--force"]).await.0, 0);
     stream.ended().await;
     // Nor does a connection that stands without a stream bring it onto the new one.
-    let request = v1::RenewCertificateRequest { certificate_request: pi.key.csr().unwrap() };
+    let certificate_request = pi.key.csr().unwrap();
+    let request = v1::RenewCertificateRequest { certificate_request, generation: 0 };
     let refused = other.renew_certificate(request).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::Unauthenticated, "{refused:?}");
     assert!(refused.message().contains("was retired"), "{refused:?}");

@@ -14,6 +14,7 @@ pub mod environment;
 pub mod event;
 mod policy_inspection;
 mod receive;
+mod renewal;
 mod running;
 mod session;
 mod slots;
@@ -96,6 +97,8 @@ pub struct Agent {
     /// Number of connections that this process made.
     links: u64,
     renewal: Renewal,
+    /// Whether the backend said that the certificate has expired. This device's clock may be wrong.
+    has_expired: bool,
     /// A renewal that the backend requested.
     hastened: RequestedRenewal,
     next_sweep: Instant,
@@ -182,6 +185,7 @@ impl Agent {
             address: 0,
             links: 0,
             renewal: Renewal::Waiting(now),
+            has_expired: false,
             hastened: RequestedRenewal::default(),
             next_sweep: now,
             stopping: false,
@@ -286,6 +290,7 @@ impl Agent {
             }
             Event::Call(event) => self.call_event(event).await,
             Event::Renewed(result) => self.renewed(result),
+            Event::Returned(result) => self.returned(result),
             Event::Owner(ceiling) => self.owner(ceiling),
             Event::Opened { found } => self.opened(found),
             Event::Manifests(manifests) => self.manifests(manifests),

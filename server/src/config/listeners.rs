@@ -43,6 +43,8 @@ pub struct Devices {
     pub addresses: Vec<String>,
     /// The lifetime of a device's certificate, in seconds.
     pub certificate_seconds: u32,
+    /// For how many days after its end a device may renew its certificate.
+    pub renew_within_days: u32,
     /// The most connections of one address that have not shown a certificate yet.
     pub max_connections_per_address: u32,
 }
@@ -53,6 +55,7 @@ impl Default for Devices {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 7443),
             addresses: Vec::new(),
             certificate_seconds: 24 * 3600,
+            renew_within_days: 90,
             max_connections_per_address: 256,
         }
     }

@@ -6,6 +6,7 @@ mod issue;
 mod redemption;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use orion_domain::{Caller, Digest};
 use orion_mtls::IssuedCertificate;
@@ -18,7 +19,7 @@ use crate::store::{DeviceRow, DeviceState, StoreError};
 pub use error::EnrollError;
 pub use invitation::{Invitation, invite};
 use issue::give_again;
-pub use issue::renew;
+pub use issue::{Late, renew};
 pub use redemption::{Admission, Applicant, enroll};
 
 /// What enrolls devices and issues their certificates.
@@ -32,6 +33,8 @@ pub struct Enrollment {
     pub addresses: Vec<String>,
     /// Lifetime of a device's certificate, in seconds.
     pub certificate_seconds: u32,
+    /// For how long after its end a device may renew its certificate.
+    pub renew_within: Duration,
 }
 
 /// Returns a pending device's state, and its certificate once it is approved.

@@ -15,7 +15,7 @@ use super::effective_policy::refresh;
 use super::{DeviceSnapshot, Devices};
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::store::{DeviceState, Hello, HelloError, StoreError};
+use crate::store::{DeviceState, Hello, HelloError, Return, StoreError};
 
 pub use ceiling::{CeilingError, CeilingTold, ceiling_reported};
 pub use error::ConnectError;
@@ -83,17 +83,8 @@ pub async fn accept(
         since,
         at: now_ms(),
     };
-    match devices.store.record_hello(id, hello).await {
-        Ok(()) => {}
-        Err(HelloError::Store(StoreError::NotFound)) => return Err(ConnectError::Unknown),
-        Err(HelloError::Held(state)) => return Err(ConnectError::Held(state)),
-        Err(HelloError::Overtaken) => return Err(ConnectError::Overtaken),
-        Err(HelloError::GenerationBackwards) => {
-            quarantine_copies(devices, id).await?;
-            return Err(ConnectError::Copied);
-        }
-        Err(HelloError::Store(error)) => return Err(error.into()),
-    }
+    let recorded = devices.store.record_hello(id, hello).await;
+    checked(devices, id, recorded).await?;
     // A snapshot that matches the hello is reused: other changes reload it themselves, and thousands of
     // devices may reconnect at once. The hello is compared with the snapshot, not with the row: a device that
     // hung up in between left a row that was never cached.
@@ -109,6 +100,48 @@ pub async fn accept(
     let known = devices.fleet.known(id).ok_or(ConnectError::Unknown)?;
     // The approval may have been withdrawn at this moment.
     if known.is_approved() { Ok(known) } else { Err(ConnectError::Held(known.state)) }
+}
+
+/// Records that a device came back after its certificate had expired. Like its hello, this counts as a connection,
+/// so that a copy gets no certificate.
+///
+/// # Errors
+/// [`ConnectError`].
+pub async fn returned(
+    devices: &Devices,
+    id: DeviceId,
+    identity: &DeviceIdentity,
+    generation: u64,
+    since: Instant,
+) -> Result<(), ConnectError> {
+    let back = Return {
+        generation: i64::try_from(generation).unwrap_or(i64::MAX),
+        since,
+        serial: identity.serial_hex.clone(),
+        expired_at: identity.not_after_ms,
+        at: now_ms(),
+    };
+    let recorded = devices.store.record_return(id, back).await;
+    checked(devices, id, recorded).await
+}
+
+/// Returns why a device is not accepted, and quarantines it with its copy where there is one.
+async fn checked(
+    devices: &Devices,
+    id: DeviceId,
+    recorded: Result<(), HelloError>,
+) -> Result<(), ConnectError> {
+    match recorded {
+        Ok(()) => Ok(()),
+        Err(HelloError::Store(StoreError::NotFound)) => Err(ConnectError::Unknown),
+        Err(HelloError::Held(state)) => Err(ConnectError::Held(state)),
+        Err(HelloError::Overtaken) => Err(ConnectError::Overtaken),
+        Err(HelloError::GenerationBackwards) => {
+            quarantine_copies(devices, id).await?;
+            Err(ConnectError::Copied)
+        }
+        Err(HelloError::Store(error)) => Err(error.into()),
+    }
 }
 
 /// Quarantines a device and its copy, because nothing distinguishes them, until an admin decides.

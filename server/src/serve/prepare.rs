@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::net::TcpListener;
@@ -95,6 +96,7 @@ pub async fn prepare(
         authority: Arc::new(authority),
         addresses,
         certificate_seconds: config.devices.certificate_seconds,
+        renew_within: Duration::from_hours(24 * u64::from(config.devices.renew_within_days)),
     };
     let stops = Stops::load(&store).await?;
     let pipeline = Arc::new(Pipeline::new(Arc::clone(&config), devices.clone(), stops));

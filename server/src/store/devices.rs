@@ -17,7 +17,7 @@ mod state;
 use serde_json::value::RawValue;
 
 pub use enroll::{Candidate, RedeemError, Redemption};
-pub use hello::{Hello, HelloError};
+pub use hello::{Hello, HelloError, Return};
 pub use mismatches::{PolicyMismatch, PolicyMismatchKind};
 pub use modes::ModeRow;
 pub use row::{DeviceRow, DeviceState};

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use rustls::client::danger::HandshakeSignatureValid;
@@ -73,6 +74,28 @@ pub(crate) struct DeviceVerifier {
     pub(crate) algorithms: WebPkiSupportedAlgorithms,
     /// Called last, for a certificate that is otherwise valid.
     pub(crate) is_revoked: RevocationCheck,
+    /// How long after its end a certificate is still accepted. What such a connection may do is up to who
+    /// answers it.
+    pub(crate) renew_within: Duration,
+}
+
+impl DeviceVerifier {
+    /// Returns the last moment of a certificate that has ended, and not too long ago.
+    fn end(&self, certificate: &CertificateDer<'_>, now: UnixTime) -> Option<UnixTime> {
+        let device = DeviceIdentity::from_certificate(certificate).ok()?;
+        let end = Duration::from_millis(device.not_after_ms.try_into().ok()?);
+        let since = Duration::from_secs(now.as_secs()).checked_sub(end)?;
+        (since <= self.renew_within).then(|| UnixTime::since_unix_epoch(end))
+    }
+}
+
+const fn has_expired(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::InvalidCertificate(
+            CertificateError::Expired | CertificateError::ExpiredContext { .. }
+        )
+    )
 }
 
 impl fmt::Debug for DeviceVerifier {
@@ -101,7 +124,15 @@ impl ClientCertVerifier for DeviceVerifier {
     ) -> Result<ClientCertVerified, Error> {
         // The authorities sign devices directly, so no intermediate is accepted. webpki does not apply a
         // path length to a trust anchor.
-        let verified = self.trust.0.load().0.verify_client_cert(end_entity, &[], now)?;
+        let trust = self.trust.0.load();
+        let verified = match trust.0.verify_client_cert(end_entity, &[], now) {
+            // A device that slept may come back with a certificate that was valid until a while ago.
+            Err(error) if has_expired(&error) => {
+                let end = self.end(end_entity, now).ok_or(error)?;
+                trust.0.verify_client_cert(end_entity, &[], end)?
+            }
+            verified => verified?,
+        };
         let device = DeviceIdentity::from_certificate(end_entity)
             .map_err(|error| CertificateError::Other(OtherError(Arc::new(error))))?;
         if (self.is_revoked)(&device.serial_hex) {

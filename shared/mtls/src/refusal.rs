@@ -37,7 +37,7 @@ pub enum Refusal {
     /// The backend reports that this device's certificate is not yet valid or expired (TLS has one alert
     /// for both).
     #[error(
-        "this device's certificate is not valid at this time; check the clocks of the device and the backend, and enrol the device again if the certificate has expired"
+        "this device's certificate is not valid at this time; check the clocks of the device and the backend. If it expired longer ago than devices may renew it (`[devices] renew_within_days` of the backend), enrol the device again with a token of `orion devices invite`"
     )]
     DeviceNotInDate,
     /// The backend rejects this device's certificate for another reason.

@@ -1,6 +1,7 @@
 //! The backend's TLS configuration for connections of devices.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::ServerConfig;
 use rustls::server::NoServerSessionStorage;
@@ -26,10 +27,14 @@ pub fn device_listener(
     certificate: Arc<ServerCertificate>,
     is_revoked: RevocationCheck,
 ) -> Result<Arc<ServerConfig>, MtlsError> {
-    device_listener_trusting(Arc::new(DeviceTrust::new(ca_certs_pem)?), certificate, is_revoked)
+    let trust = Arc::new(DeviceTrust::new(ca_certs_pem)?);
+    device_listener_trusting(trust, certificate, is_revoked, Duration::ZERO)
 }
 
 /// As [`device_listener`], for authorities that may be replaced while it listens.
+///
+/// A certificate is accepted until `renew_within` after its end, so that a device that slept can renew it.
+/// **Every RPC but that one must check [`DeviceIdentity::not_after_ms`](crate::peer::DeviceIdentity::not_after_ms).**
 ///
 /// # Errors
 /// [`MtlsError::Tls`] when rustls rejects the configuration.
@@ -37,12 +42,18 @@ pub fn device_listener_trusting(
     trust: Arc<DeviceTrust>,
     certificate: Arc<ServerCertificate>,
     is_revoked: RevocationCheck,
+    renew_within: Duration,
 ) -> Result<Arc<ServerConfig>, MtlsError> {
     let provider = provider();
     let algorithms = provider.signature_verification_algorithms;
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])?
-        .with_client_cert_verifier(Arc::new(DeviceVerifier { trust, algorithms, is_revoked }))
+        .with_client_cert_verifier(Arc::new(DeviceVerifier {
+            trust,
+            algorithms,
+            is_revoked,
+            renew_within,
+        }))
         .with_cert_resolver(certificate);
     config.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
     // A resumed session takes the peer's certificate from the previous session and calls no verifier, so

@@ -9,6 +9,9 @@ use tonic::{Code, Status};
 /// The trailer that carries the whole error as JSON.
 pub const ERROR_METADATA: &str = "orion-error-bin";
 
+/// The trailer of a refusal for which the cause is that the device's certificate has expired: it may renew it.
+pub const CERTIFICATE_EXPIRED_METADATA: &str = "orion-certificate-expired";
+
 /// A message that cannot be converted to the domain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {

@@ -15,7 +15,9 @@ pub use call::{
     call_request, call_state, call_state_from, risk, risk_from, risk_raise, risk_raise_from,
 };
 pub use dispatch::{DevicePolicy, Dispatched, MAX_OBSERVED_BYTES, approval_basis, observed_bytes};
-pub use error::{ERROR_METADATA, WireError, status_from, tool_error_from};
+pub use error::{
+    CERTIFICATE_EXPIRED_METADATA, ERROR_METADATA, WireError, status_from, tool_error_from,
+};
 pub use link::{DeviceFacts, Os, PROTOCOL, ProtocolVersion, projects};
 pub use prost::bytes::Bytes;
 pub use timezone::{Timezone, UnknownTimezone};

@@ -33,7 +33,10 @@ pub(super) const ROWS: &[Row] = &[
     (
         "expired",
         |g| g.forged(|p| (p.not_before, p.not_after) = (from_now(-2 * DAY), from_now(-1))),
-        At(Alert::CertificateExpired),
+        Said(
+            Says(Code::Unauthenticated, "has expired"),
+            Says(Code::Unauthenticated, "has expired"),
+        ),
     ),
     (
         "expired long ago",

@@ -50,7 +50,7 @@ pub(super) async fn knock(ground: &Ground<'_>, tls: ClientConfig) -> Refused {
     let certificate_request = ground.kiosk.key.csr().unwrap();
     let renew = match connect(&ground.address(), Arc::clone(&tls)).await {
         Ok(mut client) => {
-            let request = v1::RenewCertificateRequest { certificate_request };
+            let request = v1::RenewCertificateRequest { certificate_request, ..Default::default() };
             client.renew_certificate(request).await.map(drop)
         }
         Err(error) => Err(Status::unavailable(error.to_string())),

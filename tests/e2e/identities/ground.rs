@@ -90,7 +90,7 @@ impl<'a> Ground<'a> {
     /// Asks for a new certificate, as the honest device.
     pub(super) async fn renew(&self, certificate_request: String) -> Result<(), Status> {
         let mut client = connect(&self.address(), self.kiosk.tls()).await.unwrap();
-        let request = v1::RenewCertificateRequest { certificate_request };
+        let request = v1::RenewCertificateRequest { certificate_request, ..Default::default() };
         client.renew_certificate(request).await.map(drop)
     }
 

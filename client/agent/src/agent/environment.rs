@@ -9,6 +9,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use orion_domain::{CallId, DeviceId};
 use orion_wire::v1;
+use orion_wire::v1::agent_service_client::AgentServiceClient;
 use rustls::ClientConfig;
 use tokio::sync::mpsc;
 
@@ -16,6 +17,7 @@ use super::chain_recorder::to_head;
 use super::event::Event;
 use crate::chain::ChainWatch;
 use crate::connect::dial::dial;
+use crate::connect::renew::renew;
 use crate::connect::{ConnectError, Link};
 use crate::execute::{self, Job, Work};
 use crate::journal::{CallStatus, Journal};
@@ -54,6 +56,33 @@ pub struct Dialling {
     pub state: Arc<State>,
     /// The head of the device's own audit log. None where it keeps none.
     pub chain: Option<ChainWatch>,
+}
+
+/// A renewal on a connection of its own.
+#[derive(Debug)]
+pub(super) struct Renewing {
+    /// `host:port`.
+    pub(super) address: String,
+    /// The mTLS configuration with the expired certificate.
+    pub(super) tls: Arc<ClientConfig>,
+    /// The request for the new certificate, PEM.
+    pub(super) request: String,
+    /// The state directory, which holds the connection counter.
+    pub(super) state: Arc<State>,
+}
+
+impl Renewing {
+    /// Requests the certificate.
+    ///
+    /// # Errors
+    /// The backend cannot be reached, or gives none.
+    pub(super) async fn ask(self) -> Result<v1::RenewCertificateResponse, ConnectError> {
+        let Self { address, tls, request, state } = self;
+        let dialled = dial(&address, tls).await?;
+        let generation = generation(state).await?;
+        let client = AgentServiceClient::new(dialled.channel.clone());
+        renew(client, request, generation).await
+    }
 }
 
 /// The real network, threads and randomness.

@@ -17,9 +17,9 @@ use super::event::Event;
 use super::receive::receive;
 use super::{Agent, Outgoing, Renewal, STALL_TIMEOUT};
 use crate::chain::Chain;
-use crate::clock::{now_ms, until};
+use crate::clock::now_ms;
 use crate::connect::backoff::{Backoff, STABLE};
-use crate::connect::renew::{Renewed, check, is_due, pause, renew, renew_at, retry_in, succeed_in};
+use crate::connect::renew::{is_due, succeed_in};
 use crate::connect::{ConnectError, Link};
 use crate::facts;
 use crate::tools::EXECUTORS;
@@ -55,7 +55,7 @@ pub(super) struct Connection {
     pub(super) stalled_since: Option<Instant>,
     /// When to retry the reconnect with the renewed certificate. None unless an attempt failed.
     pub(super) succeed_at: Option<Instant>,
-    client: AgentServiceClient<Channel>,
+    pub(super) client: AgentServiceClient<Channel>,
     reader: AbortOnDropHandle<()>,
     hint: Duration,
 }
@@ -104,8 +104,8 @@ impl Agent {
         }
     }
 
-    fn connect(&mut self) {
-        match self.begin() {
+    pub(super) fn connect(&mut self) {
+        match if self.has_expired { self.return_late() } else { self.begin() } {
             Ok(connecting) => self.phase = Phase::Connecting(connecting),
             Err(why) => self.not_connected(&why),
         }
@@ -113,7 +113,7 @@ impl Agent {
 
     /// Opens a second connection. The current one ends only when the new one is open, so that the device
     /// stays connected.
-    fn succeed(&mut self) {
+    pub(super) fn succeed(&mut self) {
         match self.begin() {
             Ok(connecting) => self.successor = Some(connecting),
             Err(why) => self.not_connected(&why),
@@ -121,11 +121,7 @@ impl Agent {
     }
 
     fn begin(&mut self) -> Result<AbortOnDropHandle<()>, ConnectError> {
-        let addresses = &self.identity.addresses;
-        let Some(address) = addresses.get(self.address % addresses.len().max(1)).cloned() else {
-            let why = ConnectError::Protocol("no address is known; enrol again".to_owned());
-            return Err(why);
-        };
+        let address = self.address()?;
         let tls = self.identity.tls()?;
         let hello = self.hello();
         self.reported_in_hello();
@@ -138,6 +134,14 @@ impl Agent {
             drop(events.send(Event::Connected(connected)).await);
         });
         Ok(AbortOnDropHandle::new(connecting))
+    }
+
+    /// Returns the address to dial next.
+    pub(super) fn address(&self) -> Result<String, ConnectError> {
+        let addresses = &self.identity.addresses;
+        let address = addresses.get(self.address % addresses.len().max(1)).cloned();
+        let none = || ConnectError::Protocol("no address is known; enrol again".to_owned());
+        address.ok_or_else(none)
     }
 
     fn hello(&self) -> v1::Hello {
@@ -201,6 +205,7 @@ impl Agent {
     /// Handles a failed attempt: the next attempt uses the next address, after a wait.
     pub(super) fn not_connected(&mut self, why: &ConnectError) {
         self.successor = None;
+        self.has_expired |= matches!(why, ConnectError::Expired);
         let wait = succeed_in(now_ms(), self.identity.not_after, self.environment.random());
         self.address = self.address.wrapping_add(1);
         if let Some(linked) = self.phase.linked_mut() {
@@ -320,60 +325,6 @@ impl Agent {
     pub(super) fn not_stalled(&mut self) {
         if let Some(linked) = self.phase.linked_mut() {
             linked.stalled_since = None;
-        }
-    }
-
-    /// Schedules an early renewal because the trusted authorities changed. The renewal brings the new ones.
-    pub(super) fn renew_soon(&mut self, within: Duration) {
-        self.hastened.ask(Instant::now(), within, self.environment.random());
-    }
-
-    fn renew(&mut self) {
-        let Some(client) = self.phase.linked().map(|linked| linked.client.clone()) else { return };
-        self.hastened.begin(Instant::now());
-        let request = match self.identity.key.csr() {
-            Ok(request) => request,
-            Err(error) => return self.renewed(Err(error.into())),
-        };
-        tracing::info!("asking for a new certificate");
-        let (device, events) = (self.identity.device_id, self.events.clone());
-        let pem = self.identity.key.to_pem();
-        let asked = tokio::spawn(async move {
-            let renewed = async {
-                let key = orion_mtls::DeviceKey::from_pem(pem.expose())?;
-                let v1::RenewCertificateResponse { certificate, not_after, authorities } =
-                    renew(client, request).await?;
-                check(certificate, &authorities, not_after, device, &key)
-            };
-            drop(events.send(Event::Renewed(renewed.await)).await);
-        });
-        self.renewal = Renewal::Asked(AbortOnDropHandle::new(asked));
-    }
-
-    /// Stores a new certificate and reconnects with it, or schedules a retry.
-    pub(super) fn renewed(&mut self, result: Result<Renewed, ConnectError>) {
-        let now = now_ms();
-        let retry = Renewal::Waiting(Instant::now() + retry_in(now, self.identity.not_after));
-        let Renewed { certificate, authorities, not_after, lifetime } = match result {
-            Ok(renewed) => renewed,
-            Err(error) => {
-                tracing::warn!(%error, "the certificate could not be renewed");
-                self.renewal = retry;
-                self.hastened.failed(Instant::now());
-                return;
-            }
-        };
-        self.identity.certificate = certificate;
-        self.identity.authorities = authorities;
-        self.identity.not_after = not_after;
-        self.identity.renew_at = renew_at(now, not_after, lifetime, self.environment.random());
-        if let Err(error) = self.identity.save(&self.state) {
-            // This process still uses it. The next start finds the old certificate, or none.
-            tracing::error!(%error, "the new certificate could not be kept");
-        }
-        self.renewal = Renewal::Waiting(Instant::now() + pause(until(not_after, now)));
-        if self.phase.linked().is_some() {
-            self.succeed();
         }
     }
 

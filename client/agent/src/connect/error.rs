@@ -3,6 +3,7 @@
 use std::io;
 
 use orion_mtls::{MtlsError, Refusal};
+use orion_wire::CERTIFICATE_EXPIRED_METADATA;
 use tonic::{Code, Status};
 
 use crate::state::StateError;
@@ -27,6 +28,9 @@ pub enum ConnectError {
     /// One of the two certificates was not accepted.
     #[error("{0}")]
     Certificate(#[from] Refusal),
+    /// The backend answered that this device's certificate has expired. It may be renewed.
+    #[error("this device's certificate has expired")]
+    Expired,
     /// The backend answered that this device may not connect.
     #[error("the backend refuses this device: {0}")]
     Denied(String),
@@ -53,6 +57,9 @@ impl ConnectError {
     pub fn from_status(status: &Status, seen: Option<Refusal>) -> Self {
         if let Some(refusal) = seen.or_else(|| Refusal::find(status)) {
             return Self::Certificate(refusal);
+        }
+        if status.metadata().contains_key(CERTIFICATE_EXPIRED_METADATA) {
+            return Self::Expired;
         }
         let text = printable(status.message());
         match status.code() {
@@ -91,6 +98,7 @@ impl ConnectError {
             Self::Denied(_) | Self::Mtls(_) => true,
             Self::Unreachable { .. }
             | Self::TimedOut { .. }
+            | Self::Expired
             | Self::Ended(_)
             | Self::Protocol(_)
             | Self::Drained

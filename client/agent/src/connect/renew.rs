@@ -35,15 +35,16 @@ pub struct Renewed {
     pub lifetime: Duration,
 }
 
-/// Requests a certificate.
+/// Requests a certificate. `generation` is the counter of connections; 0 on a connection that is open already.
 ///
 /// # Errors
 /// [`ConnectError`] when the backend issues none.
 pub async fn renew(
     mut client: AgentServiceClient<Channel>,
     request: String,
+    generation: u64,
 ) -> Result<v1::RenewCertificateResponse, ConnectError> {
-    let request = v1::RenewCertificateRequest { certificate_request: request };
+    let request = v1::RenewCertificateRequest { certificate_request: request, generation };
     match tokio::time::timeout(TIMEOUT, client.renew_certificate(request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),
         Ok(Err(status)) => Err(ConnectError::from_status(&status, None)),

@@ -132,6 +132,20 @@ impl DeviceView {
         }
     }
 
+    /// Returns whether the certificate has expired. A device that is connected has a newer one than it reported.
+    fn has_expired(&self) -> bool {
+        let now = jiff::Timestamp::now().as_millisecond();
+        !self.online && self.state == "approved" && (1..now).contains(&self.certificate_not_after)
+    }
+
+    fn certificate(&self, out: &Output) -> String {
+        let at = text::when(&out.zone, self.certificate_not_after);
+        if self.has_expired() {
+            return format!("expired on {at}; the device renews it when it connects");
+        }
+        format!("until {at}")
+    }
+
     /// Formats the dangerous mode, and its end.
     fn mode(&self, out: &Output) -> String {
         let Some(DangerousView { until, set_by, set_at: _, reason }) = &self.dangerous else {
@@ -178,7 +192,7 @@ impl DeviceView {
             ("sandbox", self.sandbox.clone()),
             ("enrolled", at(self.enrolled_at)),
             ("last seen", at(self.last_seen_at)),
-            ("certificate", format!("until {}", at(self.certificate_not_after))),
+            ("certificate", self.certificate(out)),
             ("mode", self.mode(out)),
             ("policy", self.policy()),
             ("audit", self.audit(out)),
@@ -190,8 +204,15 @@ impl DeviceView {
     }
 }
 
-/// Formats devices for people.
+/// Formats devices for people, with those whose certificate has expired.
 pub(crate) fn devices_table(out: &Output, devices: &[DeviceView]) -> String {
+    let expired = devices.iter().filter(|device| device.has_expired());
+    let expired =
+        expired.map(|device| format!("\n{}: certificate {}", device.name, device.certificate(out)));
+    std::iter::once(table_of(out, devices)).chain(expired).collect()
+}
+
+fn table_of(out: &Output, devices: &[DeviceView]) -> String {
     let mut header = vec!["NAME", "STATE", "ONLINE", "OS", "POLICY", "LAST SEEN"];
     if out.is_wide() {
         header.extend(["HOSTNAME", "AGENT", "SANDBOX", "CERTIFICATE UNTIL", "FINGERPRINT", "ID"]);
@@ -287,6 +308,7 @@ mod tests {
         laptop-123  approved  yes     linux  0123456789a… active                 2023-11-14 22:15:00
         kiosk       pending   no             none                                -
         lagging     approved  no      linux  0123456789a… not yet on the device  2023-11-14 22:15:00
+        lagging: certificate expired on 2023-11-15 22:13:20; the device renews it when it connects
         ");
     }
 

@@ -2,6 +2,7 @@
 
 use orion_mtls::{CsrError, MtlsError};
 
+use crate::fleet::presence::ConnectError;
 use crate::store::{DeviceState, RedeemError, StoreError};
 
 /// Why an enrollment fails.
@@ -54,6 +55,14 @@ pub enum EnrollError {
         "the authority that signed this device's certificate was retired; enrol it again with a token of `orion devices invite`"
     )]
     Retired,
+    /// The certificate expired longer ago than it may be renewed.
+    #[error(
+        "this device's certificate expired too long ago to be renewed; enrol it again with a token of `orion devices invite`"
+    )]
+    TooLate,
+    /// The counter of connections did not grow: there are two copies of the device.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     /// The store failed.
     #[error("the database could not be written; nothing was changed")]
     Store(#[from] StoreError),

@@ -6,16 +6,28 @@ use orion_mtls::{Authorities, DeviceIdentity, IssuedCertificate, VerifiedCsr};
 
 use super::{EnrollError, Enrollment};
 use crate::clock::now_ms;
+use crate::fleet::presence;
 use crate::store::{DeviceRow, DeviceState, StoreError};
+
+/// A device that asks for a certificate after the end of the one that it shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Late {
+    /// Its count of connections.
+    pub generation: u64,
+    /// When its connection began.
+    pub since: Instant,
+}
 
 /// Renews a device's certificate for the same key. The old certificate stays valid until it expires.
 ///
 /// # Errors
-/// The device is not approved, the key is another one, or the certificate's authority was retired.
+/// The device is not approved, the key is another one, the certificate's authority was retired, it expired too
+/// long ago, or a device that is late is a copy.
 pub async fn renew(
     enrollment: &Enrollment,
     identity: &DeviceIdentity,
     request: String,
+    late: Option<Late>,
 ) -> Result<IssuedCertificate, EnrollError> {
     let set = enrollment.authority.set();
     if !set.holds(&identity.issuer) {
@@ -31,6 +43,15 @@ pub async fn renew(
     let csr = VerifiedCsr::parse(request.as_bytes())?;
     if csr.public_key_fingerprint().to_string() != row.public_key_fingerprint {
         return Err(EnrollError::OtherKey);
+    }
+    if let Some(late) = late {
+        let since_end = now_ms().saturating_sub(identity.not_after_ms);
+        let since_end = Duration::from_millis(since_end.try_into().unwrap_or_default());
+        if since_end > enrollment.renew_within {
+            return Err(EnrollError::TooLate);
+        }
+        presence::returned(&enrollment.devices, row.id, identity, late.generation, late.since)
+            .await?;
     }
     row.certificate_request = request;
     issue_by(enrollment, &set, &row).await

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orion_mtls::{DeviceIdentity, Fingerprint};
+use orion_wire::CERTIFICATE_EXPIRED_METADATA;
+use tonic::metadata::MetadataValue;
 use tonic::{Request, Status};
 
 use crate::backend::Backend;
@@ -47,22 +49,36 @@ pub(super) fn since<T>(request: &Request<T>) -> Instant {
 }
 
 /// Returns the device that the handshake identified, if its certificate is still valid: a connection may
-/// outlive the certificate.
+/// outlive the certificate, and begin after its end to renew it.
 pub(in crate::rpc) fn good<T>(
     backend: &Backend,
     request: &Request<T>,
 ) -> Result<Arc<DeviceIdentity>, Status> {
+    let (identity, has_expired) = shown(backend, request)?;
+    if has_expired { Err(expired()) } else { Ok(identity) }
+}
+
+/// Returns the device that the handshake identified, and whether its certificate has expired.
+pub(super) fn shown<T>(
+    backend: &Backend,
+    request: &Request<T>,
+) -> Result<(Arc<DeviceIdentity>, bool), Status> {
     let device = request.extensions().get::<Peer>().and_then(|peer| peer.device.clone());
     let Some(identity) = device else {
         return Err(Status::unauthenticated("This device showed no certificate."));
     };
-    if identity.not_after_ms <= now_ms() {
-        return Err(Status::unauthenticated(
-            "The certificate of this connection has ended. Connect with a newer one, or enrol the device again with a token of `orion devices invite`.",
-        ));
-    }
     if !backend.enrollment.authority.set().holds(&identity.issuer) {
         return Err(status::enroll(EnrollError::Retired));
     }
-    Ok(identity)
+    let has_expired = identity.not_after_ms <= now_ms();
+    Ok((identity, has_expired))
+}
+
+/// The answer to a device whose certificate has expired.
+pub(super) fn expired() -> Status {
+    let mut status = Status::unauthenticated(
+        "This device's certificate has expired. Agents renew it by themselves when they connect again; an older one is enrolled again with a token of `orion devices invite`.",
+    );
+    status.metadata_mut().insert(CERTIFICATE_EXPIRED_METADATA, MetadataValue::from_static("true"));
+    status
 }

@@ -32,6 +32,7 @@ pub(crate) fn device(error: StoreError) -> Status {
 pub(crate) fn enroll(error: EnrollError) -> Status {
     match error {
         EnrollError::Store(error) => store(error),
+        EnrollError::Connect(error) => connect_error(error),
         EnrollError::Request(_)
         | EnrollError::Name(_)
         | EnrollError::Reserved
@@ -47,6 +48,7 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
         | EnrollError::Expired
         | EnrollError::Spent
         | EnrollError::Ticket
+        | EnrollError::TooLate
         | EnrollError::Retired => Status::unauthenticated(capital(&error)),
     }
 }

@@ -8,10 +8,11 @@
 use std::time::Instant;
 
 use orion_domain::DeviceId;
+use serde::Serialize;
 
 use super::ceiling::report_ceiling;
-use super::{DeviceState, lookup};
-use crate::store::db::{Durability, sql, values};
+use super::{DeviceRow, DeviceState, lookup};
+use crate::store::db::{AuditEvent, Durability, sql, values};
 use crate::store::{Store, StoreError};
 
 /// A device's hello.
@@ -34,6 +35,28 @@ pub struct Hello {
     pub since: Instant,
     /// When the hello arrived, Unix milliseconds.
     pub at: i64,
+}
+
+/// A device that came back after its certificate had expired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Return {
+    /// Its count of connections.
+    pub generation: i64,
+    /// When the connection began.
+    pub since: Instant,
+    /// The serial number of the expired certificate, hexadecimal.
+    pub serial: String,
+    /// When that certificate expired, Unix milliseconds.
+    pub expired_at: i64,
+    /// When it came back, Unix milliseconds.
+    pub at: i64,
+}
+
+#[derive(Serialize)]
+struct ReturnedEvent<'a> {
+    device_id: DeviceId,
+    serial: &'a str,
+    expired_at: i64,
 }
 
 /// Why a hello is rejected.
@@ -66,17 +89,10 @@ impl Store {
                 let Hello { facts, ceiling, agent_version, trusts, generation, serial, since, at } =
                     hello;
                 let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
-                if before.state != DeviceState::Approved {
-                    return Ok(Err(HelloError::Held(before.state)));
-                }
-                if before.generation >= generation {
-                    // After a restart, every stored hello is older than every connection.
-                    let late = greeted.get(&id).is_some_and(|last| *last >= since);
-                    return Ok(Err(if late {
-                        HelloError::Overtaken
-                    } else {
-                        HelloError::GenerationBackwards
-                    }));
+                // After a restart, every stored hello is older than every connection.
+                let is_late = greeted.get(&id).is_some_and(|last| *last >= since);
+                if let Err(error) = counts(&before, generation, is_late) {
+                    return Ok(Err(error));
                 }
                 tx.execute(
                     sql("UPDATE devices SET facts_json = $1, ceiling_json = $2, \
@@ -99,4 +115,45 @@ impl Store {
         })
         .await?
     }
+
+    /// Stores that an approved device came back after its certificate had expired, and its count of
+    /// connections. It is audited.
+    ///
+    /// # Errors
+    /// See [`HelloError`].
+    pub async fn record_return(&self, id: DeviceId, back: Return) -> Result<(), HelloError> {
+        let greeted = std::sync::Arc::clone(&self.inner.greeted);
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let Return { generation, since, serial, expired_at, at } = back;
+                let before = lookup::by_id(tx, id).await?.ok_or(StoreError::NotFound)?;
+                let is_late = greeted.get(&id).is_some_and(|last| *last >= since);
+                if let Err(error) = counts(&before, generation, is_late) {
+                    return Ok(Err(error));
+                }
+                tx.execute(
+                    sql("UPDATE devices SET generation = $1, last_seen_at = $2 WHERE id = $3")
+                        .with(values![generation, at, id]),
+                )
+                .await?;
+                let body = ReturnedEvent { device_id: id, serial: &serial, expired_at };
+                tx.record(AuditEvent::new(at, "device.returned", String::new(), &body)?);
+                greeted.insert(id, Instant::now());
+                Ok(Ok(()))
+            })
+        })
+        .await?
+    }
+}
+
+/// Checks that a device is approved and that its count of connections has grown. `is_late` says whether its
+/// connection is older than the last hello.
+const fn counts(before: &DeviceRow, generation: i64, is_late: bool) -> Result<(), HelloError> {
+    if !matches!(before.state, DeviceState::Approved) {
+        return Err(HelloError::Held(before.state));
+    }
+    if before.generation < generation {
+        return Ok(());
+    }
+    Err(if is_late { HelloError::Overtaken } else { HelloError::GenerationBackwards })
 }

@@ -67,6 +67,7 @@ async fn an_authority_counts_from_when_it_is_trusted_until_it_is_not() {
         trust.clone(),
         old.certificate.clone(),
         std::sync::Arc::new(|_: &str| false),
+        std::time::Duration::ZERO,
     )
     .unwrap();
     let clients = [&old, &new].map(|world| {
