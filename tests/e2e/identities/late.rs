@@ -16,11 +16,14 @@ use super::ground::{Ground, any_authority, chain, from_now, uri};
 
 const DAY: i64 = 24 * 60 * 60;
 
+/// What is shown.
+type Show = fn(&Ground<'_>) -> ClientConfig;
+
 /// What a renewal asks for: its certificate request, and the count of connections.
 type Ask = fn(&Ground<'_>) -> (String, u64);
 
 /// Renewals that TLS lets in: the name, the certificate, what is asked, and the answer.
-const RENEWALS: &[(&str, fn(&Ground<'_>) -> ClientConfig, Ask, Said)] = &[
+const RENEWALS: &[(&str, Show, Ask, Said)] = &[
     ("no count", ended, |g| (own(g), 0), Said(Code::Unauthenticated, "has expired")),
     (
         "another key's request",
@@ -75,7 +78,7 @@ const RENEWALS: &[(&str, fn(&Ground<'_>) -> ClientConfig, Ask, Said)] = &[
 ];
 
 /// Certificates that TLS refuses though they have expired a moment ago.
-const REFUSED: &[(&str, fn(&Ground<'_>) -> ClientConfig, Alert)] = &[
+const REFUSED: &[(&str, Show, Alert)] = &[
     (
         "expired 91 days ago",
         |g| g.forged(|p| (p.not_before, p.not_after) = (from_now(-100 * DAY), from_now(-91 * DAY))),
