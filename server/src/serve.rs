@@ -34,6 +34,7 @@ use crate::{jobs, local_tools, rpc};
 
 pub use prepare::prepare;
 pub use stop::close;
+pub use tls::check_files;
 use tls::people_tls;
 
 /// How long a new connection of a device is kept before it may be closed for another: a handshake takes a
@@ -68,6 +69,8 @@ pub struct Ready {
     pub backend: Arc<Backend>,
     /// The listening address for people.
     pub people: SocketAddr,
+    /// The URL at which people reach it from this machine.
+    pub people_url: String,
     /// The listening address for devices.
     pub devices: SocketAddr,
     people_listener: TcpListener,

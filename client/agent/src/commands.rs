@@ -1,5 +1,6 @@
 //! The program's commands and options.
 
+mod allow;
 mod audit;
 mod ceiling;
 
@@ -26,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 Examples:
   orion-agent enroll orion1.… --allow-path ~/files   enrol this device and allow ~/files
   orion-agent run                                    connect and serve
+  orion-agent allow ~/Documents --read               let Documents be read here
   orion-agent status                                 who am I, am I connected?
   orion-agent ceiling show                           the most anyone can do here
   orion-agent ceiling check                          what is wrong with agent.toml
@@ -56,6 +58,18 @@ enum Command {
     },
     /// Say who this device is and how it stands.
     Status,
+    /// Let files in a folder be used here, as far as the backend grants it.
+    #[command(after_help = "\
+Examples:
+  orion-agent allow ~/files                reading, writing and deleting
+  orion-agent allow ~/Documents --read     only reading
+  orion-agent allow . --write              the folder that you are in, without deleting")]
+    Allow(allow::Allow),
+    /// Let nothing be done in a folder here, whatever the backend grants.
+    #[command(after_help = "\
+Examples:
+  orion-agent deny ~/files/private")]
+    Deny(allow::Deny),
     /// The ceiling: the most that anyone can ever do on this device.
     #[command(subcommand)]
     Ceiling(ceiling::Ceiling),
@@ -129,6 +143,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Enroll(arguments) => enroll_device(&places, arguments).await?,
         Command::Run { exit_with_stdin } => {
             let settings = places.settings()?;
+            if settings.ceiling.paths.is_empty() {
+                tracing::warn!("{NO_FOLDER}");
+            }
+            #[cfg(unix)]
+            if rustix::process::geteuid().is_root() {
+                tracing::warn!("{AS_ROOT}");
+            }
             let shutdown = CancellationToken::new();
             let _guard = shutdown.clone().drop_guard();
             let config = Config {
@@ -143,6 +164,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             }
             orion_agent::run(config, shutdown).await?;
         }
+        Command::Allow(arguments) => allow::allow(&places, &arguments)?,
+        Command::Deny(arguments) => allow::deny(&places, &arguments)?,
         Command::Status => status(&places)?,
         Command::Ceiling(command) => ceiling::run(&places, command)?,
         Command::Audit(command) => audit::run(&places.state_dir, command)?,
@@ -180,9 +203,15 @@ async fn signalled(shutdown: CancellationToken) {
 async fn enroll_device(places: &Places, arguments: EnrollArguments) -> anyhow::Result<()> {
     let EnrollArguments { token, name, allow_path, force, wait: _, no_wait, timeout } = arguments;
     let token = token.map(|text| read_token(&text)).transpose()?;
-    if !allow_path.is_empty() {
-        config::write_first(&places.config, &allow_path, &places.state_dir)?;
-    }
+    let first = (!allow_path.is_empty())
+        .then(|| config::first(&places.config, &allow_path, &places.state_dir))
+        .transpose()?;
+    // The owner's file is written when the backend knows this device: a try that failed leaves nothing.
+    let write_first = || match &first {
+        Some(text) => config::write_first(&places.config, text),
+        None => Ok(()),
+    };
+    let mut written = Ok(());
     let state = State::open(&places.state_dir)?;
     let wanted = Enrollment {
         token,
@@ -192,15 +221,24 @@ async fn enroll_device(places: &Places, arguments: EnrollArguments) -> anyhow::R
     };
     let mut say = |notice: Notice| {
         let text = match notice {
-            Notice::Pending { name, words } => format!(
-                "{name} waits for approval. Compare this fingerprint with the one the admin sees:\n\n    {words}\n\nAn admin approves it with: orion devices approve {name}"
-            ),
+            Notice::Pending { name, words } => {
+                written = write_first();
+                format!(
+                    "{name} waits for approval. Compare this fingerprint with the one the admin sees:\n\n    {words}\n\nAn admin approves it with: orion devices approve {name}"
+                )
+            }
             Notice::Unreachable { why } => format!("{why}; still trying"),
         };
         // If standard error is closed, the message is dropped.
         drop(writeln!(io::stderr(), "{text}"));
     };
     let enrolled = enroll(&state, wanted, &mut say).await?;
+    written?;
+    write_first()?;
+    if places.settings()?.ceiling.paths.is_empty() {
+        // If standard error is closed, the message is dropped.
+        drop(writeln!(io::stderr(), "{NO_FOLDER}"));
+    }
     let until = shown(enrolled.not_after);
     print(&format!(
         "enrolled as {} ({}), certificate until {until}\nstart the agent with: orion-agent run",
@@ -246,6 +284,10 @@ fn status(places: &Places) -> anyhow::Result<()> {
     let Status { connected_to, device_name, policy_version, ceiling_fault, last_error, at } =
         status;
     let ceiling = ceiling_fault.unwrap_or_else(|| "as agent.toml says".to_owned());
+    if places.settings().is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
+        // If standard error is closed, the message is dropped.
+        drop(writeln!(io::stderr(), "{NO_FOLDER}"));
+    }
     let none = || "none".to_owned();
     let connection = match (running, connected_to) {
         ("yes", Some(address)) => format!("connected to {address}"),
@@ -263,6 +305,11 @@ fn status(places: &Places) -> anyhow::Result<()> {
         if at > 0 { shown(at) } else { none() },
     ))
 }
+
+/// Said where the owner's file allows no path.
+const NO_FOLDER: &str = "No folder is allowed on this device yet, so that tools for files refuse everything. Allow one with: orion-agent allow ~/files";
+/// Said where the agent has every right on the device.
+const AS_ROOT: &str = "the agent runs as root, so that its calls can change the whole device; run it under an account of its own";
 
 /// Formats a time (Unix milliseconds) for people.
 fn shown(at_ms: i64) -> String {

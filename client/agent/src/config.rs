@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod configured_path;
+pub mod edit;
 mod error;
 mod file;
 mod mcp;
@@ -201,25 +202,33 @@ pub fn default_locations() -> Option<(PathBuf, PathBuf)> {
     Some((dirs.config_dir().join("agent.toml"), state.join("agent")))
 }
 
-/// Writes a first `agent.toml` that allows `paths`, with comments that explain its keys. An existing
-/// file is never changed.
+/// Returns the text of a first `agent.toml` that allows `paths`, with comments that explain its keys.
 ///
 /// # Errors
-/// [`ConfigError::Exists`] when the file exists, [`ConfigError::Read`] when it cannot be written,
-/// [`ConfigError::Invalid`] when a path is invalid.
-pub fn write_first(path: &Path, paths: &[String], state_dir: &Path) -> Result<(), ConfigError> {
+/// [`ConfigError::Exists`] when there is a file with another text, [`ConfigError::Invalid`] when a path is invalid.
+pub fn first(path: &Path, paths: &[String], state_dir: &Path) -> Result<String, ConfigError> {
     let text = file::first(paths);
     Settings::parse(&text, home().as_deref(), &own_files_of(state_dir, path))
         .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
+    // An earlier try may have written it.
+    if path.exists() && fs::read_to_string(path).ok().as_ref() != Some(&text) {
+        return Err(ConfigError::Exists { path: path.to_owned() });
+    }
+    Ok(text)
+}
+
+/// Writes a first `agent.toml`. An existing file is never changed.
+///
+/// # Errors
+/// [`ConfigError::Read`] when it cannot be written.
+pub fn write_first(path: &Path, text: &str) -> Result<(), ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(failed)?;
     }
     let mut file = match fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            return Err(ConfigError::Exists { path: path.to_owned() });
-        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         Err(error) => return Err(failed(error)),
     };
     io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)

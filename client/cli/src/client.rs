@@ -122,10 +122,8 @@ impl Client {
                 Some(value)
             }
         };
-        let channel = endpoint.connect().await.map_err(|error| Failure::Unreachable {
-            backend: backend.clone(),
-            why: innermost(&error),
-        })?;
+        let channel = endpoint.connect().await;
+        let channel = channel.map_err(|error| Failure::unreachable(backend, &error))?;
         Ok(Self { channel, bearer: Bearer(bearer), limit })
     }
 

@@ -1,5 +1,6 @@
 //! Every failure of a command, with its exit code, its message and its hints.
 
+mod connect;
 mod report;
 
 use jiff::tz::TimeZone;
@@ -24,12 +25,14 @@ pub(crate) enum Failure {
         message: String,
     },
     /// Nothing answers at the address.
-    #[error("the backend at {backend} does not answer ({why})")]
+    #[error("the backend at {backend} cannot be reached: {why}")]
     Unreachable {
         /// The address.
         backend: String,
-        /// The connection's error.
+        /// Why not.
         why: String,
+        /// What to do.
+        hints: Vec<Hint>,
     },
     /// Nobody is signed in.
     #[error("{0}")]
@@ -146,10 +149,7 @@ impl Failure {
             Self::Status { code: Code::Unauthenticated, .. } => {
                 vec![Hint::run("sign in", "orion login")]
             }
-            Self::Unreachable { .. } => vec![
-                Hint::run("start it", "orion-server run"),
-                Hint::new("name another backend with --backend"),
-            ],
+            Self::Unreachable { hints, .. } => hints.clone(),
             Self::Status { .. }
             | Self::SignIn(_)
             | Self::Usage(_)
@@ -210,6 +210,9 @@ impl From<Status> for Failure {
     fn from(status: Status) -> Self {
         if let Some(error) = orion_wire::tool_error_from(&status) {
             return Self::Tool(Box::new(error));
+        }
+        if let Some(lost) = Self::lost(&status) {
+            return lost;
         }
         let message = if status.message().is_empty() {
             format!("the backend answered with {:?} and no words", status.code())

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use orion_mtls::secret_file;
 
-use crate::config::Config;
+use crate::config::{Config, PeopleConfig};
 use crate::data_folder::ADDRESSES;
 
 pub(super) fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {
@@ -22,6 +22,15 @@ pub(super) fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {
     vec![devices.to_string()]
 }
 
+/// Returns the URL at which people reach the backend from this machine. A certificate is for a name.
+pub(super) fn people_url(config: &PeopleConfig, people: SocketAddr) -> String {
+    if config.key.is_none() {
+        return format!("http://{people}");
+    }
+    let host = own_hostname().unwrap_or_else(|| people.ip().to_string());
+    format!("https://{host}:{}", people.port())
+}
+
 /// Returns this machine's name, if it has one.
 fn own_hostname() -> Option<String> {
     let name = std::fs::read_to_string("/etc/hostname").ok()?;
@@ -32,9 +41,11 @@ fn own_hostname() -> Option<String> {
 pub(super) fn write_addresses(
     data_dir: &Path,
     people: SocketAddr,
+    people_url: &str,
     devices: SocketAddr,
 ) -> anyhow::Result<()> {
-    let text = format!("people = \"{people}\"\ndevices = \"{devices}\"\n");
+    let text =
+        format!("people = \"{people}\"\npeople_url = \"{people_url}\"\ndevices = \"{devices}\"\n");
     let (path, new) = (data_dir.join(ADDRESSES), data_dir.join("addresses.toml.new"));
     let write = || {
         let mut options = secret_file::private();

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::Ready;
-use super::addresses::{advertised, write_addresses};
+use super::addresses::{advertised, people_url, write_addresses};
 use crate::active_policy::Policies;
 use crate::backend::Backend;
 use crate::backup;
@@ -124,11 +124,13 @@ pub async fn prepare(
     end_all_covered(&backend.pipeline).await?;
     // Calls that waited too long while the backend was down end before their device can connect.
     while queue::expire(&backend.pipeline, now_ms()).await? > 0 {}
-    write_addresses(data_dir, people_address, device_address)?;
+    let people_url = people_url(&backend.config.people, people_address);
+    write_addresses(data_dir, people_address, &people_url, device_address)?;
     let data_dir = data_dir.to_owned();
     Ok(Ready {
         backend,
         people: people_address,
+        people_url,
         devices: device_address,
         people_listener,
         device_listener,

@@ -6,7 +6,15 @@ use anyhow::Context as _;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::config::PeopleConfig;
+use crate::config::{Config, PeopleConfig};
+
+/// Checks that the files which a configuration names can be used.
+///
+/// # Errors
+/// The certificate or the key of `[people]` cannot be read, or they do not belong together.
+pub fn check_files(config: &Config) -> anyhow::Result<()> {
+    people_tls(&config.people).map(drop)
+}
 
 pub(super) fn people_tls(
     people: &PeopleConfig,

@@ -39,7 +39,7 @@ pub enum ConfigError {
         fix: &'static str,
     },
     /// A first file was to be written, and the file exists.
-    #[error("{path} exists and is its owner's; add the path to its [ceiling] by hand", path = path.display())]
+    #[error("{path} exists and is its owner's. Leave out --allow-path, and add the path with `orion-agent allow PATH`", path = path.display())]
     Exists {
         /// The file.
         path: PathBuf,

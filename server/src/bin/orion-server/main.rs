@@ -15,7 +15,7 @@ use orion_allocator as _;
 use orion_server::config::Config;
 use orion_server::data_folder::DATABASE;
 use orion_server::notary::{held_to, reset_signing};
-use orion_server::serve::prepare;
+use orion_server::serve::{check_files, prepare};
 use orion_server::store::{AuditVerdict, verify_file};
 use orion_server::{backup, ca};
 use tokio_util::sync::CancellationToken;
@@ -60,18 +60,27 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
                 stop_with_stdin(shutdown.clone());
             }
             let ready = prepare(config, &data_dir(cli.data_dir)?, shutdown).await?;
+            #[cfg(unix)]
+            if rustix::process::geteuid().is_root() {
+                tracing::warn!(
+                    "the backend runs as root, which it never needs; run it under an account of its own"
+                );
+            }
             tracing::info!(people = %ready.people, devices = %ready.devices, "listening");
             if let Some(secret) = ready.backend.first_admin.waiting() {
                 tracing::info!(
-                    "there is no admin yet; make the first with: orion login --backend http://{} --secret @{}",
-                    ready.people,
+                    "there is no admin yet; make the first with: orion login --backend {} --secret @{}",
+                    ready.people_url,
                     secret.display()
                 );
             }
             ready.serve().await?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Config(ConfigCommand::Check) => Ok(ExitCode::SUCCESS),
+        Command::Config(ConfigCommand::Check) => {
+            check_files(&config)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Config(ConfigCommand::Print) => {
             print(&toml::to_string_pretty(&config)?);
             Ok(ExitCode::SUCCESS)

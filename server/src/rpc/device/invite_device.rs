@@ -25,20 +25,45 @@ pub(super) async fn invite_device(
             "choose another name for the device",
         ));
     }
+    let grants = parse_grants(&grants)?;
+    let paths: String =
+        grants.paths.iter().map(|it| format!(" --allow-path {}", quoted(&it.path))).collect();
     let invitation = Invitation {
         name: (!name.is_empty()).then(|| name.parse()).transpose().map_err(status::invalid)?,
         valid_seconds,
         uses,
         preapproved,
-        grants: parse_grants(&grants)?,
+        grants,
     };
     let token = invite(&api.enrollment, &identity.caller, invitation).await;
     let token = token.map_err(status::store)?;
     let text = token.to_string();
     Ok(v1::InviteDeviceResponse {
-        command: format!("orion-agent enroll {text}"),
+        command: format!("orion-agent enroll {text}{paths}"),
         token: text,
         invite_id: token.invite_id.to_string(),
         expires_at: token.expires_at,
     })
+}
+
+/// Quotes a path for a shell. A leading `~` stays, which the agent reads as the shell does.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-~:".contains(c);
+    if path.chars().all(is_plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(quoted("~/files"), "~/files");
+        assert_eq!(quoted("C:/Users/ann"), "C:/Users/ann");
+        assert_eq!(quoted("/srv/my files"), "'/srv/my files'");
+        assert_eq!(quoted("/srv/$(x)'y"), "'/srv/$(x)'\\''y'");
+    }
 }

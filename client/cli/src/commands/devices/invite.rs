@@ -42,8 +42,9 @@ pub(crate) struct Invite {
     /// A first set of permissions
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
-    /// A path to grant, as the device writes it; may be given again
-    #[arg(long = "path", value_name = "PATH")]
+    /// A path to grant, as the device writes it; may be given again. Without --profile and --tool, its files may be
+    /// read, written and deleted (operator)
+    #[arg(long = "path", value_name = "PATH", value_parser = path_on_a_device)]
     paths: Vec<String>,
     /// A tool to grant, and no others; may be given again
     #[arg(long = "tool", value_name = "TOOL")]
@@ -118,13 +119,16 @@ impl Invite {
         }
         let every = BTreeSet::from([Access::Read, Access::Write, Access::Delete]);
         Some(Grants {
-            profile: profile.map(|profile| match profile {
-                ProfileName::Reader => Profile::Reader,
-                ProfileName::Operator => Profile::Operator,
-                ProfileName::Developer => Profile::Developer,
-                ProfileName::Homelab => Profile::Homelab,
-                ProfileName::Strict => Profile::Strict,
-            }),
+            // Paths without a capability would grant nothing.
+            profile: match profile {
+                None if tools.is_empty() && !paths.is_empty() => Some(Profile::Operator),
+                None => None,
+                Some(ProfileName::Reader) => Some(Profile::Reader),
+                Some(ProfileName::Operator) => Some(Profile::Operator),
+                Some(ProfileName::Developer) => Some(Profile::Developer),
+                Some(ProfileName::Homelab) => Some(Profile::Homelab),
+                Some(ProfileName::Strict) => Some(Profile::Strict),
+            },
             tools: (!tools.is_empty()).then(|| tools.iter().cloned().collect()),
             paths: paths
                 .iter()
@@ -134,6 +138,15 @@ impl Invite {
             ..Grants::default()
         })
     }
+}
+
+/// Checks that a path is whole: the device does not know where a relative one begins.
+fn path_on_a_device(text: &str) -> Result<String, String> {
+    let has_drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes().get(2).is_some();
+    if text == "~" || text.starts_with(['/', '\\']) || text.starts_with("~/") || has_drive {
+        return Ok(text.to_owned());
+    }
+    Err(format!("write the whole path, such as `~/{text}` or `/home/ann/{text}`"))
 }
 
 #[cfg(test)]
@@ -167,6 +180,17 @@ mod tests {
                 "apps": ["code"],
             }))
         );
+        assert_eq!(
+            grants(&["--path", "/srv"]),
+            Some(json!({
+                "profile": "operator",
+                "paths": [{"path": "/srv", "access": ["read", "write", "delete"]}],
+            }))
+        );
+        for relative in ["files", "./files", "../files", "~ann/files", "C:"] {
+            let refused = Line::try_parse_from(["invite", "--path", relative]).unwrap_err();
+            assert!(refused.to_string().contains("write the whole path"), "{refused}");
+        }
         assert_eq!(grants(&["--tool", "read_file"]), Some(json!({"tools": ["read_file"]})));
         assert_eq!(grants(&["--profile", "strict"]), Some(json!({"profile": "strict"})));
     }

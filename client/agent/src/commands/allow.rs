@@ -1,0 +1,69 @@
+//! `orion-agent allow` and `deny`: the owner opens and closes folders.
+
+use std::path::Path;
+
+use clap::Args;
+use orion_agent::config::edit::{Change, change};
+use orion_domain::Access;
+
+use super::{Places, print};
+
+/// What may be done at a path.
+#[derive(Debug, Args)]
+pub(super) struct Allow {
+    /// A folder or a file; `~` is the home folder.
+    path: String,
+    /// Only reading.
+    #[arg(long)]
+    read: bool,
+    /// Reading and writing, without deleting.
+    #[arg(long, conflicts_with = "read")]
+    write: bool,
+}
+
+/// A path at which nothing may be done.
+#[derive(Debug, Args)]
+pub(super) struct Deny {
+    /// A folder or a file; `~` is the home folder.
+    path: String,
+}
+
+pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
+    let (accesses, what): (&[Access], _) = match (arguments.read, arguments.write) {
+        (true, _) => (&[Access::Read], "be read"),
+        (false, true) => (&[Access::Read, Access::Write], "be read and written"),
+        (false, false) => {
+            (&[Access::Read, Access::Write, Access::Delete], "be read, written and deleted")
+        }
+    };
+    let path = absolute(&arguments.path)?;
+    let accesses = Change::Allow(accesses.iter().copied().collect());
+    change(&places.config, &path, &accesses, &places.state_dir)?;
+    print(&format!(
+        "What is in {path} may {what} here, as far as an admin of the backend grants it too. {}",
+        follows(&places.config)
+    ))
+}
+
+pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
+    let path = absolute(&arguments.path)?;
+    if change(&places.config, &path, &Change::Deny, &places.state_dir)? {
+        print(&format!("Nothing may be done in {path} here. {}", follows(&places.config)))
+    } else {
+        print(&format!("Nothing could be done in {path} here before; nothing has changed."))
+    }
+}
+
+fn follows(file: &Path) -> String {
+    format!("A running agent follows within seconds. The owner's file: {}", file.display())
+}
+
+/// Returns the path as the owner's file has it: a relative one begins where the command was typed.
+fn absolute(path: &str) -> anyhow::Result<String> {
+    if path == "~" || path.starts_with("~/") || path.starts_with("~\\") {
+        return Ok(path.to_owned());
+    }
+    let absolute = std::path::absolute(path)?;
+    let text = absolute.to_str().map(str::to_owned);
+    text.ok_or_else(|| anyhow::anyhow!("{}: the path is no Unicode text", absolute.display()))
+}

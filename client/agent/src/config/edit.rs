@@ -1,0 +1,226 @@
+//! `orion-agent allow` and `deny`: change the paths of the owner's file, and nothing else in it. Comments and order
+//! stay.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use orion_domain::{Access, DevicePath, Places};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
+
+use super::{ConfigError, Required, Settings, file, home, own_files_of, source};
+
+/// The names of the list of paths in `[ceiling]`.
+const PATHS: [&str; 2] = ["paths", "allowed_paths"];
+const DENIED: &str = "deny_paths";
+
+/// A change of what the owner's file allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Allow these accesses to the path, and no others.
+    Allow(BTreeSet<Access>),
+    /// Allow nothing at the path.
+    Deny,
+}
+
+/// Changes what the file at `path` allows for the path `written`. A missing file is created. Returns whether the
+/// file has changed.
+///
+/// # Errors
+/// [`ConfigError`]: the file or the path is invalid, or the file cannot be written. Then nothing has changed.
+pub fn change(
+    path: &Path,
+    written: &str,
+    change: &Change,
+    state_dir: &Path,
+) -> Result<bool, ConfigError> {
+    let invalid = |fault| ConfigError::Invalid { path: path.to_owned(), fault };
+    let own = own_files_of(state_dir, path);
+    let parse = |text: &str| Settings::parse(text, home().as_deref(), &own).map_err(invalid);
+    let before = if path.exists() { source::read(path, Required::Yes)? } else { file::first(&[]) };
+    let settings = parse(&before)?;
+    // As in a ceiling, a relative path has nothing to begin at.
+    let places = Places { workspace: None, ..settings.places };
+    let resolved = |written: &str| DevicePath::resolve(&places, written);
+    let target = resolved(written).map_err(|error| invalid(format!("{written}: {error}")))?;
+    let mut document: DocumentMut =
+        before.parse().map_err(|error: toml_edit::TomlError| invalid(error.to_string()))?;
+    let is_same = |value: &Value| {
+        path_of(value).is_some_and(|written| resolved(written).is_ok_and(|path| path == target))
+    };
+    let ceiling =
+        ceiling(&mut document).ok_or_else(|| invalid("[ceiling] is no table".to_owned()))?;
+    let name = PATHS.into_iter().find(|name| ceiling.contains_key(name)).unwrap_or(PATHS[0]);
+    let paths = list(ceiling, name).ok_or_else(|| invalid(format!("{name} is no list")))?;
+    let at = paths.iter().position(is_same);
+    match (change, at) {
+        (Change::Allow(accesses), Some(at)) => drop(paths.replace(at, entry(written, accesses))),
+        (Change::Allow(accesses), None) => paths.push(entry(written, accesses)),
+        (Change::Deny, Some(at)) => drop(paths.remove(at)),
+        (Change::Deny, None) => {}
+    }
+    let is_below = |value: &Value| {
+        path_of(value).is_some_and(|written| resolved(written).is_ok_and(|it| it.contains(&target)))
+    };
+    let is_reachable = paths.iter().any(is_below);
+    let denied = list(ceiling, DENIED).ok_or_else(|| invalid(format!("{DENIED} is no list")))?;
+    match change {
+        Change::Allow(_) => denied.retain(|value| !is_same(value)),
+        Change::Deny if is_reachable && !denied.iter().any(is_same) => denied.push(written),
+        Change::Deny => {}
+    }
+    let after = document.to_string();
+    parse(&after)?;
+    if after == before && path.exists() {
+        return Ok(false);
+    }
+    let failed = |source| ConfigError::Read { path: path.to_owned(), source };
+    replace(path, &after).map_err(failed)?;
+    Ok(true)
+}
+
+/// Returns `[ceiling]`. A file without it has the ceiling of a first file, so that a path adds to that.
+fn ceiling(document: &mut DocumentMut) -> Option<&mut Table> {
+    if !document.contains_key("ceiling") {
+        let mut table = Table::new();
+        table.insert("profile", toml_edit::value("operator"));
+        document.insert("ceiling", Item::Table(table));
+    }
+    document.get_mut("ceiling")?.as_table_mut()
+}
+
+fn list<'a>(table: &'a mut Table, name: &str) -> Option<&'a mut Array> {
+    table.entry(name).or_insert_with(|| toml_edit::value(Array::new())).as_array_mut()
+}
+
+fn path_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => Some(text.value()),
+        Value::InlineTable(table) => table.get("path")?.as_str(),
+        Value::Integer(_)
+        | Value::Float(_)
+        | Value::Boolean(_)
+        | Value::Datetime(_)
+        | Value::Array(_) => None,
+    }
+}
+
+fn entry(written: &str, accesses: &BTreeSet<Access>) -> Value {
+    if accesses.len() == 3 {
+        return written.into();
+    }
+    let mut table = InlineTable::new();
+    table.insert("path", written.into());
+    table.insert("access", accesses.iter().map(|access| access.as_str()).collect());
+    table.into()
+}
+
+/// Writes the file whole, with the permissions that it had. A link stays a link.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let new = path.with_extension("toml.new");
+    let written = || {
+        let mut file = fs::File::create(&new)?;
+        if let Ok(before) = fs::metadata(path) {
+            file.set_permissions(before.permissions())?;
+        }
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, path)
+    };
+    written().inspect_err(|_| drop(fs::remove_file(&new)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn with(text: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            if !text.is_empty() {
+                fs::write(folder.path().join("agent.toml"), text).unwrap();
+            }
+            Self(folder)
+        }
+
+        fn change(&self, written: &str, change: &Change) -> Result<bool, ConfigError> {
+            let state = self.0.path().join("state");
+            super::change(&self.0.path().join("agent.toml"), written, change, &state)
+        }
+
+        fn text(&self) -> String {
+            fs::read_to_string(self.0.path().join("agent.toml")).unwrap()
+        }
+
+        fn ceiling(&self) -> orion_domain::Grants {
+            let path = self.0.path().join("agent.toml");
+            Settings::load(&path, Required::Yes, &self.0.path().join("state")).unwrap().ceiling
+        }
+    }
+
+    fn every() -> Change {
+        Change::Allow([Access::Read, Access::Write, Access::Delete].into())
+    }
+
+    #[test]
+    fn a_path_is_allowed_changed_and_denied_and_all_else_in_the_file_stays() {
+        let before = "# mine\n[ceiling]\nprofile = \"reader\" # only reading\npaths = [\n    \"/srv/a\", # the first\n]\ndeny_paths = [\"/srv/b\"]\n";
+        let folder = Folder::with(before);
+        assert!(folder.change("/srv/b", &Change::Allow([Access::Read].into())).unwrap());
+        let text = folder.text();
+        for kept in ["# mine", "# only reading", "# the first"] {
+            assert!(text.contains(kept), "{text}");
+        }
+        let ceiling = folder.ceiling();
+        let paths: Vec<_> = ceiling.paths.iter().map(|it| (&*it.path, it.access.len())).collect();
+        assert_eq!((paths, ceiling.deny_paths), (vec![("/srv/a", 3), ("/srv/b", 1)], vec![]));
+
+        assert!(folder.change("/srv/b/", &every()).unwrap());
+        assert_eq!(folder.ceiling().paths.len(), 2, "the same path, written otherwise");
+        assert!(folder.change("/srv/b", &Change::Deny).unwrap());
+        assert_eq!(folder.ceiling().paths.len(), 1);
+        assert!(folder.ceiling().deny_paths.is_empty(), "nothing else reaches it");
+        assert!(folder.change("/srv/a/secret", &Change::Deny).unwrap());
+        assert_eq!(folder.ceiling().deny_paths, ["/srv/a/secret"]);
+        assert!(!folder.change("/srv/a/secret", &Change::Deny).unwrap(), "nothing is left to do");
+    }
+
+    #[test]
+    fn a_missing_file_is_created_and_a_bad_path_or_file_changes_nothing() {
+        let folder = Folder::with("");
+        assert!(folder.change("~/files", &every()).unwrap());
+        assert_eq!(folder.ceiling().paths[0].path, "~/files");
+        assert!(folder.text().starts_with("# The most that anyone"), "{}", folder.text());
+        let before = folder.text();
+        assert!(folder.change("/srv/\0", &every()).is_err());
+        assert_eq!(folder.text(), before);
+        let broken = Folder::with("[ceiling]\nprofil = \"reader\"\n");
+        let error = broken.change("/srv", &every()).unwrap_err().to_string();
+        assert!(error.contains("did you mean `profile`"), "{error}");
+        assert_eq!(broken.text(), "[ceiling]\nprofil = \"reader\"\n");
+        let bare = Folder::with("read_only = true\n");
+        bare.change("/srv", &every()).unwrap();
+        assert!(bare.ceiling().read_only && bare.ceiling().paths.len() == 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_keeps_its_permissions_and_a_link_stays_a_link() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = Folder::with("");
+        let real = folder.0.path().join("dotfiles.toml");
+        fs::write(&real, "[ceiling]\n").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&real, folder.0.path().join("agent.toml")).unwrap();
+        folder.change("/srv", &every()).unwrap();
+        assert!(folder.0.path().join("agent.toml").is_symlink());
+        assert!(fs::read_to_string(&real).unwrap().contains("/srv"));
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+}

@@ -1,0 +1,106 @@
+//! Why no connection to a backend was made, and the next step.
+
+use std::error::Error;
+use std::io;
+
+use orion_domain::Hint;
+use tonic::Status;
+
+use super::Failure;
+
+/// The part of a TLS library's message, what it means, and what to do.
+const CAUSES: &[(&str, &str, &str)] = &[
+    (
+        "UnknownIssuer",
+        "its certificate is signed by an authority that this machine does not trust",
+        "name the authority's certificate, a PEM file, when you sign in: orion login --backend URL --ca FILE",
+    ),
+    (
+        "CaUsedAsEndEntity",
+        "its certificate is that of an authority, and not of a server",
+        "give the backend a server's certificate: with openssl, add -addext basicConstraints=critical,CA:FALSE",
+    ),
+    (
+        "not valid for name",
+        "its certificate is for another name",
+        "write the address with a name that is in the certificate",
+    ),
+    (
+        "NotValidForName",
+        "its certificate is for another name",
+        "write the address with a name that is in the certificate",
+    ),
+    (
+        "xpired",
+        "its certificate has expired",
+        "renew the backend's certificate, and start it again",
+    ),
+    (
+        "NotValidYet",
+        "its certificate is not valid yet",
+        "check the clocks of this machine and of the backend",
+    ),
+    (
+        "InvalidContentType",
+        "it does not speak TLS there",
+        "write the address with http://, which is for this machine only, or give the backend a certificate",
+    ),
+    (
+        "lookup address",
+        "no machine has this name",
+        "check the name in the address, and this machine's network",
+    ),
+];
+
+impl Failure {
+    /// Returns why no connection was made.
+    pub(crate) fn unreachable(backend: &str, error: &(dyn Error + 'static)) -> Self {
+        let (inner, kind) = innermost(error);
+        let known = CAUSES.iter().find(|(part, ..)| inner.contains(part));
+        let (why, hints) = match (known, kind) {
+            (Some((_, why, next)), _) => ((*why).to_owned(), vec![Hint::new(*next)]),
+            (None, Some(io::ErrorKind::ConnectionRefused)) => (
+                "nothing listens there".to_owned(),
+                vec![
+                    Hint::run("start it", "orion-server run"),
+                    Hint::new("or name another backend with --backend"),
+                ],
+            ),
+            (None, Some(io::ErrorKind::TimedOut)) => (
+                "nothing answers there within five seconds".to_owned(),
+                vec![Hint::new("check the address, the port, and firewalls in between")],
+            ),
+            (None, _) => (
+                inner,
+                vec![
+                    Hint::run("see whether it runs", "orion-server run"),
+                    Hint::new("or name another backend with --backend"),
+                ],
+            ),
+        };
+        Self::Unreachable { backend: backend.to_owned(), why, hints }
+    }
+
+    /// Returns the failure of a connection that ended before the backend answered. `None` if the backend answered.
+    pub(super) fn lost(status: &Status) -> Option<Self> {
+        let (inner, _) = innermost(status.source()?);
+        let message = format!("the connection ended before the backend answered ({inner})");
+        let hint = "if the backend has a certificate, its address begins with https://";
+        Some(Self::Failed(message).hint(Hint::new(hint)))
+    }
+}
+
+/// Returns the innermost cause, which names the problem, and the kind of the innermost error of the system.
+fn innermost(error: &(dyn Error + 'static)) -> (String, Option<io::ErrorKind>) {
+    let (mut error, mut kind) = (error, None);
+    loop {
+        let system = error.downcast_ref::<io::Error>();
+        kind = system.map(io::Error::kind).or(kind);
+        // An I/O error's `source` skips the error that it wraps.
+        let wrapped = system.and_then(io::Error::get_ref).map(|it| it as &(dyn Error + 'static));
+        match wrapped.or_else(|| error.source()) {
+            Some(inner) => error = inner,
+            None => return (error.to_string(), kind),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a device's owner types: the line of an invitation, and what opens and closes folders.
+
+use orion_domain::{CallState, ErrorCode};
+use orion_tests::{World, eventually};
+use serde_json::json;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_line_of_an_invitation_enrols_a_device_whose_first_call_works() {
+    let world = World::new().await;
+    let (kiosk, _) = world.device("kiosk").invite().await;
+    std::fs::remove_file(kiosk.config()).unwrap();
+    let files = kiosk.files().display().to_string();
+    let invite = ["devices", "invite", "--name", "laptop", "--preapproved", "--path", &files];
+    let invited = world.cli().run(&[&invite[..], &["-o", "json"]].concat()).await.json();
+    let line = invited["command"].as_str().unwrap();
+    assert!(line.ends_with(&format!(" --allow-path {files}")), "{line}");
+    let words: Vec<_> = line.split(' ').skip(1).collect();
+
+    // A try that fails leaves nothing behind that would hinder the next one.
+    let failed = kiosk.agent_command(&["enroll", "orion1.x", "--allow-path", &files]);
+    assert_eq!(failed.exit_code().await, 4, "{}", failed.log());
+    assert!(!kiosk.config().exists());
+    let enrolled = kiosk.agent_command(&words);
+    assert_eq!(enrolled.exit_code().await, 0, "{}", enrolled.log());
+    let _agent = kiosk.launch();
+    let write = json!({"path": kiosk.path("a.txt"), "content": "one"});
+    eventually("the first call", async || {
+        let call = world.admin().call("laptop", "write_file", write.clone()).await;
+        (call.end() == (CallState::Succeeded, None)).then_some(())
+    })
+    .await;
+    assert_eq!(std::fs::read_to_string(kiosk.path("a.txt")).unwrap(), "one");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_owner_opens_and_closes_a_folder_and_the_agent_follows() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let outside = kiosk.files().with_file_name("more");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("a.txt"), "one").unwrap();
+    let folder = outside.display().to_string();
+    kiosk.grant(&json!({"profile": "operator", "paths": [folder]})).await;
+    let until = async |what: &str, tool: &str, arguments: serde_json::Value, end| {
+        eventually(what, async || {
+            let call = world.admin().call("kiosk", tool, arguments.clone()).await;
+            (call.end() == end).then_some(())
+        })
+        .await;
+    };
+    let read = json!({"path": format!("{folder}/a.txt")});
+    let write = json!({"path": format!("{folder}/a.txt"), "content": "two"});
+    let denied = (CallState::Denied, Some(ErrorCode::PathNotAllowed));
+    let done = (CallState::Succeeded, None);
+    let agent = async |words: &[&str]| {
+        let ran = kiosk.agent_command(words);
+        assert_eq!(ran.exit_code().await, 0, "{}", ran.log());
+        ran.log()
+    };
+    until("a closed folder", "read_file", read.clone(), denied).await;
+    let said = agent(&["allow", &folder, "--read"]).await;
+    assert!(said.contains("may be read here"), "{said}");
+    until("reading", "read_file", read.clone(), done).await;
+    until("no writing", "write_file", write.clone(), denied).await;
+    agent(&["allow", &folder]).await;
+    until("writing", "write_file", write, done).await;
+    agent(&["deny", &folder]).await;
+    until("a folder that is closed again", "read_file", read, denied).await;
+    let said = agent(&["deny", &folder]).await;
+    assert!(said.contains("nothing has changed"), "{said}");
+}
