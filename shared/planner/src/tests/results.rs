@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::{Message, answer};
+use super::answer;
+use crate::Message;
 
 /// A tool, whether the call was a preview, its data, and the sentences in English and in Dutch.
 const TOLD: &[(&str, bool, &str, &str, &str)] = &[
