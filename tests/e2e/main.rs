@@ -48,6 +48,7 @@ mod mutations;
 mod odd_names;
 mod one_use;
 mod people;
+mod planner;
 mod plans;
 mod policy;
 mod private;

@@ -4,13 +4,13 @@
 use crate::context::Context;
 use crate::language::Language;
 use crate::plan::{Placement, Plan, Step, View};
-use crate::polite;
 use crate::slots::is_file;
 use crate::understand::sentence;
 use crate::words::Word;
+use crate::{devices, polite};
 
 /// Maximum number of requests in a message.
-const MAX_CLAUSES: usize = 8;
+const MAX_CLAUSES: usize = 5;
 /// Words between two requests, the longest first.
 const JOINTS: &[&str] = &[
     "and_after_that",
@@ -66,7 +66,7 @@ fn common(text: &str, words: &[Word]) -> (Vec<Word>, Placement) {
     let words = polite::trim(words);
     let preview = polite::preview(words);
     let left = preview.unwrap_or(words).to_vec();
-    let devices: Vec<String> = polite::devices(text, &left);
+    let devices: Vec<String> = devices::devices(text, &left);
     let device = match devices.as_slice() {
         [one, more @ ..] if more.iter().all(|it| it == one) => Some(one.clone()),
         _ => None,
@@ -142,10 +142,8 @@ impl Search<'_> {
     ) -> Option<(Language, Vec<Step>, Vec<Word>)> {
         let steps = |words: &[Word]| {
             let (language, plan) = sentence(self.text, words, context, self.language)?;
-            match plan.placed_where_open(&self.placement) {
-                Plan::Run(steps, _) => Some((language, steps)),
-                _ => None,
-            }
+            let plan = plan.placed_where_open(&self.placement);
+            if let Plan::Run(steps, _) = plan { Some((language, steps)) } else { None }
         };
         if let Some((language, steps)) = steps(clause) {
             return Some((language, steps, clause.to_vec()));

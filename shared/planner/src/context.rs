@@ -55,7 +55,12 @@ impl Referents {
             "read_file" | "write_file" | "edit_file" | "delete_file" | "read_config"
             | "modify_config" => (Kind::File, argument("path")),
             "get_file_info" => (of_path(&argument("path")), argument("path")),
-            "copy_path" | "move_path" => (of_path(&argument("source")), argument("destination")),
+            "move_path" => (of_path(&argument("source")), argument("destination")),
+            // The original or the copy? A pronoun for a path then refers to nothing.
+            "copy_path" => {
+                self.0.retain(|it| !matches!(it.kind, Kind::File | Kind::Folder));
+                return;
+            }
             "open_app" | "close_app" => (Kind::App, argument("app")),
             "check_service" | "check_service_health" | "restart_service" => {
                 (Kind::Service, argument("service"))

@@ -3,8 +3,8 @@
 //! It is not a language model and says so. A request that it understands becomes tool calls as text, which
 //! are evaluated like every model's calls. It never guesses: it asks, or says what it did not understand.
 //!
-//! [`answer`] is a pure function of the conversation. Reading order: `words` splits a message; `polite` removes
-//! what surrounds a request; `grammar` matches it with the phrases, which are data in `phrases/`; `slots` reads
+//! [`answer`] is a pure function of the conversation. Reading order: `words` splits a message; `polite` and
+//! `devices` remove what surrounds a request; `forms` brings its words in the order of the phrases; `grammar` matches it with the phrases, which are data in `phrases/`; `slots` reads
 //! the parts that a person chooses; `meaning` makes a plan of them; `understand` does so for a message, with
 //! `clauses` for several requests and `context` for what the chat was about; `run` makes the calls one after
 //! the other, and `results` describes what came of them.
@@ -13,6 +13,8 @@ mod calls;
 mod clauses;
 mod context;
 mod conversation;
+mod devices;
+mod forms;
 mod function_words;
 mod grammar;
 mod language;

@@ -173,10 +173,8 @@ impl Plan {
             Step::Call(call) => call.placement.device.is_some(),
             Step::ForEach(all) => all.listing.placement.device.is_some(),
         };
-        let device = match &self {
-            Self::Run(steps, _) if steps.iter().any(has_device) => None,
-            _ => placement.device.clone(),
-        };
+        let is_placed = matches!(&self, Self::Run(steps, _) if steps.iter().any(has_device));
+        let device = placement.device.clone().filter(|_| !is_placed);
         self.placed(&Placement { device, dry_run: placement.dry_run })
     }
 }

@@ -13,6 +13,7 @@ use crate::polite;
 use crate::slots::{self, Slot, Value};
 use crate::texts::Miss;
 use crate::words::{Word, split};
+use crate::{devices, forms};
 
 /// Maximum size of a message that the planner parses, in bytes.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024;
@@ -88,7 +89,7 @@ fn interpret(text: &str, context: &Context) -> (Language, Outcome) {
     if polite::trim(&words).is_empty() {
         return (language, Outcome::Plan(Plan::Help));
     }
-    if let Some(on_several) = polite::several_devices(&words) {
+    if let Some(on_several) = devices::several_devices(&words) {
         return (language, Outcome::Plan(Plan::Cannot(on_several)));
     }
     let says_nothing = |plan: &Plan| matches!(plan, Plan::Run(steps, _) if steps.is_empty());
@@ -138,9 +139,9 @@ fn readings(text: &str, words: &[Word]) -> Vec<(Vec<Word>, Placement)> {
     let words = polite::trim(words);
     let named = polite::preview(words);
     let (plain, preview) = named.map_or((words, false), |rest| (rest, true));
-    let (placed, device) = polite::device(text, plain);
+    let (placed, device) = devices::device(text, plain);
     let late = polite::preview(&placed);
-    let (words_left, device_left) = polite::device(text, words);
+    let (words_left, device_left) = devices::device(text, words);
     let without_both = late.unwrap_or(&placed).to_vec();
     let all = [
         (without_both, device, preview || late.is_some()),
@@ -170,7 +171,7 @@ fn matching(
         return None;
     }
     [first, first.other()].into_iter().find_map(|language| {
-        polite::forms(words, language).iter().find_map(|words| {
+        forms::forms(words, language).iter().find_map(|words| {
             let found = book(language).find(text, words, &context.referents, typos)?;
             Some((language, found))
         })
@@ -213,11 +214,14 @@ fn answered(
 /// Returns the value of a missing slot from an answer such as "Photos" or "call it Photos".
 fn value_of(text: &str, words: &[Word], missing: &Missing, context: &Context) -> Option<String> {
     let words = polite::trim(words);
-    let slot = match Slot::named(missing.slot)? {
+    let slot = Slot::named(missing.slot)?;
+    let slot = if matches!(slot, Slot::Path | Slot::It) {
         // A name that was asked for may be several words.
-        Slot::Path | Slot::It => Slot::Title,
-        Slot::Text => Slot::Words,
-        slot => slot,
+        Slot::Title
+    } else if slot == Slot::Text {
+        Slot::Words
+    } else {
+        slot
     };
     let words = if slot == Slot::Words { words } else { polite::name_only(words) };
     match slots::read(slot, text, words, &context.referents)? {
@@ -229,12 +233,12 @@ fn value_of(text: &str, words: &[Word], missing: &Missing, context: &Context) ->
 
 /// Returns the plan for a message that only names another device: "and on the server?".
 fn elsewhere(text: &str, words: &[Word], context: &Context) -> Option<Plan> {
-    let (left, device) = polite::device(text, polite::trim(words));
+    let (left, device) = devices::device(text, polite::trim(words));
     let named = match (polite::trim(&left), device) {
         ([], Some(device)) => Some(device),
         // The answer to "On which device?" is its name alone.
         ([_, ..], None) if context.lacks_device => match polite::name_only(polite::trim(words)) {
-            [name] => polite::device_name(text, name),
+            [name] => devices::device_name(text, name),
             _ => None,
         },
         _ => None,

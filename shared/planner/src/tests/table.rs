@@ -131,12 +131,11 @@ fn short(tool: &str, call: &Map<String, Value>, line: &str) -> String {
         call.iter().filter(|(name, _)| *name != "device" && *name != "confirm").collect();
     arguments.sort_by_key(|(name, _)| line.find(&format!("\"{name}\":")));
     for (name, value) in arguments {
-        match value {
-            Value::Bool(true) => write!(text, " {name}").unwrap(),
-            Value::String(plain) if !plain.is_empty() && !plain.contains([' ', '"', '\n']) => {
-                write!(text, " {name}={plain}").unwrap();
-            }
-            other => write!(text, " {name}={other}").unwrap(),
+        let plain = value.as_str().filter(|it| !it.is_empty() && !it.contains([' ', '"', '\n']));
+        match plain {
+            _ if *value == Value::Bool(true) => write!(text, " {name}").unwrap(),
+            Some(plain) => write!(text, " {name}={plain}").unwrap(),
+            None => write!(text, " {name}={value}").unwrap(),
         }
     }
     text
@@ -216,4 +215,37 @@ fn section(page: &str, heading: &str, content: &str) -> String {
         .unwrap();
     let end = page[begin..].find("\n\n").map_or(page.len(), |at| begin + at + 1);
     format!("{}{content}{}", &page[..begin], &page[end..])
+}
+
+#[test]
+fn a_word_that_denies_or_restricts_anywhere_in_a_request_stops_every_change() {
+    let has_effects = |calls: &str| {
+        calls.split(" ; ").any(|call| {
+            let tool = call.split([' ', '@']).next().unwrap();
+            orion_catalog::find(tool).is_some_and(|(spec, _)| spec.has_effects)
+        })
+    };
+    let mut acted = String::new();
+    let requests = table();
+    // What is written to a file may hold any word.
+    let plain = requests.iter().filter(|it| {
+        !it.said.contains(['"', '|'])
+            && has_effects(it.expected)
+            && !it.expected.contains("write_file")
+    });
+    // Every second request, because there are many places for a word.
+    for (nth, request) in plain.step_by(2).enumerate() {
+        let words: Vec<&str> = request.said.split(' ').collect();
+        let inserted = ["not", "unless", "niet", "behalve"][nth % 4];
+        for at in 0..=words.len() {
+            let mut changed = words.clone();
+            changed.insert(at, inserted);
+            let said = changed.join(" ");
+            let shown = chat(&said);
+            if has_effects(&shown) {
+                writeln!(acted, "{said}\n   is {shown}").unwrap();
+            }
+        }
+    }
+    assert!(acted.is_empty(), "{acted}");
 }
