@@ -43,7 +43,11 @@ pub(crate) fn say(contents: &[&str], view: View, language: Language) -> String {
 fn success(result: &ResultFacts, language: Language) -> String {
     let sentence = facts::sentence(result, language).unwrap_or_else(|| {
         // The message is English.
-        language.of(result.text("/message"), "Dat is gelukt.").to_owned()
+        let done = language.of(result.text("/message"), "Dat is gelukt.");
+        match (result.text("/data/stdout"), language) {
+            ("", _) | (_, Language::English) => done.to_owned(),
+            (output, Language::Dutch) => format!("{done}\n{}", facts::indented(output)),
+        }
     });
     match (result.dry_run(), language) {
         (false, _) => sentence,
