@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::file_names::is_file;
 use crate::plan::{Collection, Placement, Plan, PlannedCall, Step, View};
-use crate::slots::is_file;
 
 /// Returns the call that undoes another call.
 pub(crate) fn undo(call_id: &str, paths: &[String], device: &str, dry_run: bool) -> PlannedCall {
@@ -286,4 +286,14 @@ pub(crate) fn each(tool: &'static str, glob: &str, from: &str, to: &str) -> Plan
     let listing = planned("list_directory", arguments);
     let all = Collection { listing, tool, from: from.to_owned(), to: to.to_owned() };
     Plan::Run(vec![Step::ForEach(all)], View::Sentences)
+}
+
+impl Collection {
+    /// Returns the call for one file of the listing.
+    pub(crate) fn call(&self, name: &str) -> PlannedCall {
+        let source = if self.from == "." { name.to_owned() } else { inside(&self.from, name) };
+        let destination = inside(&self.to, name);
+        let arguments = vec![("source", json!(source)), ("destination", json!(destination))];
+        PlannedCall { placement: self.listing.placement.clone(), ..planned(self.tool, arguments) }
+    }
 }

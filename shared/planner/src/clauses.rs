@@ -2,10 +2,10 @@
 //! understood, or nothing is done.
 
 use crate::context::Context;
+use crate::file_names::is_file;
 use crate::language::Language;
 use crate::plan::{Placement, Plan, Step, View};
-use crate::slots::is_file;
-use crate::understand::sentence;
+use crate::sentence::sentence;
 use crate::words::Word;
 use crate::{devices, polite};
 

@@ -8,9 +8,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::context::Referents;
+use crate::filled::Filled;
 use crate::meaning::plan_of;
-use crate::slots::{self, Slot, Value};
+use crate::referents::Referents;
+use crate::slots::{self, Slot};
 use crate::spelling::is_near;
 use crate::words::Word;
 
@@ -33,10 +34,6 @@ enum Piece {
     Slot(Slot, &'static str),
 }
 
-/// The values of a sentence's slots.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Filled(Vec<(&'static str, Value)>);
-
 /// A sentence that a pattern matches.
 #[derive(Debug)]
 pub(crate) struct Match {
@@ -46,24 +43,6 @@ pub(crate) struct Match {
     pub(crate) filled: Filled,
     /// The misspelt words by index, with the words that are meant.
     pub(crate) fixes: Vec<(usize, &'static str)>,
-}
-
-impl Filled {
-    /// Returns the slot's value. `None` for a slot that the pattern does not have.
-    pub(crate) fn get(&self, slot: &str) -> Option<&Value> {
-        self.0.iter().find(|(name, _)| *name == slot).map(|(_, value)| value)
-    }
-
-    /// Sets a slot's value.
-    pub(crate) fn set(&mut self, slot: &'static str, value: Value) {
-        self.0.retain(|(name, _)| *name != slot);
-        self.0.push((slot, value));
-    }
-
-    /// Returns the values.
-    pub(crate) fn values(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(name, value)| (*name, value))
-    }
 }
 
 impl Book {
@@ -108,7 +87,7 @@ impl Book {
             let fits = matcher.matches(&row.pieces, words, &mut filled);
             let found = Match { meaning: row.meaning, filled, fixes: matcher.fixes.clone() };
             // A pronoun may refer to what this meaning cannot use.
-            (fits && plan_of(&found).is_some()).then_some(found)
+            (fits && plan_of(found.meaning, &found.filled).is_some()).then_some(found)
         })
     }
 }
@@ -159,10 +138,10 @@ impl Matcher<'_> {
                 let Some(value) = slots::read(*slot, self.text, inside, self.referents) else {
                     return false;
                 };
-                filled.0.push((*name, value));
+                filled.push(name, value);
                 let fits = self.matches(more, rest, filled);
                 if !fits {
-                    filled.0.pop();
+                    filled.pop();
                 }
                 fits
             }),

@@ -6,18 +6,14 @@
 use serde_json::{Value as Json, json};
 
 use crate::calls;
-use crate::context::Kind;
-use crate::grammar::{Filled, Match};
+use crate::file_names::is_file;
+use crate::filled::Filled;
 use crate::plan::{Missing, Placement, Plan, View};
-use crate::slots::{Value, is_file};
-
-/// Returns the plan of a sentence.
-pub(crate) fn plan_of(found: &Match) -> Option<Plan> {
-    plan_with(found.meaning, &found.filled)
-}
+use crate::referents::Kind;
+use crate::slots::Value;
 
 /// Returns the plan of a meaning with the values of its slots.
-pub(crate) fn plan_with(meaning: &'static str, filled: &Filled) -> Option<Plan> {
+pub(crate) fn plan_of(meaning: &'static str, filled: &Filled) -> Option<Plan> {
     if let Some(rest) = meaning.strip_prefix("ask ") {
         let (question, rest) = rest.split_once(' ')?;
         let (slot, meaning) = rest.split_once(' ')?;
@@ -175,5 +171,5 @@ pub(crate) fn is_known(line: &'static str) -> bool {
         }
     }
     let is_about = line.starts_with("about ");
-    is_about || plan_with(line, &filled).is_some()
+    is_about || plan_of(line, &filled).is_some()
 }

@@ -4,9 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::calls;
 use crate::conversation::Call;
-use crate::grammar::Filled;
+use crate::filled::Filled;
 
 /// What to do about a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,19 +175,5 @@ impl Plan {
         let is_placed = matches!(&self, Self::Run(steps, _) if steps.iter().any(has_device));
         let device = placement.device.clone().filter(|_| !is_placed);
         self.placed(&Placement { device, dry_run: placement.dry_run })
-    }
-}
-
-impl Collection {
-    /// Returns the call for one file of the listing.
-    pub(crate) fn call(&self, name: &str) -> PlannedCall {
-        let source =
-            if self.from == "." { name.to_owned() } else { calls::inside(&self.from, name) };
-        let destination = calls::inside(&self.to, name);
-        let arguments = vec![("source", json!(source)), ("destination", json!(destination))];
-        PlannedCall {
-            placement: self.listing.placement.clone(),
-            ..calls::planned(self.tool, arguments)
-        }
     }
 }

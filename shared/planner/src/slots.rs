@@ -5,14 +5,13 @@
 
 mod values;
 
-pub(crate) use values::is_file;
-
 use self::values::{
     app, begins_like_a_command, command, count, expression, is_host, kind, service, since, url,
     zone,
 };
-use crate::context::{Kind, Referent, Referents};
+use crate::file_names::is_file;
 use crate::function_words::{is_general, is_joining, is_state};
+use crate::referents::{Kind, Referent, Referents};
 use crate::words::Word;
 
 /// A kind of slot.

@@ -3,17 +3,16 @@
 
 use crate::clauses;
 use crate::context::{Context, Pending, Turn};
+use crate::devices;
 use crate::function_words::is_restricting;
-use crate::grammar::Match;
 use crate::language::{Language, language_of};
-use crate::meaning::{plan_of, plan_with};
-use crate::phrases::book;
+use crate::meaning::plan_of;
 use crate::plan::{Missing, Placement, Plan, PlannedCall, Step, View};
 use crate::polite;
+use crate::sentence::{matching, readings, sentence};
 use crate::slots::{self, Slot, Value};
 use crate::texts::Miss;
 use crate::words::{Word, split};
-use crate::{devices, forms};
 
 /// Maximum size of a message that the planner parses, in bytes.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024;
@@ -114,70 +113,6 @@ fn interpret(text: &str, context: &Context) -> (Language, Outcome) {
     }
 }
 
-/// Returns the language and the plan of words that are one sentence of the grammar.
-pub(crate) fn sentence(
-    text: &str,
-    words: &[Word],
-    context: &Context,
-    first: Language,
-) -> Option<(Language, Plan)> {
-    let mut found = readings(text, words).into_iter().filter_map(|(words, placement)| {
-        let (language, found) = matching(text, &words, context, first, 0)?;
-        Some((language, plan_of(&found)?.placed(&placement)))
-    });
-    // A reading that lacks something counts only where no other is complete.
-    let first = found.next()?;
-    if !matches!(first.1, Plan::Ask(_)) {
-        return Some(first);
-    }
-    Some(found.find(|(_, plan)| !matches!(plan, Plan::Ask(_))).unwrap_or(first))
-}
-
-/// Returns the readings of a message. A file may be named like a device or a preview: the words are read
-/// without both, then without one, then as they are.
-fn readings(text: &str, words: &[Word]) -> Vec<(Vec<Word>, Placement)> {
-    let words = polite::trim(words);
-    let named = polite::preview(words);
-    let (plain, preview) = named.map_or((words, false), |rest| (rest, true));
-    let (placed, device) = devices::device(text, plain);
-    let late = polite::preview(&placed);
-    let (words_left, device_left) = devices::device(text, words);
-    let without_both = late.unwrap_or(&placed).to_vec();
-    let all = [
-        (without_both, device, preview || late.is_some()),
-        (plain.to_vec(), None, preview),
-        (words_left, device_left, false),
-        (words.to_vec(), None, false),
-    ];
-    let mut readings: Vec<(Vec<Word>, Placement)> = Vec::new();
-    for (words, device, dry_run) in all {
-        let reading = (polite::trim(&words).to_vec(), Placement { device, dry_run });
-        if !readings.contains(&reading) {
-            readings.push(reading);
-        }
-    }
-    readings
-}
-
-/// Returns the sentence that matches, in the language that is tried first, or else in the other.
-fn matching(
-    text: &str,
-    words: &[Word],
-    context: &Context,
-    first: Language,
-    typos: usize,
-) -> Option<(Language, Match)> {
-    if words.is_empty() {
-        return None;
-    }
-    [first, first.other()].into_iter().find_map(|language| {
-        forms::forms(words, language).iter().find_map(|words| {
-            let found = book(language).find(text, words, &context.referents, typos)?;
-            Some((language, found))
-        })
-    })
-}
-
 /// Returns what an answer to the planner's question means. `None` where the message is another request.
 fn answered(
     text: &str,
@@ -204,7 +139,7 @@ fn answered(
             let value = value_of(text, words, missing, context)?;
             let mut filled = missing.filled.clone();
             filled.set(missing.slot, Value::Text(value));
-            let plan = plan_with(missing.meaning, &filled)?.placed(&missing.placement);
+            let plan = plan_of(missing.meaning, &filled)?.placed(&missing.placement);
             Some((language, Outcome::Plan(plan)))
         }
         (_, Pending::Slot(_) | Pending::Correction(_)) => None,

@@ -236,17 +236,6 @@ pub(super) fn expression(value: &str) -> Option<String> {
     (plain.chars().all(of_grammar) && operands.count() > 1).then_some(plain)
 }
 
-/// Returns whether a text looks like a file name, with an extension.
-pub(crate) fn is_file(value: &str) -> bool {
-    value.rsplit_once('.').is_some_and(|(stem, ending)| {
-        !stem.is_empty()
-            && !stem.ends_with(['/', '\\', '.'])
-            && (1..=5).contains(&ending.len())
-            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            && ending.bytes().any(|byte| byte.is_ascii_alphabetic())
-    })
-}
-
 pub(super) fn kind(word: &str) -> Option<String> {
     const ENDINGS: [&str; 44] = [
         "zip", "pdf", "txt", "md", "csv", "json", "xml", "html", "log", "png", "jpg", "jpeg",
