@@ -293,7 +293,8 @@ fn is_path(value: &str, words: &[Word], quoted: bool, is_new: bool) -> bool {
     let is_letter = |word: &Word| word.capital && word.key.len() == 1;
     let joins = words.iter().any(|word| is_joining(&word.key) && !is_letter(word));
     let general = !is_new && words.iter().any(|word| is_general(&word.key) && !word.capital);
-    let state = words.len() == 1 && words.iter().any(|word| is_state(&word.key) && !word.capital);
+    let state =
+        is_new && words.len() == 1 && words.iter().any(|word| is_state(&word.key) && !word.capital);
     let inner = words.len() - 1;
     let ends_early = words.iter().take(inner).any(is_name_of_file);
     !joins
