@@ -91,11 +91,23 @@ async fn take_turn(
 
     let taint = TaintTracker::before(&pipeline.store, conversation).await?;
     let (used, fatal) = (Vec::new(), HashMap::new());
-    let mut turn = Turn { pipeline, caller, token, model, events, messages, used, taint, fatal };
+    let mut turn = Turn {
+        pipeline,
+        caller,
+        token,
+        model,
+        events,
+        messages,
+        used,
+        taint,
+        fatal,
+        not_understood: false,
+    };
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
     history::append(&pipeline.store, conversation, &last).await?;
-    say(events, Event::Done { text, calls: turn.used }).await
+    let Turn { used: calls, not_understood, .. } = turn;
+    say(events, Event::Done { text, calls, not_understood }).await
 }
 
 async fn say(events: &mpsc::Sender<Event>, event: Event) -> Result<(), ChatError> {

@@ -112,6 +112,8 @@ pub struct Answer {
     pub native_calls: Vec<NativeCall>,
     /// Whether the answer was cut off at the provider's limit, or ended without an end marker.
     pub truncated: bool,
+    /// Whether the built-in planner did not understand the message, or asks for something that it lacks.
+    pub not_understood: bool,
 }
 
 /// A configured model.
@@ -149,9 +151,9 @@ impl Model {
         match self {
             Self::OpenAi(model) => model.complete(request, on_text).await,
             Self::Planner => {
-                let text = planner::answer(request);
+                let orion_planner::Answer { text, understood } = planner::answer(request);
                 on_text(&text);
-                Ok(Answer { text, ..Answer::default() })
+                Ok(Answer { text, not_understood: !understood, ..Answer::default() })
             }
         }
     }
@@ -174,6 +176,6 @@ mod tests {
             .unwrap();
         let text = r#"{"tool":"create_directory","path":"Test"}"#.to_owned();
         assert_eq!(streamed, text);
-        assert_eq!(answer, Answer { text, native_calls: Vec::new(), truncated: false });
+        assert_eq!(answer, Answer { text, ..Answer::default() });
     }
 }

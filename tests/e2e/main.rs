@@ -49,6 +49,7 @@ mod odd_names;
 mod one_use;
 mod owners;
 mod people;
+mod planner;
 mod plans;
 mod policy;
 mod private;

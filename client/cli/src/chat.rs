@@ -27,6 +27,8 @@ use crate::text;
 
 /// The timeout for cancelling a call after Ctrl-C.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+/// The exit code where the built-in planner did nothing: it did not understand the message, or it asks.
+const NOT_UNDERSTOOD: u8 = 2;
 
 /// What happens when a call needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +76,8 @@ pub(crate) struct ChatAnswer {
     pub(crate) calls: Vec<Value>,
     /// The backend's notes.
     pub(crate) notes: Vec<String>,
-    /// The last call's exit code; 0 where there was none.
+    /// The last call's exit code; 2 where nothing was done because the planner did not understand or
+    /// asks, 0 where there was no call.
     pub(crate) exit_code: u8,
 }
 
@@ -210,7 +213,7 @@ impl<'a> Session<'a> {
                     out.note(&format!("{DIM}{}{DIM:#}", text::plain(&text)));
                     answer.notes.push(text);
                 }
-                Event::Done(v1::Done { text, tools_used }) => {
+                Event::Done(v1::Done { text, tools_used, not_understood }) => {
                     if !speech.printed {
                         speech.say(&text)?;
                     }
@@ -218,6 +221,9 @@ impl<'a> Session<'a> {
                     answer.text = text;
                     if let (Some(last), true) = (tools_used.last(), answer.calls.is_empty()) {
                         answer.exit_code = exit_code_of(&last.code);
+                    }
+                    if not_understood && answer.exit_code == 0 {
+                        answer.exit_code = NOT_UNDERSTOOD;
                     }
                     return Ok(answer);
                 }

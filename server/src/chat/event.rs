@@ -39,6 +39,9 @@ pub enum Event {
         text: String,
         /// The calls that were made, in order.
         calls: Vec<ToolUse>,
+        /// Whether nothing was done because the planner did not understand the message, or asks for
+        /// something that it lacks.
+        not_understood: bool,
     },
 }
 

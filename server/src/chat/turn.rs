@@ -28,6 +28,8 @@ pub(super) struct Turn<'a> {
     pub(super) taint: TaintTracker,
     /// The errors of calls that failed for good: the same call is not made again in this turn.
     pub(super) fatal: HashMap<Digest, ToolError>,
+    /// Whether the last answer says that the message was not understood.
+    pub(super) not_understood: bool,
 }
 
 impl Turn<'_> {
@@ -44,6 +46,7 @@ impl Turn<'_> {
             let request = Request { messages: self.messages.clone(), tools };
             self.still_authorized().await?;
             let (answer, shown) = relay::complete(self.model, &request, self.events).await?;
+            self.not_understood = answer.not_understood;
             let (calls, problems, text) = self.read(&answer);
             relay::rest(self.events, &text, &shown).await?;
             if !text.is_empty() {

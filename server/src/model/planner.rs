@@ -1,11 +1,11 @@
 //! Passes a conversation to the built-in planner.
 
-use orion_planner::{Call, Message};
+use orion_planner::{Answer, Call, Message};
 
 use super::{Request, Role};
 
 /// Returns the planner's answer to the last message.
-pub(super) fn answer(request: &Request) -> String {
+pub(super) fn answer(request: &Request) -> Answer {
     let conversation: Vec<Message<'_>> = request.messages.iter().filter_map(message).collect();
     orion_planner::answer(&conversation)
 }
@@ -21,7 +21,7 @@ fn message(message: &super::Message) -> Option<Message<'_>> {
                 tool: call.name.as_str().into(),
                 arguments: call.arguments.as_str().into(),
             });
-            Some(Message::Answer(calls.collect()))
+            Some(Message::Answer { text: message.content.as_str().into(), calls: calls.collect() })
         }
         Role::Tool => Some(Message::Result {
             call_id: message.tool_call_id.as_deref().map(Into::into),

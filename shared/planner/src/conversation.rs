@@ -7,8 +7,13 @@ use std::borrow::Cow;
 pub enum Message<'a> {
     /// A person's request.
     Request(Cow<'a, str>),
-    /// A model's answer, by its native calls. Its text is not read.
-    Answer(Vec<Call<'a>>),
+    /// A model's answer.
+    Answer {
+        /// Its text, which is only compared with what the planner asks.
+        text: Cow<'a, str>,
+        /// Its native calls.
+        calls: Vec<Call<'a>>,
+    },
     /// The result of a call.
     Result {
         /// The id of the native call. None for a call that was found in text.
@@ -34,15 +39,23 @@ impl Message<'_> {
     pub(crate) fn request(&self) -> Option<&str> {
         match self {
             Self::Request(text) => Some(text),
-            Self::Answer(_) | Self::Result { .. } => None,
+            Self::Answer { .. } | Self::Result { .. } => None,
         }
     }
 
     /// Returns the calls of an answer; none for other messages.
     pub(crate) fn calls(&self) -> &[Call<'_>] {
         match self {
-            Self::Answer(calls) => calls,
+            Self::Answer { calls, .. } => calls,
             Self::Request(_) | Self::Result { .. } => &[],
+        }
+    }
+
+    /// Returns the text of an answer without calls.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Answer { text, calls } if calls.is_empty() => Some(text),
+            Self::Answer { .. } | Self::Request(_) | Self::Result { .. } => None,
         }
     }
 
@@ -50,7 +63,7 @@ impl Message<'_> {
     pub(crate) fn envelope(&self) -> Option<&str> {
         match self {
             Self::Result { envelope, .. } => Some(envelope),
-            Self::Request(_) | Self::Answer(_) => None,
+            Self::Request(_) | Self::Answer { .. } => None,
         }
     }
 }
@@ -64,11 +77,12 @@ impl Message<'_> {
 
     /// Creates an answer with one call whose id is `1`.
     pub(crate) fn of_call(tool: &str, arguments: &serde_json::Value) -> Message<'static> {
-        Message::Answer(vec![Call {
+        let call = Call {
             id: "1".into(),
             tool: tool.to_owned().into(),
             arguments: arguments.to_string().into(),
-        }])
+        };
+        Message::Answer { text: "".into(), calls: vec![call] }
     }
 
     /// Creates the result of the call whose id is `1`.

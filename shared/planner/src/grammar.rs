@@ -1,93 +1,208 @@
-//! Matches the rows of the grammar to words.
+//! Matches the phrases of a language to words.
 //!
-//! A pattern is a line of pieces. `make|create` is one of these words, `with_name` is a sequence of words,
-//! `?a|the` is optional, `<path>` is a slot (see [`crate::slots`]). The first row that consumes every word
-//! applies.
+//! A phrase file is data. A line without indentation is a meaning (see [`crate::meaning`]); the indented
+//! lines below it are its patterns. A pattern is a line of pieces: `make|create` is one of these words,
+//! `with_name` is a sequence of words, `?a|the` is optional, `{folder}` is a class of words that the file
+//! defines by `{folder} = folder|directory`, and `<path>` is a slot (see [`crate::slots`]). The first pattern
+//! that consumes every word applies, so more specific patterns come first.
 
-use crate::plan::Plan;
+use std::collections::{HashMap, HashSet};
+
+use crate::filled::Filled;
+use crate::meaning::plan_of;
+use crate::referents::Referents;
 use crate::slots::{self, Slot};
+use crate::spelling::is_near;
 use crate::words::Word;
 
-/// A sentence and its meaning.
-pub(crate) struct Row {
-    /// The sentence's pattern.
-    pub(crate) pattern: &'static str,
-    /// Returns the plan for the values of the slots.
-    pub(crate) plan: fn(&Filled) -> Plan,
+/// The phrases of a language.
+#[derive(Debug)]
+pub(crate) struct Book {
+    rows: Vec<Row>,
 }
 
-/// The values of a sentence's slots.
-#[derive(Debug, Default)]
-pub(crate) struct Filled(Vec<(&'static str, String)>);
-
-impl Filled {
-    /// Returns the slot's value; empty for a slot that the pattern does not have.
-    pub(crate) fn get(&self, slot: &str) -> &str {
-        self.0.iter().find(|(name, _)| *name == slot).map_or("", |(_, value)| value.as_str())
-    }
+/// A pattern and its meaning.
+#[derive(Debug)]
+struct Row {
+    meaning: &'static str,
+    pieces: Vec<Piece>,
 }
 
-impl Row {
-    /// Returns the plan of these words, if they match this sentence.
-    pub(crate) fn plan(&self, text: &str, words: &[Word]) -> Option<Plan> {
-        let pieces: Vec<&'static str> = self.pattern.split(' ').collect();
-        let mut filled = Filled::default();
-        matches(text, &pieces, words, &mut filled).then(|| (self.plan)(&filled))
-    }
+#[derive(Debug)]
+enum Piece {
+    Words { options: Vec<Vec<&'static str>>, optional: bool },
+    Slot(Slot, &'static str),
 }
 
-fn matches(text: &str, pieces: &[&'static str], words: &[Word], filled: &mut Filled) -> bool {
-    let Some((piece, more)) = pieces.split_first() else { return words.is_empty() };
-    if let Some(name) = piece.strip_prefix('<').and_then(|name| name.strip_suffix('>')) {
-        let Some(slot) = Slot::named(name) else { return false };
-        return (1..=words.len().min(slot.most_words())).any(|length| {
-            let Some((inside, rest)) = words.split_at_checked(length) else { return false };
-            let Some(value) = slots::read(slot, text, inside) else { return false };
-            filled.0.push((name, value));
-            let fits = matches(text, more, rest, filled);
-            if !fits {
-                filled.0.pop();
+/// A sentence that a pattern matches.
+#[derive(Debug)]
+pub(crate) struct Match {
+    /// The meaning's line in the phrase file.
+    pub(crate) meaning: &'static str,
+    /// The values of its slots.
+    pub(crate) filled: Filled,
+    /// The misspelt words by index, with the words that are meant.
+    pub(crate) fixes: Vec<(usize, &'static str)>,
+}
+
+impl Book {
+    /// Parses the phrase files of a language. A line that is not valid is left out; the tests find it.
+    pub(crate) fn parse(files: &[&'static str]) -> Self {
+        let mut classes: HashMap<&str, &str> = HashMap::new();
+        let mut rows = Vec::new();
+        let mut meaning = "";
+        for line in files.iter().flat_map(|file| file.lines()) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
             }
-            fits
-        });
+            if let Some(pattern) = line.strip_prefix("  ") {
+                let pieces: Option<Vec<Piece>> =
+                    pattern.split(' ').map(|it| piece(it, &classes)).collect();
+                rows.extend(pieces.map(|pieces| Row { meaning, pieces }));
+            } else if let Some((class, words)) = line.split_once(" = ") {
+                classes.insert(class, words);
+            } else {
+                meaning = line;
+            }
+        }
+        Self { rows }
+    }
+
+    /// Returns the first sentence that matches these words with at most `typos` misspelt words.
+    pub(crate) fn find(
+        &self,
+        text: &str,
+        words: &[Word],
+        referents: &Referents,
+        typos: usize,
+    ) -> Option<Match> {
+        let mut matcher = Matcher { text, all: words, referents, typos, fixes: Vec::new() };
+        let keys: HashSet<&str> = words.iter().map(|word| word.key.as_str()).collect();
+        // Each piece that no word fits exactly needs a misspelt word.
+        let may_match =
+            |row: &&Row| row.pieces.iter().filter(|it| !it.may_match(&keys)).count() <= typos;
+        self.rows.iter().filter(may_match).find_map(|row| {
+            let mut filled = Filled::default();
+            matcher.fixes.clear();
+            let fits = matcher.matches(&row.pieces, words, &mut filled);
+            let found = Match { meaning: row.meaning, filled, fixes: matcher.fixes.clone() };
+            // A pronoun may refer to what this meaning cannot use.
+            (fits && plan_of(found.meaning, &found.filled).is_some()).then_some(found)
+        })
+    }
+}
+
+impl Piece {
+    /// Returns whether these words have what the piece needs.
+    fn may_match(&self, keys: &HashSet<&str>) -> bool {
+        match self {
+            Self::Words { options, optional: false } => {
+                options.iter().any(|option| option.iter().all(|part| keys.contains(part)))
+            }
+            Self::Words { optional: true, .. } | Self::Slot(..) => true,
+        }
+    }
+}
+
+fn piece(text: &'static str, classes: &HashMap<&str, &'static str>) -> Option<Piece> {
+    if let Some(name) = text.strip_prefix('<').and_then(|name| name.strip_suffix('>')) {
+        return Slot::named(name).map(|slot| Piece::Slot(slot, name));
     }
     let (options, optional) =
-        piece.strip_prefix('?').map_or((*piece, false), |options| (options, true));
-    options.split('|').any(|option| {
-        let parts = option.split('_');
-        let length = parts.clone().count();
-        words.split_at_checked(length).is_some_and(|(head, rest)| {
-            parts.zip(head).all(|(part, word)| word.key == part)
-                && matches(text, more, rest, filled)
-        })
-    }) || (optional && matches(text, more, words, filled))
+        text.strip_prefix('?').map_or((text, false), |options| (options, true));
+    if options.contains('<') {
+        return None;
+    }
+    let mut split = Vec::new();
+    for option in options.split('|') {
+        let words = if option.starts_with('{') { *classes.get(option)? } else { option };
+        split.extend(words.split('|').map(|words| words.split('_').collect()));
+    }
+    Some(Piece::Words { options: split, optional })
+}
+
+struct Matcher<'a> {
+    text: &'a str,
+    all: &'a [Word],
+    referents: &'a Referents,
+    typos: usize,
+    fixes: Vec<(usize, &'static str)>,
+}
+
+impl Matcher<'_> {
+    fn matches(&mut self, pieces: &[Piece], words: &[Word], filled: &mut Filled) -> bool {
+        let Some((piece, more)) = pieces.split_first() else { return words.is_empty() };
+        match piece {
+            Piece::Slot(slot, name) => (1..=words.len().min(slot.max_words())).any(|length| {
+                let Some((inside, rest)) = words.split_at_checked(length) else { return false };
+                let Some(value) = slots::read(*slot, self.text, inside, self.referents) else {
+                    return false;
+                };
+                filled.push(name, value);
+                let fits = self.matches(more, rest, filled);
+                if !fits {
+                    filled.pop();
+                }
+                fits
+            }),
+            Piece::Words { options, optional } => {
+                options.iter().any(|option| {
+                    let fixed = self.fixes.len();
+                    let fits = words.split_at_checked(option.len()).is_some_and(|(head, rest)| {
+                        let at = self.all.len() - words.len();
+                        option
+                            .iter()
+                            .zip(head)
+                            .enumerate()
+                            .all(|(nth, (part, word))| self.is(word, part, at + nth))
+                            && self.matches(more, rest, filled)
+                    });
+                    if !fits {
+                        self.fixes.truncate(fixed);
+                    }
+                    fits
+                }) || (*optional && self.matches(more, words, filled))
+            }
+        }
+    }
+
+    /// Returns whether a word is a word of the pattern, perhaps misspelt.
+    fn is(&mut self, word: &Word, part: &'static str, at: usize) -> bool {
+        if word.key == part {
+            return true;
+        }
+        let is_fix = self.fixes.len() < self.typos && is_near(&word.key, part);
+        if is_fix {
+            self.fixes.push((at, part));
+        }
+        is_fix
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{dutch, english};
+    use crate::phrases::{DUTCH_FILES, ENGLISH_FILES};
 
     #[test]
-    fn every_pattern_is_well_formed() {
-        for row in english::ROWS.iter().chain(dutch::ROWS) {
-            assert!(!row.pattern.contains("  "), "{}", row.pattern);
-            for piece in row.pattern.split(' ') {
-                match piece.strip_prefix('<') {
-                    Some(name) => {
-                        let name = name.strip_suffix('>').unwrap();
-                        assert!(Slot::named(name).is_some(), "{}", row.pattern);
+    fn every_line_of_the_phrase_files_is_well_formed() {
+        for files in [ENGLISH_FILES, DUTCH_FILES] {
+            let mut classes: HashMap<&str, &str> = HashMap::new();
+            let mut has_meaning = false;
+            for line in files.iter().flat_map(|file| file.lines()) {
+                assert!(line.len() == line.trim_end().len() && !line.contains('\t'), "{line:?}");
+                if let Some((class, words)) = line.split_once(" = ") {
+                    assert!(class.starts_with('{') && class.ends_with('}'), "{line}");
+                    assert_eq!(classes.insert(class, words), None, "{line}");
+                } else if let Some(pattern) = line.strip_prefix("  ") {
+                    assert!(has_meaning, "{line}");
+                    for it in pattern.split(' ') {
+                        assert!(!it.is_empty() && piece(it, &classes).is_some(), "{line}: {it}");
+                        assert_eq!(it, it.to_lowercase(), "{line}");
                     }
-                    None => {
-                        let options = piece.strip_prefix('?').unwrap_or(piece);
-                        assert!(
-                            options
-                                .split(['|', '_'])
-                                .all(|word| { !word.is_empty() && *word == word.to_lowercase() }),
-                            "{}",
-                            row.pattern
-                        );
-                    }
+                } else if !line.is_empty() && !line.starts_with('#') {
+                    has_meaning = true;
+                    assert!(crate::meaning::is_known(line), "{line}");
                 }
             }
         }

@@ -1,96 +1,96 @@
-//! The built-in planner: understands everyday requests in English and Dutch with a small fixed grammar.
+//! The built-in planner: understands everyday requests in English and Dutch with a fixed grammar.
 //!
-//! It is not a language model and says so. A request that it understands becomes a tool call as text, which
-//! is evaluated like every model's calls. It never guesses at other requests.
+//! It is not a language model and says so. A request that it understands becomes tool calls as text, which
+//! are evaluated like every model's calls. It never guesses: it asks, or says what it did not understand.
 //!
-//! [`answer`] is a pure function of the conversation. Reading order: `words` splits a request, `grammar`
-//! matches it with the rows of `english` and `dutch`, `plan` is the call, `results` describes its result.
+//! [`answer`] is a pure function of the conversation. Reading order: `words` splits a message; `polite` and
+//! `devices` remove what surrounds a request; `forms` brings its words in the order of the phrases; `grammar` matches it with the phrases, which are data in `phrases/`; `slots` reads
+//! the parts that a person chooses; `meaning` makes a plan of them; `understand` does so for a message, with
+//! `clauses` for several requests and `context` for what the chat was about; `run` makes the calls one after
+//! the other, and `results` describes what came of them.
 
+mod calls;
+mod clauses;
+mod context;
 mod conversation;
-mod dutch;
-mod english;
+mod devices;
+mod file_names;
+mod filled;
+mod forms;
+mod function_words;
 mod grammar;
 mod language;
+mod meaning;
 mod phrases;
 mod plan;
 mod polite;
+mod referents;
 mod results;
+mod run;
+mod sentence;
 mod slots;
+mod spelling;
 #[cfg(test)]
 mod tests;
+mod texts;
+mod understand;
 mod undo;
 mod words;
 
 pub use crate::conversation::{Call, Message};
 
-use crate::grammar::Row;
-use crate::language::{Language, language_of};
-use crate::plan::Plan;
-use crate::words::{Word, split};
+use crate::context::Turn;
+use crate::language::Language;
+use crate::plan::{Plan, View};
+use crate::understand::{Outcome, understand};
 
-/// Maximum size of a message that the planner parses, in bytes.
-const MAX_MESSAGE_BYTES: usize = 16 * 1024;
+/// An answer of the planner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Calls as JSON, one a line, or words.
+    pub text: String,
+    /// Whether the request was understood and lacks nothing.
+    pub understood: bool,
+}
 
-/// Answers the last request of a conversation: by a call as JSON, by the results that follow it in words, or
-/// by help.
+/// Answers the last request of a conversation: by the next calls as JSON, by what came of its calls, or by a
+/// question or a reason why nothing is done.
 #[must_use]
-pub fn answer(conversation: &[Message<'_>]) -> String {
-    let request = conversation.iter().rev().find_map(Message::request).unwrap_or_default();
-    let mut results: Vec<&str> = conversation.iter().rev().map_while(Message::envelope).collect();
-    results.reverse();
-    let understood = understand(request);
-    let language = understood.as_ref().map_or_else(|| language_of(request), |known| known.0);
-    if !results.is_empty() {
-        return results::say(results.into_iter(), language);
-    }
-    match understood {
-        Some((_, Plan::Call(call))) => call.to_string(),
-        Some((language, Plan::Undo { device, dry_run })) => {
-            match undo::last(conversation, device.as_deref(), dry_run) {
-                Ok(call) => call.to_string(),
-                Err(why) => phrases::no_undo(&why, language),
+pub fn answer(conversation: &[Message<'_>]) -> Answer {
+    let turns = Turn::all(conversation);
+    let (language, outcome) = understand(&turns);
+    let done = |text| Answer { text, understood: true };
+    let Some(turn) = turns.last() else { return done(texts::help(language)) };
+    match &outcome {
+        Outcome::Plan(Plan::Run(steps, view)) => done(run::next(steps, *view, turn, language)),
+        _ if !turn.rounds().is_empty() => {
+            done(run::described(&turn.rounds(), View::Sentences, language))
+        }
+        Outcome::Plan(Plan::Undo(placement)) => {
+            match undo::last(turn.before, placement.device.as_deref(), placement.dry_run) {
+                Ok(call) => done(call.to_string()),
+                Err(why) => done(texts::no_undo(&why, language)),
             }
         }
-        Some((language, Plan::Help)) => phrases::help(language),
-        None => phrases::unknown(language),
+        Outcome::Plan(Plan::Help) => done(texts::help(language)),
+        Outcome::Plan(_) | Outcome::Correction(_) | Outcome::Dropped | Outcome::Miss(_) => Answer {
+            text: say(&outcome, language).unwrap_or_default(),
+            understood: outcome == Outcome::Dropped,
+        },
     }
 }
 
-/// Returns the plan and the language of a request. `None` for anything but one request that the grammar
-/// knows.
-fn understand(text: &str) -> Option<(Language, Plan)> {
-    if text.len() > MAX_MESSAGE_BYTES {
-        return None;
-    }
-    let words = split(text)?;
-    let words = polite::trim(&words);
-    if words.is_empty() {
-        return Some((language_of(text), Plan::Help));
-    }
-    // A file may be named like a device or a preview. The words are tried with both removed, then with one,
-    // then as they are.
-    let named = polite::preview(words);
-    let (plain, preview) = named.map_or((words, false), |rest| (rest, true));
-    let (placed, device) = polite::device(text, plain);
-    let late = polite::preview(&placed);
-    let (words_left, device_left) = polite::device(text, words);
-    [
-        (late.unwrap_or(&placed), device, preview || late.is_some()),
-        (plain, None, preview),
-        (&words_left, device_left, false),
-        (words, None, false),
-    ]
-    .into_iter()
-    .find_map(|(words, device, dry_run)| {
-        let (language, plan) = match_rows(text, polite::trim(words))?;
-        Some((language, plan.placed(device, dry_run)))
-    })
-}
-
-fn match_rows(text: &str, words: &[Word]) -> Option<(Language, Plan)> {
-    let find = |rows: &[Row], words: &[Word]| rows.iter().find_map(|row| row.plan(text, words));
-    find(english::ROWS, words).map(|plan| (Language::English, plan)).or_else(|| {
-        let words = polite::verb_first(words);
-        find(dutch::ROWS, &words).map(|plan| (Language::Dutch, plan))
+/// Returns what the planner says about an outcome that makes no calls. `None` for another.
+fn say(outcome: &Outcome, language: Language) -> Option<String> {
+    Some(match outcome {
+        Outcome::Plan(Plan::Ask(missing)) => texts::question(missing.question, language).to_owned(),
+        Outcome::Plan(Plan::Cannot(key)) => texts::cannot(key, language).to_owned(),
+        Outcome::Plan(Plan::Yes | Plan::No) => texts::no_question(language).to_owned(),
+        Outcome::Plan(Plan::Run(..) | Plan::Undo(_) | Plan::Repeat(..) | Plan::Help) => {
+            return None;
+        }
+        Outcome::Correction(text) => texts::correction(text, language),
+        Outcome::Dropped => texts::dropped(language).to_owned(),
+        Outcome::Miss(miss) => texts::miss(miss, language),
     })
 }

@@ -2,329 +2,178 @@
 
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::slots::is_file;
+use crate::conversation::Call;
+use crate::filled::Filled;
 
 /// What to do about a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Plan {
-    /// Call a tool.
-    Call(PlannedCall),
+    /// Make calls, one after the other, and describe their results.
+    Run(Vec<Step>, View),
     /// Undo the last call of the chat that changed something.
-    Undo {
-        /// The device that the change must have been on. None for any device.
-        device: Option<String>,
-        /// Whether only to preview the undo.
-        dry_run: bool,
-    },
+    Undo(Placement),
+    /// Make the calls of the last turn again, on another device or with another path where one is named.
+    Repeat(Placement, Option<String>),
+    /// Ask for what is missing.
+    Ask(Missing),
     /// Show the help text.
     Help,
+    /// The person agrees.
+    Yes,
+    /// The person disagrees, or wants nothing done.
+    No,
+    /// Say that something cannot be done by the planner.
+    Cannot(&'static str),
+}
+
+/// Where a call runs and whether it is a preview.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Placement {
+    /// The device. None where the person names none.
+    pub(crate) device: Option<String>,
+    /// Whether only to preview.
+    pub(crate) dry_run: bool,
+}
+
+/// A step of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Step {
+    /// A call.
+    Call(PlannedCall),
+    /// A listing, and a call for each file in it.
+    ForEach(Collection),
+}
+
+/// Files of a kind that are copied or moved into a folder.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Collection {
+    /// The call that lists the files.
+    pub(crate) listing: PlannedCall,
+    /// The tool for each: `copy_path` or `move_path`.
+    pub(crate) tool: &'static str,
+    /// The folder that they are in.
+    pub(crate) from: String,
+    /// The folder that they go to.
+    pub(crate) to: String,
+}
+
+/// How the results of a plan are described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    /// Each by its own sentence.
+    Sentences,
+    /// A listing by its numbers of files and folders.
+    Count,
+    /// Two files by whether they have the same content.
+    Comparison,
+}
+
+/// A request that lacks the value of a slot.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Missing {
+    /// The key of the question, see [`crate::texts::question`].
+    pub(crate) question: &'static str,
+    /// The slot.
+    pub(crate) slot: &'static str,
+    /// The meaning of the request with the slot.
+    pub(crate) meaning: &'static str,
+    /// The values of its other slots.
+    pub(crate) filled: Filled,
+    /// Where it is to run.
+    pub(crate) placement: Placement,
 }
 
 /// A planned call; displayed as the JSON that a model would write.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlannedCall {
-    tool: &'static str,
-    device: Option<String>,
-    arguments: Vec<(&'static str, Value)>,
-    dry_run: bool,
+    /// The tool's name.
+    pub(crate) tool: String,
+    /// Where it runs.
+    pub(crate) placement: Placement,
+    pub(crate) arguments: Vec<(String, Value)>,
 }
 
 impl fmt::Display for PlannedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{{\"tool\":{}", Value::from(self.tool))?;
-        if let Some(device) = &self.device {
+        write!(f, "{{\"tool\":{}", Value::from(self.tool.as_str()))?;
+        if let Some(device) = &self.placement.device {
             write!(f, ",\"device\":{}", Value::from(device.as_str()))?;
         }
         for (name, value) in &self.arguments {
-            write!(f, ",{}:{value}", Value::from(*name))?;
+            write!(f, ",{}:{value}", Value::from(name.as_str()))?;
         }
-        if self.dry_run {
+        if self.placement.dry_run {
             f.write_str(",\"dry_run\":true")?;
         }
         f.write_str("}")
     }
 }
 
+impl PlannedCall {
+    /// Returns a recorded call with its arguments.
+    pub(crate) fn recorded(call: &Call<'_>, mut arguments: Map<String, Value>) -> Self {
+        let device = arguments.remove("device").and_then(|it| it.as_str().map(str::to_owned));
+        let dry_run = arguments.remove("dry_run") == Some(Value::Bool(true));
+        Self {
+            tool: call.tool.clone().into_owned(),
+            placement: Placement { device, dry_run },
+            arguments: arguments.into_iter().collect(),
+        }
+    }
+
+    /// Returns an argument's text; empty for one that is missing or not text.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        let found = self.arguments.iter().find(|(it, _)| it == name);
+        found.and_then(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    /// Replaces the path. Returns false for a call without one.
+    pub(crate) fn set_path(&mut self, path: &str) -> bool {
+        let found = self.arguments.iter_mut().find(|(name, _)| name == "path");
+        found.map(|(_, value)| *value = json!(path)).is_some()
+    }
+}
+
 impl Plan {
-    /// Returns the plan for a device, and as a preview where `dry_run` is set.
-    pub(crate) fn placed(self, device: Option<String>, dry_run: bool) -> Self {
+    /// Returns the plan where `placement` says, apart from calls whose place is already known.
+    pub(crate) fn placed(self, placement: &Placement) -> Self {
+        let place = |known: Placement| Placement {
+            device: placement.device.clone().or(known.device),
+            dry_run: placement.dry_run || known.dry_run,
+        };
         match self {
-            Self::Call(call) => Self::Call(PlannedCall { device, dry_run, ..call }),
-            Self::Undo { .. } => Self::Undo { device, dry_run },
-            Self::Help => Self::Help,
+            Self::Run(steps, view) => {
+                let steps = steps.into_iter().map(|step| match step {
+                    Step::Call(call) => {
+                        Step::Call(PlannedCall { placement: place(call.placement.clone()), ..call })
+                    }
+                    Step::ForEach(all) => {
+                        let placement = place(all.listing.placement.clone());
+                        let listing = PlannedCall { placement, ..all.listing };
+                        Step::ForEach(Collection { listing, ..all })
+                    }
+                });
+                Self::Run(steps.collect(), view)
+            }
+            Self::Undo(known) => Self::Undo(place(known)),
+            Self::Repeat(known, path) => Self::Repeat(place(known), path),
+            Self::Ask(missing) => {
+                Self::Ask(Missing { placement: place(missing.placement.clone()), ..missing })
+            }
+            Self::Help | Self::Yes | Self::No | Self::Cannot(_) => self,
         }
     }
 
-    /// Returns the plan that undoes a change on any device.
-    pub(crate) const fn undo() -> Self {
-        Self::Undo { device: None, dry_run: false }
+    /// Returns the plan where `placement` says, apart from calls that have a device.
+    pub(crate) fn placed_where_open(self, placement: &Placement) -> Self {
+        let has_device = |step: &Step| match step {
+            Step::Call(call) => call.placement.device.is_some(),
+            Step::ForEach(all) => all.listing.placement.device.is_some(),
+        };
+        let is_placed = matches!(&self, Self::Run(steps, _) if steps.iter().any(has_device));
+        let device = placement.device.clone().filter(|_| !is_placed);
+        self.placed(&Placement { device, dry_run: placement.dry_run })
     }
-}
-
-/// Returns the call that undoes another call.
-pub(crate) fn undo(call_id: &str, paths: &[String], device: &str, dry_run: bool) -> PlannedCall {
-    PlannedCall {
-        tool: "undo_call",
-        device: Some(device.to_owned()),
-        arguments: vec![("call_id", json!(call_id)), ("paths", json!(paths))],
-        dry_run,
-    }
-}
-
-fn call(tool: &'static str, arguments: Vec<(&'static str, Value)>) -> Plan {
-    Plan::Call(PlannedCall { tool, device: None, arguments, dry_run: false })
-}
-
-/// Creates a folder, with its missing parents where the path has several parts.
-pub(crate) fn create(path: &str) -> Plan {
-    let is_absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
-    if !is_absolute && path.trim_end_matches(['/', '\\']).contains(['/', '\\']) {
-        return nested(path);
-    }
-    call("create_directory", vec![("path", json!(path))])
-}
-
-/// Creates a folder with its missing parents.
-pub(crate) fn nested(path: &str) -> Plan {
-    call("create_directory", vec![("path", json!(path)), ("parents", json!(true))])
-}
-
-/// Creates a folder in an existing one.
-pub(crate) fn create_in(parent: &str, name: &str) -> Plan {
-    call("create_directory", vec![("path", json!(inside(parent, name)))])
-}
-
-/// Lists a folder.
-pub(crate) fn list(path: &str) -> Plan {
-    call("list_directory", vec![("path", json!(path))])
-}
-
-/// Lists a folder recursively.
-pub(crate) fn list_deep(path: &str) -> Plan {
-    call("list_directory", vec![("path", json!(path)), ("recursive", json!(true))])
-}
-
-/// Searches for files by name, below a folder.
-pub(crate) fn search(query: &str, path: &str) -> Plan {
-    call("search_files", vec![("query", json!(query)), ("path", json!(path))])
-}
-
-/// Searches for files by a part of their names.
-pub(crate) fn search_part(part: &str, path: &str) -> Plan {
-    search(&format!("*{part}*"), path)
-}
-
-/// Searches for folders by a part of their names, near a folder.
-pub(crate) fn search_folder(name: &str, base: &str) -> Plan {
-    call("search_directory", vec![("name", json!(name)), ("base", json!(base))])
-}
-
-/// Searches for lines with these words; characters of regular expressions are escaped.
-pub(crate) fn search_text(words: &str, path: &str) -> Plan {
-    let mut pattern = String::with_capacity(words.len());
-    for letter in words.chars() {
-        if letter.is_ascii_punctuation() {
-            pattern.push('\\');
-        }
-        pattern.push(letter);
-    }
-    call("search_text", vec![("pattern", json!(pattern)), ("path", json!(path))])
-}
-
-/// Shows the disk usage of every size.
-pub(crate) fn analyze(path: &str) -> Plan {
-    call("analyze_disk", vec![("path", json!(path)), ("threshold_mb", json!(0))])
-}
-
-/// Shows a path's metadata.
-pub(crate) fn file_info(path: &str) -> Plan {
-    call("get_file_info", vec![("path", json!(path))])
-}
-
-/// Shows a path's metadata with the digest of its content.
-pub(crate) fn file_hash(path: &str) -> Plan {
-    call("get_file_info", vec![("path", json!(path)), ("sha256", json!(true))])
-}
-
-/// Reads a configuration file.
-pub(crate) fn read_config(path: &str) -> Plan {
-    call("read_config", vec![("path", json!(path))])
-}
-
-/// Replaces a text in a file.
-pub(crate) fn edit(path: &str, old: &str, new: &str) -> Plan {
-    call(
-        "edit_file",
-        vec![("path", json!(path)), ("old_text", json!(old)), ("new_text", json!(new))],
-    )
-}
-
-/// Copies to a path.
-pub(crate) fn copy(source: &str, target: &str) -> Plan {
-    moved("copy_path", source, &whole(source, target))
-}
-
-/// Copies into a folder.
-pub(crate) fn copy_into(source: &str, folder: &str) -> Plan {
-    moved("copy_path", source, &inside(folder, last_name(source)))
-}
-
-/// Moves to a path.
-pub(crate) fn move_to(source: &str, target: &str) -> Plan {
-    moved("move_path", source, &whole(source, target))
-}
-
-/// Moves into a folder.
-pub(crate) fn move_into(source: &str, folder: &str) -> Plan {
-    moved("move_path", source, &inside(folder, last_name(source)))
-}
-
-/// Renames within the same folder.
-pub(crate) fn rename(source: &str, name: &str) -> Plan {
-    let folder = source.trim_end_matches(SEPARATORS).rsplit_once(SEPARATORS);
-    let target = match folder {
-        Some((folder, _)) if !name.contains(SEPARATORS) => inside(folder, name),
-        _ => name.to_owned(),
-    };
-    moved("move_path", source, &target)
-}
-
-fn moved(tool: &'static str, source: &str, destination: &str) -> Plan {
-    call(tool, vec![("source", json!(source)), ("destination", json!(destination))])
-}
-
-/// The separators of a path's names.
-const SEPARATORS: [char; 2] = ['/', '\\'];
-
-/// Returns the complete target path. A file's target without an extension is a folder. Where that folder is
-/// missing, the call does nothing; the other reading would create a file of that name.
-fn whole(source: &str, target: &str) -> String {
-    let is_folder = target.ends_with(SEPARATORS)
-        || matches!(target, "." | ".." | "~")
-        || (is_file(last_name(source)) && !is_file(last_name(target)));
-    if is_folder { inside(target, last_name(source)) } else { target.to_owned() }
-}
-
-fn last_name(path: &str) -> &str {
-    let path = path.trim_end_matches(SEPARATORS);
-    path.rsplit_once(SEPARATORS).map_or(path, |(_, name)| name)
-}
-
-fn inside(folder: &str, name: &str) -> String {
-    let separator = if folder.contains('\\') && !folder.contains('/') { '\\' } else { '/' };
-    format!("{}{separator}{name}", folder.trim_end_matches(separator))
-}
-
-/// Reads the start of a file.
-pub(crate) fn read(path: &str) -> Plan {
-    call("read_file", vec![("path", json!(path))])
-}
-
-/// Reads the first lines of a file; `count` is the value of a slot.
-pub(crate) fn read_lines(path: &str, count: &str) -> Plan {
-    let limit: u32 = count.parse().unwrap_or(200);
-    call("read_file", vec![("path", json!(path)), ("limit", json!(limit))])
-}
-
-/// Replaces a file's content.
-pub(crate) fn write(path: &str, content: &str) -> Plan {
-    call("write_file", vec![("path", json!(path)), ("content", json!(content))])
-}
-
-/// Appends to a file.
-pub(crate) fn append(path: &str, content: &str) -> Plan {
-    call(
-        "write_file",
-        vec![("path", json!(path)), ("content", json!(content)), ("append", json!(true))],
-    )
-}
-
-/// Appends a line to a file.
-pub(crate) fn append_line(path: &str, line: &str) -> Plan {
-    append(path, &format!("{line}\n"))
-}
-
-/// Creates a file; an existing file stays unchanged.
-pub(crate) fn touch(path: &str) -> Plan {
-    append(path, "")
-}
-
-/// Deletes an empty folder. The tool requires `confirm`; a person must approve nonetheless.
-pub(crate) fn delete(path: &str) -> Plan {
-    call("delete_directory", vec![("path", json!(path)), ("confirm", json!(true))])
-}
-
-/// Deletes a folder with its content.
-pub(crate) fn delete_all(path: &str) -> Plan {
-    call(
-        "delete_directory",
-        vec![("path", json!(path)), ("recursive", json!(true)), ("confirm", json!(true))],
-    )
-}
-
-/// Deletes a file.
-pub(crate) fn delete_file(path: &str) -> Plan {
-    call("delete_file", vec![("path", json!(path)), ("confirm", json!(true))])
-}
-
-/// Opens an application.
-pub(crate) fn open(app: &str) -> Plan {
-    call("open_app", vec![("app", json!(app))])
-}
-
-/// Opens an application with a URL.
-pub(crate) fn open_at(app: &str, url: &str) -> Plan {
-    call("open_app", vec![("app", json!(app)), ("args", json!([url]))])
-}
-
-/// Evaluates an arithmetic expression.
-pub(crate) fn calculate(expression: &str) -> Plan {
-    call("calculate", vec![("expression", json!(expression))])
-}
-
-/// Lists the person's devices.
-pub(crate) fn devices() -> Plan {
-    call("list_devices", Vec::new())
-}
-
-/// Closes an application.
-pub(crate) fn close(app: &str) -> Plan {
-    call("close_app", vec![("app", json!(app)), ("confirm", json!(true))])
-}
-
-/// Lists the applications, all or those that run.
-pub(crate) fn apps(running_only: bool) -> Plan {
-    call("list_apps", vec![("running_only", json!(running_only))])
-}
-
-/// Lists the processes that use most of the processor (`cpu`) or of the memory (`memory`).
-pub(crate) fn processes(sort_by: &str) -> Plan {
-    call("list_processes", vec![("sort_by", json!(sort_by))])
-}
-
-/// Checks whether a device is well.
-pub(crate) fn health() -> Plan {
-    call("health_check", Vec::new())
-}
-
-/// Checks whether a device reaches its network.
-pub(crate) fn network() -> Plan {
-    call("check_network", Vec::new())
-}
-
-/// Shows a device's facts and status.
-pub(crate) fn info(sections: &[&str]) -> Plan {
-    call("get_device_info", vec![("include", json!(sections))])
-}
-
-/// Shows the date and time of the device's clock.
-pub(crate) fn clock() -> Plan {
-    call("get_datetime", Vec::new())
-}
-
-/// Shows the date and time in a time zone.
-pub(crate) fn clock_in(zone: &str) -> Plan {
-    call("get_datetime", vec![("timezone", json!(zone))])
 }

@@ -1,63 +1,30 @@
-//! Removes what surrounds a request: courtesies, the device, the wish for a preview. In Dutch, moves a verb
-//! at the end to the start.
+//! Removes what surrounds a request: courtesies and the wish for a preview.
 
 use crate::words::Word;
 
 /// Removes courtesies from both ends.
 pub(crate) fn trim(words: &[Word]) -> &[Word] {
-    const BEFORE: [&str; 27] = [
-        "please",
-        "kindly",
-        "hey",
-        "hi",
-        "hello",
-        "orion",
-        "ok",
-        "okay",
-        "now",
-        "can_you",
-        "could_you",
-        "would_you",
-        "will_you",
-        "i_want_you_to",
-        "hallo",
-        "hoi",
-        "graag",
-        "even",
-        "alsjeblieft",
-        "alstublieft",
-        "aub",
-        "kun_je",
-        "kan_je",
-        "wil_je",
-        "zou_je",
-        "kunt_u",
-        "wilt_u",
-    ];
-    const AFTER: [&str; 17] = [
-        "please",
-        "thanks",
-        "thank_you",
-        "for_me",
-        "now",
-        "alsjeblieft",
-        "alstublieft",
-        "aub",
-        "graag",
-        "bedankt",
-        "dank_je",
-        "dankjewel",
-        "voor_mij",
-        "voor_me",
-        "orion",
-        "eens",
-        "even",
-    ];
+    const BEFORE: &str = "\
+    i_would_like_you_to do_me_a_favor_and i_want_you_to i'd_like_you_to i_need_you_to i_would_like_to \
+    is_it_possible_to ik_wil_dat_je can_i_please i_want_to i'd_like_to i_need_to help_me_to go_ahead_and \
+    would_you_mind would_you_please tell_me_please ik_wil_graag ik_zou_graag help_me_om can_you \
+    could_you would_you will_you can_u i_wanna let_us help_me go_and can_we could_we can_i could_i may_i \
+    yes_please thank_you kun_je kan_je wil_je zou_je kunt_u wilt_u zou_u kan_jij kun_jij ik_wil ik_moet \
+    mag_ik kan_ik kunnen_we zullen_we zou_jij dank_je voor_mij voor_me please kindly hey hi hello orion \
+    ok okay now and then also just so well quickly let's quick oh great thanks cool right alright hallo \
+    hoi graag even alsjeblieft alstublieft aub nu en dan ook daarna eens snel goed dag bedankt oké oke \
+";
+    const AFTER: &str = "\
+    if_you_can at_the_moment als_je_wilt als_het_kan op_dit_moment thank_you for_me right_now real_quick \
+    as_well if_possible would_you will_you could_you can_you at_once dank_je dank_u voor_mij voor_me \
+    please thanks thx now quickly too then ok okay immediately pls plz alsjeblieft alstublieft aub graag \
+    bedankt dankjewel orion eens even nu ook meteen svp \
+";
     let mut words = words;
-    while let Some(rest) = BEFORE.iter().find_map(|phrase| after(words, phrase)) {
+    while let Some(rest) = BEFORE.split_whitespace().find_map(|phrase| after(words, phrase)) {
         words = rest;
     }
-    while let Some(rest) = AFTER.iter().find_map(|phrase| before(words, phrase)) {
+    while let Some(rest) = AFTER.split_whitespace().find_map(|phrase| before(words, phrase)) {
         words = rest;
     }
     words
@@ -101,114 +68,29 @@ pub(crate) fn preview(words: &[Word]) -> Option<&[Word]> {
         .or_else(|| AT_THE_END.iter().find_map(|phrase| before(words, phrase)))
 }
 
-/// Returns the words without the device, and the device. The device is at the end, at the start or, as in
-/// Dutch, after the verb. "On this computer" names none.
-pub(crate) fn device(text: &str, words: &[Word]) -> (Vec<Word>, Option<String>) {
-    const ON: [&str; 14] = [
-        "on_the_device",
-        "on_device",
-        "on_the",
-        "on_my",
-        "on_this",
-        "on",
-        "op_het_apparaat",
-        "op_apparaat",
-        "op_de",
-        "op_het",
-        "op_mijn",
-        "op_deze",
-        "op_dit",
-        "op",
-    ];
-    for phrase in ON {
-        let length = phrase.split('_').count() + 1;
-        for start in [words.len().checked_sub(length), Some(0), Some(1)].into_iter().flatten() {
-            let Some((name, rest)) = after(words.get(start..).unwrap_or_default(), phrase)
-                .and_then(|tail| tail.split_first())
-            else {
-                continue;
-            };
-            let named = match name.key.as_str() {
-                "computer" | "pc" | "device" | "machine" | "system" | "apparaat" | "disk"
-                | "schijf" | "systeem" => None,
-                _ => match device_name(text, name) {
-                    Some(named) => Some(named),
-                    None => continue,
-                },
-            };
-            let around = [words.get(..start).unwrap_or_default(), rest].concat();
-            return (around, named);
-        }
-    }
-    (words.to_vec(), None)
+/// Returns the name in an answer such as "call it Photos" or "on the kiosk".
+pub(crate) fn name_only(words: &[Word]) -> &[Word] {
+    const LEADS: &str = "\
+    call_it name_it it's_called it_is_called it's called named make_it use in_the in_my into_the to_the \
+    on_the on_my the_file the_folder in into to on the my noem_het noem_hem noem_die het_heet genaamd \
+    doe_maar doe in_de in_mijn naar_de naar_mijn op_de op_het op_mijn het_bestand de_map naar op de het \
+    mijn \
+";
+    LEADS
+        .split_whitespace()
+        .find_map(|lead| after(words, lead))
+        .filter(|it| !it.is_empty())
+        .unwrap_or(words)
 }
 
-/// Returns a device's name, or a selector such as `label:env=lab`.
-fn device_name(text: &str, word: &Word) -> Option<String> {
-    let name = text.get(word.start..word.end)?;
-    let fits = name.len() <= 128
-        && name.starts_with(|letter: char| letter.is_ascii_alphanumeric())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._:=-".contains(&b));
-    fits.then(|| name.to_owned())
-}
-
-/// Turns "… maken" into "maak …", and "laat … zien" into "toon …".
-pub(crate) fn verb_first(words: &[Word]) -> Vec<Word> {
-    const VERBS: [(&str, &str); 29] = [
-        ("maken", "maak"),
-        ("aanmaken", "maak"),
-        ("creëren", "maak"),
-        ("toevoegen", "voeg"),
-        ("verwijderen", "verwijder"),
-        ("wissen", "verwijder"),
-        ("weggooien", "verwijder"),
-        ("tonen", "toon"),
-        ("weergeven", "toon"),
-        ("opsommen", "toon"),
-        ("lezen", "lees"),
-        ("voorlezen", "lees"),
-        ("openen", "open"),
-        ("starten", "start"),
-        ("opstarten", "start"),
-        ("zoeken", "zoek"),
-        ("opzoeken", "zoek"),
-        ("vinden", "zoek"),
-        ("schrijven", "schrijf"),
-        ("zetten", "zet"),
-        ("opslaan", "bewaar"),
-        ("zien", "toon"),
-        ("kopiëren", "kopieer"),
-        ("kopieren", "kopieer"),
-        ("verplaatsen", "verplaats"),
-        ("hernoemen", "hernoem"),
-        ("vervangen", "vervang"),
-        ("terugdraaien", "terugdraai"),
-        ("herstellen", "herstel"),
-    ];
-    let Some((last, rest)) = words.split_last() else { return Vec::new() };
-    let Some((_, verb)) = VERBS.iter().find(|(infinitive, _)| *infinitive == last.key) else {
-        return words.to_vec();
-    };
-    let mut rest = before(rest, "willen").or_else(|| before(rest, "kunnen")).unwrap_or(rest);
-    if *verb == "toon" {
-        // "Laat me … zien" and "mij … laten zien".
-        rest = ["laat_me", "laat_mij", "laat"]
-            .iter()
-            .find_map(|phrase| after(rest, phrase))
-            .unwrap_or(rest);
-        rest = before(rest, "laten").unwrap_or(rest);
-    }
-    let mut moved = vec![Word { key: (*verb).to_owned(), breaks: false, ..last.clone() }];
-    moved.extend_from_slice(rest);
-    moved
-}
-
-fn after<'a>(words: &'a [Word], phrase: &str) -> Option<&'a [Word]> {
+/// Returns the words behind a phrase that they begin with.
+pub(crate) fn after<'a>(words: &'a [Word], phrase: &str) -> Option<&'a [Word]> {
     let (head, rest) = words.split_at_checked(phrase.split('_').count())?;
     is(head, phrase).then_some(rest)
 }
 
-fn before<'a>(words: &'a [Word], phrase: &str) -> Option<&'a [Word]> {
+/// Returns the words before a phrase that they end with.
+pub(crate) fn before<'a>(words: &'a [Word], phrase: &str) -> Option<&'a [Word]> {
     let (rest, tail) =
         words.split_at_checked(words.len().checked_sub(phrase.split('_').count())?)?;
     is(tail, phrase).then_some(rest)

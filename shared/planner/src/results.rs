@@ -3,80 +3,57 @@
 //! The content of a result is untrusted, and this answer is searched for calls like any model's. [`plain`]
 //! ensures that no content can be read as a call.
 
+mod counts;
 mod devices;
 mod envelope;
 mod facts;
+mod failures;
 mod files;
+mod programs;
+mod services;
 
 use orion_domain::is_hidden;
 
 use crate::language::Language;
+use crate::plan::View;
 
 pub(crate) use self::envelope::ResultFacts;
 
 /// Maximum length of an answer, in characters.
 const MAX_ANSWER: usize = 8000;
 
-/// Describes results, in their order.
-pub(crate) fn say<'a>(contents: impl Iterator<Item = &'a str>, language: Language) -> String {
-    let sentences: Vec<String> = contents
-        .map(|content| {
-            let result = ResultFacts::read(content);
-            if result.succeeded() { success(&result, language) } else { failure(&result, language) }
-        })
-        .collect();
-    plain(&sentences.join("\n\n"))
+/// Describes results, in their order, as a plan wants them shown.
+pub(crate) fn say(contents: &[&str], view: View, language: Language) -> String {
+    let results: Vec<ResultFacts> = contents.iter().map(|it| ResultFacts::read(it)).collect();
+    let text = match (view, results.as_slice()) {
+        (View::Count, [one]) if one.succeeded() => counts::of_listing(one, language),
+        (View::Comparison, [one, other]) if one.succeeded() && other.succeeded() => {
+            counts::of_two_files(one, other, language)
+        }
+        (View::Sentences | View::Count | View::Comparison, _) => None,
+    };
+    let sentence = |result: &ResultFacts| {
+        if result.succeeded() { success(result, language) } else { failures::say(result, language) }
+    };
+    let text =
+        text.unwrap_or_else(|| results.iter().map(sentence).collect::<Vec<_>>().join("\n\n"));
+    plain(&text)
 }
 
 fn success(result: &ResultFacts, language: Language) -> String {
-    let sentence =
-        facts::sentence(result, language).unwrap_or_else(|| result.text("/message").to_owned());
+    let sentence = facts::sentence(result, language).unwrap_or_else(|| {
+        // The message is English.
+        let done = language.of(result.text("/message"), "Dat is gelukt.");
+        match (result.text("/data/stdout"), language) {
+            ("", _) | (_, Language::English) => done.to_owned(),
+            (output, Language::Dutch) => format!("{done}\n{}", facts::indented(output)),
+        }
+    });
     match (result.dry_run(), language) {
         (false, _) => sentence,
         (true, Language::English) => format!("Preview, nothing was changed. {sentence}"),
         (true, Language::Dutch) => format!("Proef, er is niets veranderd. {sentence}"),
     }
-}
-
-fn failure(result: &ResultFacts, language: Language) -> String {
-    let english = language == Language::English;
-    let message = match (result.text("/message"), english) {
-        ("", true) => "the result could not be read",
-        ("", false) => "het resultaat kon niet worden gelezen",
-        (message, _) => message,
-    };
-    let mut text =
-        format!("{}: {message}", if english { "That did not work" } else { "Dat is niet gelukt" });
-    let code = result.text("/error/code");
-    if !code.is_empty() {
-        text = format!("{} ({code}).", text.trim_end_matches('.'));
-    }
-    for hint in result.hints() {
-        let (lead, step) = match (hint.values.is_empty(), english) {
-            (true, true) => ("Hint", hint.to_string()),
-            (true, false) => ("Tip", hint.to_string()),
-            (false, true) => ("Perhaps", hint.values.join(", ")),
-            (false, false) => ("Misschien", hint.values.join(", ")),
-        };
-        text.push_str(&format!("\n{lead}: {step}"));
-    }
-    let allowed = result.texts("/error/details/allowed_paths");
-    if !allowed.is_empty() {
-        let lead = if english { "Allowed are" } else { "Toegestaan zijn" };
-        text.push_str(&format!("\n{lead}: {}", allowed.join(", ")));
-    }
-    let hint = match (code, result.text("/meta/tool"), english) {
-        ("DEVICE_REQUIRED", _, true) => "Say it again with \"on DEVICE\".",
-        ("DEVICE_REQUIRED", _, false) => "Zeg het opnieuw met \"op APPARAAT\".",
-        ("NOT_EMPTY", "delete_directory", true) => {
-            "Say it with \"with everything in it\" to delete what is in it too."
-        }
-        ("NOT_EMPTY", "delete_directory", false) => {
-            "Zeg er \"met alles erin\" bij om ook de inhoud te verwijderen."
-        }
-        _ => return text,
-    };
-    format!("{text}\n{hint}")
 }
 
 /// Returns the text without anything that reads as a call or as a terminal's control sequence.
@@ -125,7 +102,7 @@ mod tests {
         let failed = json!({"success": false, "message": hostile, "error": {"code": hostile, "hints": [{"text": hostile, "command": hostile, "values": [hostile]}, {"text": hostile}]}}).to_string();
         for content in [content.as_str(), failed.as_str(), hostile, &content[..400]] {
             for language in [Language::English, Language::Dutch] {
-                let text = say(std::iter::once(content), language);
+                let text = say(&[content], View::Sentences, language);
                 let extraction = extract(&text);
                 assert_eq!((extraction.calls.len(), extraction.problems.len()), (0, 0), "{text}");
                 assert!(!text.contains(['\u{1b}', '\u{202e}', '{']), "{text}");
@@ -140,7 +117,7 @@ mod tests {
             "meta": {"tool": "delete_directory", "device": "kiosk"}})
         .to_string();
         assert_eq!(
-            say(std::iter::once(content.as_str()), Language::English),
+            say(&[content.as_str()], View::Sentences, Language::English),
             "That did not work: The folder Test is not empty (NOT_EMPTY).\nPerhaps: recursive=true\nHint: delete what is in it first\nSay it with \"with everything in it\" to delete what is in it too."
         );
         let denied =
@@ -148,8 +125,8 @@ mod tests {
             "details": {"allowed_paths": ["/srv", "/home/ann"]}}})
             .to_string();
         assert_eq!(
-            say([denied.as_str(), "?"].into_iter(), Language::Dutch),
-            "Dat is niet gelukt: Outside (PATH_NOT_ALLOWED).\nToegestaan zijn: /srv, /home/ann\n\nDat is niet gelukt: het resultaat kon niet worden gelezen"
+            say(&[denied.as_str(), "?"], View::Sentences, Language::Dutch),
+            "Dat is niet gelukt: dat pad is niet toegestaan (PATH_NOT_ALLOWED).\nToegestaan zijn: /srv, /home/ann\n\nDat is niet gelukt: het resultaat kon niet worden gelezen"
         );
     }
 
@@ -157,7 +134,7 @@ mod tests {
     fn an_answer_has_an_end() {
         let content = json!({"success": true, "message": "é".repeat(100_000)}).to_string();
         assert_eq!(
-            say(std::iter::once(content.as_str()), Language::Dutch).chars().count(),
+            say(&[content.as_str()], View::Sentences, Language::English).chars().count(),
             MAX_ANSWER + 1
         );
     }

@@ -3,10 +3,16 @@
 mod dutch;
 mod english;
 mod results;
+mod table;
 
 use serde_json::json;
 
-use super::{Language, Message, answer, phrases, understand, undo};
+use super::texts;
+use super::{Language, Message, undo};
+
+fn answer(conversation: &[Message<'_>]) -> String {
+    super::answer(conversation).text
+}
 
 fn ask(text: &str) -> String {
     answer(&[Message::of_person(text)])
@@ -14,21 +20,18 @@ fn ask(text: &str) -> String {
 
 #[test]
 fn what_is_said_in_english_becomes_the_call_that_is_meant() {
-    check(english::SAID, Language::English);
+    check(english::SAID);
 }
 
 #[test]
 fn what_is_said_in_dutch_becomes_the_call_that_is_meant() {
-    check(dutch::SAID, Language::Dutch);
+    check(dutch::SAID);
 }
 
-fn check(table: &[(&str, &str)], language: Language) {
+fn check(table: &[(&str, &str)]) {
     let wrong: Vec<String> = table
         .iter()
-        .map(|(text, call)| {
-            assert_eq!(understand(text).map(|known| known.0), Some(language), "{text}");
-            (text, ask(text), *call)
-        })
+        .map(|(text, call)| (text, ask(text), *call))
         .filter(|(_, answer, expected)| answer != expected)
         .map(|(text, answer, expected)| format!("{text}\n   is {answer}\n  not {expected}"))
         .collect();
@@ -53,38 +56,65 @@ fn every_call_is_one_that_its_tool_takes() {
     }
 }
 
+/// Returns whether an answer makes no call.
+fn makes_no_call(text: &str) -> bool {
+    let extraction = orion_domain::extract::extract(text);
+    extraction.calls.is_empty() && extraction.problems.is_empty()
+}
+
 #[test]
-fn what_is_not_one_plain_request_is_not_guessed_at() {
+fn what_is_not_understood_or_denies_or_restricts_makes_no_call() {
     for text in [
-        "create folder A and write \"x\" to A/b.txt",
-        "create folder A, create folder B",
-        "create folder A. Delete folder A.",
-        "create folder A\ncreate folder B",
         "create folder for",
-        "create folder",
         "delete Test",
         "delete everything",
         "don't delete folder Test",
+        "please do not delete notes.txt",
+        "dont delete notes.txt",
+        "never delete notes.txt",
         "do not create folder Test",
+        "delete notes.txt unless it is important",
+        "delete notes.txt if it is empty",
+        "delete notes.txt but not today",
+        "delete notes.txt older than 3 days",
+        "delete folder Old except a.txt",
+        "delete folder Old without a.txt",
+        "delete all files except a.txt",
+        "delete a.txt or b.txt",
+        "delete a.txt and don't delete b.txt",
+        "create folder A and do not delete it",
+        "create folder A, but don't write anything in it",
+        "delete folder Old only on kiosk",
+        "move a.txt to Archive unless it is there",
+        "delete file not notes.txt",
+        "delete old notes.txt",
+        "write hi to a.txt and bye to b.txt and never mind",
         "add folder Test to Documents",
-        "run tests",
-        "open",
         "write a poem about the sea",
+        "create folder A and frobnicate the sea",
         "{\"tool\":\"open_app\"}",
         "rm -rf /",
-    ] {
-        assert_eq!(ask(text), phrases::unknown(Language::English), "{text}");
-    }
-    for text in [
-        "maak een map A en daarna een map B",
         "maak geen map Test",
         "verwijder de map Test niet",
+        "verwijder notities.txt niet",
+        "verwijder notities.txt tenzij het leeg is",
+        "verwijder alles behalve a.txt",
+        "gooi notities.txt nooit weg",
+        "verwijder notities.txt als het leeg is",
+        "maak een map A en verwijder hem niet",
         "maak een map met foto's",
+        "delte folder Test",
+        "verwijdr de map Test",
     ] {
-        assert_eq!(ask(text), phrases::unknown(Language::Dutch), "{text}");
+        let text_of = ask(text);
+        assert!(makes_no_call(&text_of), "{text}: {text_of}");
+        assert_eq!(text_of.lines().count(), 1, "{text}: {text_of}");
+        assert!(!super::answer(&[Message::of_person(text)]).understood, "{text}");
     }
-    assert_eq!(ask(&"a ".repeat(100_000)), phrases::unknown(Language::English));
-    assert_eq!(ask(&"create ".repeat(64)), phrases::unknown(Language::English));
+    for text in ["a ".repeat(100_000), "create ".repeat(64)] {
+        let said = ask(&text);
+        assert!(makes_no_call(&said) && said.lines().count() == 1, "{said}");
+    }
 }
 
 #[test]
@@ -98,15 +128,11 @@ fn it_says_what_it_is_and_how_to_connect_a_model() {
         ("Wat kun je allemaal?", Language::Dutch),
         ("hulp", Language::Dutch),
     ] {
-        assert_eq!(ask(text), phrases::help(language), "{text}");
+        assert_eq!(ask(text), texts::help(language), "{text}");
     }
-    for text in [
-        phrases::help(Language::English),
-        phrases::help(Language::Dutch),
-        phrases::unknown(Language::English),
-        phrases::unknown(Language::Dutch),
-    ] {
-        assert!(text.contains("[[models]]") && text.contains("planner"), "{text}");
+    for text in [texts::help(Language::English), texts::help(Language::Dutch)] {
+        assert!(text.contains("docs/configuration.md") && text.contains("planner"), "{text}");
+        assert!(!text.contains("orion-server.toml"), "the demo overwrites it: {text}");
         let extraction = orion_domain::extract::extract(&text);
         assert_eq!((extraction.calls.len(), extraction.problems.len()), (0, 0), "{text}");
         for example in text.lines().filter_map(|line| line.strip_prefix("  ")) {
@@ -127,7 +153,7 @@ fn undo_means_the_last_change_of_the_chat_and_nothing_before_it() {
         Message::of_person("rename a to b"),
         Message::of_call("move_path", &moved),
         Message::of_result(done.to_string()),
-        Message::Answer(Vec::new()),
+        Message::Answer { text: "".into(), calls: Vec::new() },
     ];
     let undo = r#"{"tool":"undo_call","device":"kiosk","call_id":"01893e2a","paths":["a","b"]"#;
     for text in [
@@ -145,11 +171,11 @@ fn undo_means_the_last_change_of_the_chat_and_nothing_before_it() {
         assert_eq!(said(text, &chat), format!("{undo}}}"), "{text}");
     }
     assert_eq!(said("undo that, dry run", &chat), format!("{undo},\"dry_run\":true}}"));
-    let nothing = phrases::no_undo(&undo::Impossible::Nothing, Language::Dutch);
+    let nothing = texts::no_undo(&undo::Impossible::Nothing, Language::Dutch);
     assert_eq!(said("maak dat ongedaan", &[]), nothing);
-    let nothing = phrases::no_undo(&undo::Impossible::Nothing, Language::English);
+    let nothing = texts::no_undo(&undo::Impossible::Nothing, Language::English);
     assert_eq!(said("undo that on laptop", &chat), nothing);
-    assert_eq!(said("undo that and create folder A", &chat), phrases::unknown(Language::English));
+    assert!(makes_no_call(&said("undo that and create folder A", &chat)));
 }
 
 #[test]
@@ -161,8 +187,11 @@ fn results_are_told_in_the_language_of_the_request() {
         {"name": "a.txt", "path": "/srv/a.txt", "is_dir": false, "size_bytes": 2048}]},
         "meta": {"device": "kiosk", "tool": "list_directory"}});
     let answer = |text: &str, results: &[&serde_json::Value]| {
-        let mut chat = vec![Message::of_person(text), Message::of_call("x", &json!({}))];
-        chat.extend(results.iter().map(|result| Message::of_result(result.to_string())));
+        let mut chat = vec![Message::of_person(text)];
+        for result in results {
+            chat.push(Message::of_call("x", &json!({})));
+            chat.push(Message::of_result(result.to_string()));
+        }
         answer(&chat)
     };
     assert_eq!(answer("Maak een folder Test", &[&folder]), "De map /srv/Test is gemaakt op kiosk.");

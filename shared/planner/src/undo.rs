@@ -7,8 +7,9 @@ use orion_catalog::find;
 use orion_catalog::tools::undo_call::paths_of;
 use serde_json::{Map, Value};
 
+use crate::calls;
 use crate::conversation::{Call, Message};
-use crate::plan::{self, PlannedCall};
+use crate::plan::PlannedCall;
 use crate::results::ResultFacts;
 
 /// Why nothing can be undone.
@@ -59,7 +60,7 @@ pub(crate) fn last(
         if call_id.is_empty() || place.is_empty() || paths.is_empty() {
             return Err(Impossible::Unseen);
         }
-        return Ok(plan::undo(call_id, &paths, place, dry_run));
+        return Ok(calls::undo(call_id, &paths, place, dry_run));
     }
     Err(Impossible::Nothing)
 }

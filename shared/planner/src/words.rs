@@ -17,6 +17,22 @@ pub(crate) struct Word {
     pub(crate) end: usize,
     /// Whether a comma, or the end of a sentence or line follows.
     pub(crate) breaks: bool,
+    /// Whether it begins with a capital letter or a digit.
+    pub(crate) capital: bool,
+    /// The lengths of its quotes in bytes.
+    pub(crate) quotes: (usize, usize),
+}
+
+impl Word {
+    /// Returns the byte offset of its start, quotes included.
+    pub(crate) fn span_start(&self) -> usize {
+        self.start - self.quotes.0
+    }
+
+    /// Returns the byte offset of its end, quotes included.
+    pub(crate) fn span_end(&self) -> usize {
+        self.end + self.quotes.1
+    }
 }
 
 /// Splits a message. `None` where it has too many words.
@@ -51,6 +67,8 @@ pub(crate) fn split(text: &str) -> Option<Vec<Word>> {
                 start,
                 end: start + length,
                 breaks: punctuation > 0,
+                capital: false,
+                quotes: (quote, closing),
             });
             at = start + length + closing + punctuation;
         } else {
@@ -115,6 +133,8 @@ fn plain(word: &str, start: usize) -> Word {
         start,
         end: start + value.len(),
         breaks,
+        capital: key.starts_with(|it: char| it.is_uppercase() || it.is_ascii_digit()),
+        quotes: (0, 0),
     }
 }
 

@@ -7,7 +7,7 @@ mod preview;
 mod tests;
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -91,13 +91,19 @@ fn write(
     let replaced = if arguments.append { 0 } else { disk_bytes_at(&located)? };
     let room = TrashSpace::take(context, path, replaced)?;
     if context.dry_run {
-        let (size, diff) = preview::preview(&located, content, arguments.append, context)?;
+        let (size, diff) = preview::preview(&located, content, arguments, context)?;
         let what = if created { "make" } else { "change" };
         let message = format!("Would {what} {path}; it would then have {}.", counted(size, "byte"));
         return Ok(Outcome::new(message, returns(size, Some(diff))));
     }
     context.check()?;
     let old = if created { None } else { Some(open(&located)?) };
+    let content = match &old {
+        Some((file, _)) if arguments.append && arguments.own_line => {
+            on_own_line(file, content).map_err(|error| io_failure(&error, Wanted::File, path))?
+        }
+        _ => Cow::Borrowed(content),
+    };
     let mut change = Change::begin(context, WriteFile::NAME, &[path], room);
     let target = change.parents(&located)?;
     let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
@@ -105,12 +111,12 @@ fn write(
         Some((file, stamp)) if arguments.append => {
             let metadata = file.metadata().map_err(|error| failed(&error))?;
             context.raise_if_executable(&metadata, path)?;
-            change.append(&target, file, content)?;
+            change.append(&target, file, &content)?;
             stamp.bytes + content.len() as u64
         }
         old => {
             let mut staged = change.stage(&target, old.as_ref().map(|(file, _)| file))?;
-            staged.write_all(content).map_err(|error| failed(&error))?;
+            staged.write_all(&content).map_err(|error| failed(&error))?;
             let size = staged.bytes();
             let over = if arguments.append { Precondition::Nothing } else { Precondition::AnyFile };
             change.place(&target, staged, over)?;
@@ -121,6 +127,20 @@ fn write(
     let what = if created { "Made" } else { "Wrote" };
     let message = format!("{what} {path}, {}.", counted(size, "byte"));
     Ok(Outcome::new(message, returns(size, None)))
+}
+
+/// Returns the text to append to a file so that it starts on a line of its own: with a line end before it
+/// where the file does not end in one.
+fn on_own_line<'a>(mut file: &File, content: &'a [u8]) -> io::Result<Cow<'a, [u8]>> {
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    Ok(match last {
+        [b'\n'] => Cow::Borrowed(content),
+        _ => Cow::Owned([b"\n", content].concat()),
+    })
 }
 
 /// Opens an existing file. Opening for writing checks the permission to write; a replacement by name would

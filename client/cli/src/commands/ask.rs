@@ -15,7 +15,8 @@ Examples:
   orion ask --yes \"Delete the folder Old with everything in it\"
   orion ask @request.txt -o json
 
-The exit code is the last call's. Without a terminal and without --yes, a call that needs approval
+The exit code is the last call's, and 2 if the built-in planner did not understand or asks something:
+its question is answered with another message and --conversation. Without a terminal and without --yes, a call that needs approval
 ends the command with 6; `orion approvals` shows what waits.")]
 pub(crate) struct Ask {
     /// What to say; @file or - for standard input

@@ -41,7 +41,7 @@ impl Chat {
         {
             app.out.note(
                 "The built-in planner answers: it knows some everyday requests and is no language \
-                 model. Connect one with [[models]] in orion-server.toml.",
+                 model. docs/configuration.md shows how an admin connects one.",
             );
         }
         let mut session = Session::new(app, client, self.conversation, self.model);

@@ -174,7 +174,8 @@ impl Accumulator {
             on_text(&self.refusal);
             text = self.refusal;
         }
-        Ok(Answer { text, native_calls, truncated: self.cut || !self.finished })
+        let truncated = self.cut || !self.finished;
+        Ok(Answer { text, native_calls, truncated, not_understood: false })
     }
 }
 

@@ -35,8 +35,9 @@ pub(super) fn event(event: Event) -> Wire {
         Event::ApprovalNeeded(row) => Wire::ApprovalNeeded(approval(*row)),
         Event::CallEnded(reply) => Wire::CallEnded(v1::CallEnded { call: Some(call(*reply)) }),
         Event::Note(text) => Wire::Note(v1::Note { text }),
-        Event::Done { text, calls } => {
-            Wire::Done(v1::Done { text, tools_used: calls.into_iter().map(tool_use).collect() })
+        Event::Done { text, calls, not_understood } => {
+            let tools_used = calls.into_iter().map(tool_use).collect();
+            Wire::Done(v1::Done { text, tools_used, not_understood })
         }
     }
 }

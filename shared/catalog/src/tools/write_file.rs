@@ -28,6 +28,10 @@ pub struct Arguments {
     /// Whether to add to the end instead of replacing everything.
     #[serde(default)]
     pub append: bool,
+    /// With append: whether the text starts on a line of its own, also where the file does not end in a line
+    /// end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_line: bool,
     /// Whether to make missing folders on the way.
     #[serde(default = "yes")]
     pub create_dirs: bool,

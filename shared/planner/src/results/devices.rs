@@ -42,10 +42,14 @@ pub(super) fn sentence(result: &ResultFacts, english: bool, on: &str) -> Option<
             })
         }
         "health_check" => {
-            let overall = result.text("/data/overall");
+            let overall = status(result.text("/data/overall"), english);
             let head = by(format!("Health{on}: {overall}"), format!("Gezondheid{on}: {overall}"));
             Some(lines(head, result.list("/data/checks"), |it| {
-                format!("{}: {}. {}", text(it, "name"), text(it, "status"), text(it, "detail"))
+                let found = status(text(it, "status"), english);
+                // The detail is English.
+                let detail =
+                    if english { format!(". {}", text(it, "detail")) } else { String::new() };
+                format!("{}: {found}{detail}", check(text(it, "name"), english))
             }))
         }
         "check_network" => {
@@ -53,7 +57,13 @@ pub(super) fn sentence(result: &ResultFacts, english: bool, on: &str) -> Option<
             Some(lines(head, result.list("/data/targets"), |it| {
                 let latency = it.get("latency_ms").filter(|it| !it.is_null());
                 let latency = latency.map(|it| format!(" ({it} ms)")).unwrap_or_default();
-                format!("{}{latency}: {}", text(it, "target"), text(it, "detail"))
+                let reachable = it.get("reachable").and_then(Value::as_bool).unwrap_or_default();
+                let found = match (english, reachable) {
+                    (true, _) => text(it, "detail"),
+                    (false, true) => "bereikbaar",
+                    (false, false) => "niet bereikbaar",
+                };
+                format!("{}{latency}: {found}", text(it, "target"))
             }))
         }
         _ => None,
@@ -94,4 +104,25 @@ fn app(it: &Value, english: bool) -> String {
         (false, false, false) => "niet geïnstalleerd",
     };
     format!("{}: {state}", text(it, "app"))
+}
+
+fn status(status: &str, english: bool) -> &str {
+    match (status, english) {
+        ("ok", false) => "goed",
+        ("warn", false) => "let op",
+        ("fail", false) => "mis",
+        ("skipped", false) => "onbekend",
+        (status, _) => status,
+    }
+}
+
+fn check(check: &str, english: bool) -> &str {
+    match (check, english) {
+        ("disk", false) => "schijf",
+        ("memory", false) => "geheugen",
+        ("network", false) => "netwerk",
+        ("clock", false) => "klok",
+        ("state", false) => "eigen map",
+        (check, _) => check,
+    }
 }

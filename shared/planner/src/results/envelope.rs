@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(crate) struct ResultFacts {
     envelope: Value,
     /// Whether the end is missing.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
 }
 
 impl ResultFacts {
@@ -22,7 +22,7 @@ impl ResultFacts {
         }
     }
 
-    pub(super) fn succeeded(&self) -> bool {
+    pub(crate) fn succeeded(&self) -> bool {
         self.is("/success")
     }
 
@@ -30,7 +30,7 @@ impl ResultFacts {
         self.is("/dry_run")
     }
 
-    pub(super) fn is(&self, pointer: &str) -> bool {
+    pub(crate) fn is(&self, pointer: &str) -> bool {
         self.at(pointer).and_then(Value::as_bool).unwrap_or_default()
     }
 
@@ -47,7 +47,7 @@ impl ResultFacts {
         self.at(pointer)?.as_u64()
     }
 
-    pub(super) fn list(&self, pointer: &str) -> &[Value] {
+    pub(crate) fn list(&self, pointer: &str) -> &[Value] {
         self.at(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::envelope::ResultFacts;
-use super::{devices, files};
+use super::{devices, files, programs, services};
 use crate::language::Language;
 
 /// How many entries of a list are shown.
@@ -131,7 +131,9 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
             )
         }
         _ => devices::sentence(result, english, &on)
-            .or_else(|| files::sentence(result, english, &on)),
+            .or_else(|| files::sentence(result, english, &on))
+            .or_else(|| services::sentence(result, english, &on))
+            .or_else(|| programs::sentence(result, english, &on)),
     }
 }
 

@@ -98,7 +98,7 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ),
     (
         "voeg de regel \"Brood\" toe aan boodschappen.txt",
-        r#"{"tool":"write_file","path":"boodschappen.txt","content":"Brood\n","append":true}"#,
+        r#"{"tool":"write_file","path":"boodschappen.txt","content":"Brood\n","append":true,"own_line":true}"#,
     ),
     ("verwijder de map Test", r#"{"tool":"delete_directory","path":"Test","confirm":true}"#),
     (

@@ -127,7 +127,7 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ),
     (
         "add a line \"Bread\" to shopping.txt",
-        r#"{"tool":"write_file","path":"shopping.txt","content":"Bread\n","append":true}"#,
+        r#"{"tool":"write_file","path":"shopping.txt","content":"Bread\n","append":true,"own_line":true}"#,
     ),
     ("delete folder Test", r#"{"tool":"delete_directory","path":"Test","confirm":true}"#),
     (

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::{Message, answer};
+use super::answer;
+use crate::Message;
 
 /// A tool, whether the call was a preview, its data, and the sentences in English and in Dutch.
 const TOLD: &[(&str, bool, &str, &str, &str)] = &[
@@ -53,14 +54,14 @@ const TOLD: &[(&str, bool, &str, &str, &str)] = &[
         false,
         r#"{"checks": [{"name": "disk", "status": "warn", "detail": "/d: 2 of 9 GiB are free."}], "overall": "warn"}"#,
         "Health on kiosk: warn\n  disk: warn. /d: 2 of 9 GiB are free.",
-        "Gezondheid op kiosk: warn\n  disk: warn. /d: 2 of 9 GiB are free.",
+        "Gezondheid op kiosk: let op\n  schijf: let op",
     ),
     (
         "check_network",
         false,
         r#"{"targets": [{"target": "dns", "reachable": true, "latency_ms": 0.21, "detail": "It answered."}, {"target": "backend", "reachable": false, "latency_ms": null, "detail": "It did not answer."}]}"#,
         "Network on kiosk:\n  dns (0.21 ms): It answered.\n  backend: It did not answer.",
-        "Netwerk op kiosk:\n  dns (0.21 ms): It answered.\n  backend: It did not answer.",
+        "Netwerk op kiosk:\n  dns (0.21 ms): bereikbaar\n  backend: niet bereikbaar",
     ),
     (
         "search_directory",

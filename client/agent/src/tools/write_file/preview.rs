@@ -1,11 +1,13 @@
 //! Previews a write. Opens nothing for writing, and shows the old content only to callers who may read it.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use cap_std::fs::OpenOptions;
+use orion_catalog::tools::write_file::Arguments;
 use orion_domain::{Access, ToolError};
 
-use super::{refuse_hard_links, refuse_unwritable};
+use super::{on_own_line, refuse_hard_links, refuse_unwritable};
 use crate::call::reserve_memory;
 use crate::roots::{Located, Wanted, io_failure};
 use crate::tools::difference::{MAX_COMPARED_BYTES, replaced, unified};
@@ -15,14 +17,14 @@ use crate::tools::{FileContext, regular};
 pub(super) fn preview(
     located: &Located,
     content: &[u8],
-    append: bool,
+    arguments: &Arguments,
     context: &FileContext<'_>,
 ) -> Result<(u64, String), ToolError> {
     let path = &located.asked;
-    let added = content.len() as u64;
-    let text = str::from_utf8(content).ok();
+    let append = arguments.append;
     let Some(name) = located.name().filter(|_| located.found.is_some()) else {
-        return Ok(match text {
+        let added = content.len() as u64;
+        return Ok(match str::from_utf8(content).ok() {
             Some(text) => (added, unified(path, "", text, context)?),
             None => (added, format!("(not text: {added} bytes)\n")),
         });
@@ -31,6 +33,13 @@ pub(super) fn preview(
     let metadata = located.dir.symlink_metadata(name).map_err(|error| failed(&error))?;
     refuse_hard_links(&metadata, path)?;
     refuse_unwritable(&located.dir, name, path)?;
+    let content = if append && arguments.own_line {
+        let (file, _) = regular::open(&located.dir, name, path, OpenOptions::new().read(true))?;
+        on_own_line(&file, content).map_err(|error| failed(&error))?
+    } else {
+        Cow::Borrowed(content)
+    };
+    let (added, text) = (content.len() as u64, str::from_utf8(&content).ok());
     let before = metadata.len();
     let size = if append { before + added } else { added };
     let in_bytes = |why: &str| format!("({why}: {before} bytes before, {size} after)\n");

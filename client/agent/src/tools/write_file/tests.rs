@@ -30,6 +30,28 @@ fn it_writes_replaces_and_adds() {
 }
 
 #[test]
+fn a_line_is_added_on_a_line_of_its_own_however_the_file_ends() {
+    let device = Device::new();
+    let line = json!({"path": "list", "content": "Bread\n", "append": true, "own_line": true});
+    for (before, after) in [
+        (None, "Bread\n"),
+        (Some(""), "Bread\n"),
+        (Some("Milk"), "Milk\nBread\n"),
+        (Some("Milk\n"), "Milk\nBread\n"),
+    ] {
+        drop(std::fs::remove_file(device.at("files/list")));
+        if let Some(before) = before {
+            device.put("files/list", before);
+        }
+        let preview = device.dry(TOOL, line.clone()).unwrap();
+        assert_eq!(preview.data["size_bytes"], json!(after.len()), "{before:?}");
+        assert!(preview.data["diff"].as_str().unwrap().ends_with("+Bread\n"), "{preview:?}");
+        assert_eq!(device.data(TOOL, line.clone())["size_bytes"], json!(after.len()), "{before:?}");
+        assert_eq!(read(&device, "list"), after);
+    }
+}
+
+#[test]
 fn a_preview_is_a_diff() {
     let device = Device::new();
     device.put("files/a", "one\ntwo\n");

@@ -1,0 +1,70 @@
+//! What pronouns refer to: the things that calls of this chat were about.
+
+use crate::file_names::is_file;
+
+/// A kind of thing that a pronoun may refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Folder,
+    App,
+    Service,
+}
+
+/// A thing that a call was about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Referent {
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// Its path or name, as the call has it.
+    pub(crate) name: String,
+    /// The device that it is on. None for a call of the same message.
+    pub(crate) device: Option<String>,
+}
+
+/// What pronouns may refer to, the latest last.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Referents(Vec<Referent>);
+
+impl Referents {
+    /// Returns the latest thing of these kinds.
+    pub(crate) fn latest(&self, kinds: &[Kind]) -> Option<Referent> {
+        self.0.iter().rev().find(|it| kinds.contains(&it.kind)).cloned()
+    }
+
+    /// Adds what a call is about.
+    pub(crate) fn add(
+        &mut self,
+        tool: &str,
+        device: Option<String>,
+        argument: impl Fn(&str) -> String,
+    ) {
+        let (kind, name) = match tool {
+            "create_directory" | "list_directory" | "delete_directory" | "analyze_disk" => {
+                (Kind::Folder, argument("path"))
+            }
+            "read_file" | "write_file" | "edit_file" | "delete_file" | "read_config"
+            | "modify_config" => (Kind::File, argument("path")),
+            "get_file_info" => (of_path(&argument("path")), argument("path")),
+            "move_path" => (of_path(&argument("source")), argument("destination")),
+            // The original or the copy? A pronoun for a path then refers to nothing.
+            "copy_path" => {
+                self.0.retain(|it| !matches!(it.kind, Kind::File | Kind::Folder));
+                return;
+            }
+            "open_app" | "close_app" => (Kind::App, argument("app")),
+            "check_service" | "check_service_health" | "restart_service" => {
+                (Kind::Service, argument("service"))
+            }
+            "read_logs" => (Kind::Service, argument("unit")),
+            _ => return,
+        };
+        if !name.is_empty() && name != "." {
+            self.0.push(Referent { kind, name, device });
+        }
+    }
+}
+
+fn of_path(path: &str) -> Kind {
+    if is_file(path) { Kind::File } else { Kind::Folder }
+}

@@ -1,0 +1,74 @@
+//! One sentence of the grammar: the readings of its words, and the first phrase that matches.
+
+use crate::context::Context;
+use crate::grammar::Match;
+use crate::language::Language;
+use crate::meaning::plan_of;
+use crate::phrases::book;
+use crate::plan::{Placement, Plan};
+use crate::words::Word;
+use crate::{devices, forms, polite};
+
+/// Returns the language and the plan of words that are one sentence of the grammar.
+pub(crate) fn sentence(
+    text: &str,
+    words: &[Word],
+    context: &Context,
+    first: Language,
+) -> Option<(Language, Plan)> {
+    let mut found = readings(text, words).into_iter().filter_map(|(words, placement)| {
+        let (language, found) = matching(text, &words, context, first, 0)?;
+        Some((language, plan_of(found.meaning, &found.filled)?.placed(&placement)))
+    });
+    // A reading that lacks something counts only where no other is complete.
+    let first = found.next()?;
+    if !matches!(first.1, Plan::Ask(_)) {
+        return Some(first);
+    }
+    Some(found.find(|(_, plan)| !matches!(plan, Plan::Ask(_))).unwrap_or(first))
+}
+
+/// Returns the readings of a message. A file may be named like a device or a preview: the words are read
+/// without both, then without one, then as they are.
+pub(crate) fn readings(text: &str, words: &[Word]) -> Vec<(Vec<Word>, Placement)> {
+    let words = polite::trim(words);
+    let named = polite::preview(words);
+    let (plain, preview) = named.map_or((words, false), |rest| (rest, true));
+    let (placed, device) = devices::device(text, plain);
+    let late = polite::preview(&placed);
+    let (words_left, device_left) = devices::device(text, words);
+    let without_both = late.unwrap_or(&placed).to_vec();
+    let all = [
+        (without_both, device, preview || late.is_some()),
+        (plain.to_vec(), None, preview),
+        (words_left, device_left, false),
+        (words.to_vec(), None, false),
+    ];
+    let mut readings: Vec<(Vec<Word>, Placement)> = Vec::new();
+    for (words, device, dry_run) in all {
+        let reading = (polite::trim(&words).to_vec(), Placement { device, dry_run });
+        if !readings.contains(&reading) {
+            readings.push(reading);
+        }
+    }
+    readings
+}
+
+/// Returns the sentence that matches, in the language that is tried first, or else in the other.
+pub(crate) fn matching(
+    text: &str,
+    words: &[Word],
+    context: &Context,
+    first: Language,
+    typos: usize,
+) -> Option<(Language, Match)> {
+    if words.is_empty() {
+        return None;
+    }
+    [first, first.other()].into_iter().find_map(|language| {
+        forms::forms(words, language).iter().find_map(|words| {
+            let found = book(language).find(text, words, &context.referents, typos)?;
+            Some((language, found))
+        })
+    })
+}
