@@ -6,12 +6,12 @@
 //! is the owner's consent to the program that it names, and to nothing else: what a call touches is compared with
 //! the ceiling like that of any other call.
 
+#[cfg(target_os = "linux")]
+mod code;
 mod folder;
 mod manifest;
 #[cfg(target_os = "linux")]
 mod mcp;
-#[cfg(target_os = "linux")]
-mod reach;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]

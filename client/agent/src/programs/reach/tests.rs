@@ -86,3 +86,49 @@ fn what_is_denied_at_any_depth_is_kept_from_a_program_that_reads_and_shown_for_o
     let error = reached(&device, &[], Use::Change, &RiskGate::default()).unwrap_err();
     assert_eq!(error.code, ErrorCode::ApprovalRequired);
 }
+
+#[test]
+fn what_is_denied_in_code_is_kept_from_the_program_at_any_depth() {
+    let device = Device::new();
+    device.put("lib/a/open.js", "open");
+    device.put("lib/a/b/keys/.env", "SECRET=1");
+    device.put("lib/a/.ssh/id_rsa", "SECRET");
+    let reached = |name: &str| {
+        let real = std::fs::canonicalize(device.at(name)).unwrap();
+        let handle = crate::programs::handle(&real).unwrap();
+        let real = orion_catalog::tools::path(&device.places, real.to_str().unwrap()).unwrap();
+        let folder = orion_catalog::tools::path(&device.places, ".").unwrap();
+        device.with_context(|context| {
+            let (programs, risk) = (Programs::default(), RiskGate::default());
+            let code = vec![Code { handle, real }];
+            reach_declared(&programs, context.roots, &risk, (&folder, &[]), code)
+        })
+    };
+    let found = reached("lib").unwrap();
+    for (name, rights) in [
+        ("lib", &[Rights::List][..]),
+        ("lib/a", &[Rights::List]),
+        ("lib/a/open.js", &[Rights::Execute]),
+        ("lib/a/b", &[Rights::List]),
+        ("lib/a/b/keys", &[Rights::List]),
+        ("lib/a/b/keys/.env", &[]),
+        ("lib/a/.ssh", &[]),
+    ] {
+        assert_eq!(rights_on(&found, &device.at(name)), rights, "{name}");
+    }
+    assert_eq!(
+        rights_on(&reached("lib/a/open.js").unwrap(), &device.at("lib/a/open.js")),
+        [Rights::Execute]
+    );
+    // Code of which a part would be missing is not given at all.
+    for number in 0..300 {
+        device.put(&format!("lib/more/{number}.js"), "more");
+    }
+    device.put("lib/more/.env", "SECRET=1");
+    let error = reached("lib").unwrap_err();
+    assert_eq!(error.code, ErrorCode::ResourceExhausted);
+    assert!(error.message.contains("which is denied"), "{error}");
+    std::fs::remove_dir_all(device.at("lib/a")).unwrap();
+    std::fs::remove_file(device.at("lib/more/.env")).unwrap();
+    assert_eq!(rights_on(&reached("lib").unwrap(), &device.at("lib")), [Rights::Execute]);
+}
