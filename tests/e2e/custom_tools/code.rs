@@ -8,7 +8,7 @@ use orion_wire::v1;
 use serde_json::json;
 
 use super::servers::{ODD_SERVER, approved, device_with};
-use super::{announced, approve, define_as, kiosk};
+use super::{announced, approve, define, define_as, kiosk};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_script_that_calls_may_write_is_not_run_by_a_tool_that_names_it() {
@@ -76,4 +76,38 @@ async fn a_server_gets_nothing_that_is_denied_in_its_code_and_no_script_that_cal
     }
     let tools = super::listed(&world).await;
     assert!(tools.iter().all(|tool| !tool.name.starts_with("own__")), "{tools:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_starts_programs_is_written_once_a_person_approved_it_also_by_a_link() {
+    let world = World::new().await;
+    let kiosk = kiosk(&world).await;
+    kiosk.write_file("plain.txt", "old");
+    kiosk.write_script("run.sh", "#!/bin/sh\n");
+    std::fs::create_dir(kiosk.files().join(".git")).unwrap();
+    std::os::unix::fs::symlink("run.sh", kiosk.files().join("to_run")).unwrap();
+    std::os::unix::fs::symlink(".git", kiosk.files().join("to_git")).unwrap();
+    let rest = "argv = [\"{target}\"]\nrisk = \"medium\"\n[arguments.target]\ntype = \"string\"\n\
+        required = true\n[touches]\nwrite = [\"{target}\"]\n";
+    define(&kiosk, "note", "#!/bin/sh\necho new > \"$1\"\n", rest);
+    let tool = announced(&world, "note", "").await;
+    approve(&world, &tool, v1::Risk::Medium).await;
+    let admin = world.admin();
+    let note = async |target: &str| admin.call("kiosk", "note", json!({"target": target})).await;
+    assert_eq!(note("plain.txt").await.state, CallState::Succeeded);
+    for target in ["run.sh", "to_run"] {
+        let asked = note(target).await;
+        assert_eq!(asked.state, CallState::AwaitingApproval, "{target}: {asked:?}");
+        assert_eq!(kiosk.tree()["run.sh"].as_deref(), Some("#!/bin/sh\n"), "{target}");
+    }
+    let refused = note("to_git/hook").await;
+    assert_eq!(refused.end().1, Some(ErrorCode::PathNotAllowed), "{refused:?}");
+    // With a risk at which every call asks, the person reads that it starts programs.
+    approve(&world, &tool, v1::Risk::High).await;
+    let arguments = json!({"target": "to_git/hook", "confirm": true});
+    let asked = admin.call("kiosk", "note", arguments).await;
+    let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let card = admin.approvals().get_approval(request).await.unwrap().into_inner().approval;
+    let reasons = card.unwrap().risk_because;
+    assert!(reasons.iter().any(|line| line.contains("start programs")), "{reasons:?}");
 }

@@ -148,6 +148,9 @@ pub(crate) fn reach_declared(
             Err(error) if is_missing(&error) => continue,
             found => found?,
         };
+        if wanted == Access::Write {
+            raise_if_starting(&place, path, risk)?;
+        }
         let rights = match access {
             Access::Read => Rights::Read,
             Access::Delete if roots.grants(&place.real, Access::Delete) => Rights::Change,
@@ -159,6 +162,23 @@ pub(crate) fn reach_declared(
         given.code(code)?;
     }
     Ok(Reached { granted: given.granted, folder: OwnedFd::from(start.into_std_file()) })
+}
+
+/// Raises the risk of a call whose program writes to what starts programs, also by a link to it.
+fn raise_if_starting(place: &Located, path: &DevicePath, risk: &RiskGate) -> Result<(), ToolError> {
+    risk.raise_if_starting_at(place, path)?;
+    let real = place.rest.iter().try_fold(place.real.clone(), |path, name| path.join(name));
+    // The names of the path itself were evaluated with the call; of a link, those that it leads to were not.
+    match real {
+        Ok(real) if !is_below(path, &real, &place.root) => risk.raise_if_starting(&real),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Returns whether a path leads to a real path by its own names below the granted folder, which may be a link.
+fn is_below(path: &DevicePath, real: &DevicePath, root: &DevicePath) -> bool {
+    let asked: Vec<&str> = path.components().collect();
+    real.relative_to(root).is_some_and(|names| asked.ends_with(&names))
 }
 
 fn is_missing(error: &ToolError) -> bool {

@@ -132,3 +132,45 @@ fn what_is_denied_in_code_is_kept_from_the_program_at_any_depth() {
     std::fs::remove_file(device.at("lib/more/.env")).unwrap();
     assert_eq!(rights_on(&reached("lib").unwrap(), &device.at("lib")), [Rights::Execute]);
 }
+
+#[test]
+fn a_declared_path_that_starts_programs_raises_the_risk_also_by_a_link() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let device = Device::new();
+    device.put("files/plain.txt", "1");
+    device.put("files/run.sh", "1");
+    std::fs::set_permissions(device.at("files/run.sh"), std::fs::Permissions::from_mode(0o755))
+        .unwrap();
+    device.put("files/repo/HEAD", "ref: refs/heads/main");
+    device.put("files/repo/config", "1");
+    device.link("files/to_plain", "plain.txt");
+    device.link("files/to_run", "run.sh");
+    device.link("files/to_repo", "repo");
+    let written = |name: &str, access: Access| {
+        let path = |name: &str| {
+            orion_catalog::tools::path(&device.places, &device.text(&format!("files/{name}")))
+        };
+        let paths = [(path(name).unwrap(), access)];
+        device.with_context(|context| {
+            let (programs, risk) = (Programs::default(), RiskGate::default());
+            let folder = path("repo").unwrap();
+            reach_declared(&programs, context.roots, &risk, (&folder, &paths), Vec::new())
+                .map(drop)
+                .map_err(|error| error.code)
+        })
+    };
+    let asks = Err(ErrorCode::ApprovalRequired);
+    for (name, expected) in [
+        ("plain.txt", Ok(())),
+        ("to_plain", Ok(())),
+        ("new.txt", Ok(())),
+        ("run.sh", asks),
+        ("to_run", asks),
+        ("repo/config", asks),
+        ("to_repo/config", asks),
+    ] {
+        assert_eq!(written(name, Access::Write), expected, "{name}");
+        assert_eq!(written(name, Access::Delete), expected, "{name}");
+        assert_eq!(written(name, Access::Read), Ok(()), "{name}");
+    }
+}
