@@ -2,9 +2,10 @@
 //! from then on like any other tool, on both sides.
 #![cfg(target_os = "linux")]
 
+mod code;
 mod servers;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use orion_domain::{CallState, ErrorCode, Role};
 use orion_tests::{Device, LyingAgent, World, audit_of, eventually};
@@ -29,9 +30,13 @@ fn tools_d(device: &Device) -> PathBuf {
 
 /// Writes a manifest of a program that is outside the granted folder.
 fn define(device: &Device, name: &str, script: &str, rest: &str) {
-    use std::os::unix::fs::PermissionsExt as _;
     device.install(name, script);
-    let program = device.config().with_file_name("programs").join(name);
+    define_as(device, name, &device.config().with_file_name("programs").join(name), rest);
+}
+
+/// Writes a manifest of this program.
+fn define_as(device: &Device, name: &str, program: &Path, rest: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
     let text = format!(
         "name = \"{name}\"\ndescription = \"Does what {name} does.\"\nprogram = \"{}\"\n{rest}",
         program.display()

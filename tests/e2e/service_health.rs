@@ -76,7 +76,13 @@ async fn homelab(hosts: &[String]) -> (World, Device) {
 
 async fn check(world: &World, service: &str, endpoint: Option<String>) -> Call {
     let arguments = json!({"service": service, "endpoint": endpoint});
-    world.admin().call("kiosk", "check_service_health", arguments).await
+    let admin = world.admin();
+    let call = admin.call("kiosk", "check_service_health", arguments).await;
+    if call.state != CallState::AwaitingApproval {
+        return call;
+    }
+    admin.decide(call.approval_id(), true, "").await.unwrap();
+    admin.ended(&call.id).await.unwrap()
 }
 
 fn found(call: &Call) -> (bool, Value, String) {
@@ -117,6 +123,27 @@ async fn services_are_well_where_their_address_and_their_manager_say_so() {
     );
     let docker = check(&world, "docker", None).await;
     assert_eq!((found(&docker).0, found(&docker).1), (false, Value::Null), "{docker:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_that_is_none_of_a_health_check_is_requested_once_a_person_approved_it() {
+    let (address, requests) = serve();
+    let (world, _kiosk) = homelab(&[address.to_string()]).await;
+    let admin = world.admin();
+    let arguments =
+        |path: &str| json!({"service": "nginx", "endpoint": format!("http://{address}{path}")});
+    let off = arguments("/relay/0?turn=off");
+    let asked = admin.call("kiosk", "check_service_health", off.clone()).await;
+    assert_eq!(asked.state, CallState::AwaitingApproval, "{asked:?}");
+    // It says itself that it changes nothing, so a dry run of it is the call.
+    let previewed = admin.dry_run("kiosk", "check_service_health", off).await;
+    assert_eq!(previewed.state, CallState::AwaitingApproval, "{previewed:?}");
+    assert_eq!(requests.load(Ordering::Relaxed), 0, "nobody has approved it");
+    admin.decide(asked.approval_id(), true, "").await.unwrap();
+    let done = admin.ended(&asked.id).await.unwrap();
+    assert_eq!((found(&done).1, requests.load(Ordering::Relaxed)), (json!(503), 1), "{done:?}");
+    let usual = admin.call("kiosk", "check_service_health", arguments("/-/healthy")).await;
+    assert_eq!(found(&usual).1, json!(200), "{usual:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

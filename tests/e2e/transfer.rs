@@ -4,6 +4,7 @@
 mod across;
 mod command;
 mod ending;
+mod hostile;
 mod long;
 
 use orion_domain::{CallState, Digest, ErrorCode};

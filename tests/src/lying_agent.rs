@@ -2,19 +2,23 @@
 //! that a test sends.
 
 use orion_agent::state::Identity;
+use orion_wire::v1::agent_service_client::AgentServiceClient;
+use orion_wire::v1::content_service_client::ContentServiceClient;
 use orion_wire::v1::{link_request, link_response};
 use orion_wire::{PROTOCOL, v1};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
-use crate::dial::connect;
+use crate::dial::channel;
 use crate::eventually::PATIENCE;
 use crate::world::Device;
 
 /// A misbehaving device.
 #[derive(Debug)]
 pub struct LyingAgent {
+    channel: Channel,
     to_backend: mpsc::Sender<v1::LinkRequest>,
     from_backend: Streaming<v1::LinkResponse>,
 }
@@ -41,13 +45,14 @@ impl LyingAgent {
     /// As [`LyingAgent::connect`].
     pub async fn greet(device: &Device, address: &str, hello: v1::Hello) -> Result<Self, Status> {
         let identity = Identity::read(&device.state_dir()).unwrap().expect("the device enrolled");
-        let mut client = connect(address, identity.tls().unwrap())
+        let channel = channel(address, identity.tls().unwrap())
             .await
             .map_err(|error| Status::unavailable(error.to_string()))?;
+        let mut client = AgentServiceClient::new(channel.clone());
         let (to_backend, outgoing) = mpsc::channel(16);
         to_backend.send(request(link_request::Message::Hello(hello))).await.unwrap();
         let from_backend = client.link(ReceiverStream::new(outgoing)).await?.into_inner();
-        let mut agent = Self { to_backend, from_backend };
+        let mut agent = Self { channel, to_backend, from_backend };
         match agent.receive().await? {
             Some(link_response::Message::Welcome(_)) => {}
             other => panic!("instead of a welcome: {other:?}"),
@@ -74,6 +79,27 @@ impl LyingAgent {
     #[must_use]
     pub fn voice(&self) -> mpsc::Sender<v1::LinkRequest> {
         self.to_backend.clone()
+    }
+
+    /// Opens a stream for the content of a call.
+    ///
+    /// # Errors
+    /// The backend rejects it.
+    ///
+    /// # Panics
+    /// Never: the queue is new.
+    pub async fn open_content(
+        &self,
+        call_id: &str,
+    ) -> Result<(mpsc::Sender<v1::MoveContentRequest>, Streaming<v1::MoveContentResponse>), Status>
+    {
+        let (answers, outgoing) = mpsc::channel(1);
+        let opened = v1::ContentOpened { call_id: call_id.to_owned() };
+        let message = Some(v1::move_content_request::Message::Opened(opened));
+        answers.send(v1::MoveContentRequest { number: 0, message }).await.unwrap();
+        let mut client = ContentServiceClient::new(self.channel.clone());
+        let requests = client.move_content(ReceiverStream::new(outgoing)).await?.into_inner();
+        Ok((answers, requests))
     }
 
     /// Returns the next message of the backend; `None` where it ended the stream.

@@ -30,7 +30,7 @@ pub(crate) use ask::{Answer, Query, ask, listen};
 pub use context::CommandContext;
 pub(crate) use failure::{ended_early, failed_command, not_run};
 pub use live_output::LiveOutput;
-pub(crate) use reach::{Reached, Use, reach, reach_declared};
+pub(crate) use reach::{Code, Reached, Use, reach, reach_declared};
 pub(crate) use scratch::Scratch;
 pub(crate) use system::handle;
 

@@ -117,7 +117,7 @@ pub(crate) fn judge(
     if visit.what == FileKind::File
         && let Some(metadata) = visit.metadata()
     {
-        context.raise_if_executable(&metadata, &asked)?;
+        context.risk.raise_if_executable(&metadata, &asked)?;
     }
     if how == CopyMethod::Renamed {
         return Ok(());

@@ -137,7 +137,7 @@ impl Transfers {
         #[cfg(test)]
         if let Some(peer) = self.peer.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             std::thread::spawn(move || peer.play(content, &ask, answered));
-            return Ok(Exchange { requests, answers, current: None, _place: place });
+            return Ok(Exchange::new(content, requests, answers, place));
         }
         let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(runtime) = runtime else {
@@ -148,45 +148,67 @@ impl Transfers {
         };
         let stream = stream::Stream { call, content, requests: ask, answers: answered };
         runtime.spawn(stream.run(self.link.subscribe()));
-        Ok(Exchange { requests, answers, current: None, _place: place })
+        Ok(Exchange::new(content, requests, answers, place))
     }
 }
 
 /// The tool's side of a transfer. Dropping it ends the transfer.
 #[derive(Debug)]
 pub(crate) struct Exchange {
+    content: Content,
     requests: Receiver<Numbered<ContentRequest>>,
     answers: mpsc::Sender<Numbered<ContentAnswer>>,
     /// The number of the request that is not answered yet.
     current: Option<u64>,
+    /// How many bytes have moved, from the beginning of the file.
+    moved: u64,
+    /// How long to wait for more of it.
+    idle_timeout: Duration,
+    /// When the transfer ends if no more of it has moved.
+    until: Instant,
     _place: OwnedSemaphorePermit,
 }
 
 impl Exchange {
+    fn new(
+        content: Content,
+        requests: Receiver<Numbered<ContentRequest>>,
+        answers: mpsc::Sender<Numbered<ContentAnswer>>,
+        place: OwnedSemaphorePermit,
+    ) -> Self {
+        Self {
+            content,
+            requests,
+            answers,
+            current: None,
+            moved: 0,
+            idle_timeout: IDLE_TIMEOUT,
+            until: Instant::now() + IDLE_TIMEOUT,
+            _place: place,
+        }
+    }
+
     /// Waits for the next request.
     ///
     /// # Errors
-    /// The error of `check`, which says when to stop, and `TIMEOUT` if nothing comes for three minutes.
+    /// The error of `check`, which says when to stop, and `TIMEOUT` if nothing more has moved for three minutes.
     pub(crate) fn next(
         &mut self,
         check: &dyn Fn() -> Result<(), ToolError>,
     ) -> Result<ContentRequest, ToolError> {
-        let until = Instant::now() + IDLE_TIMEOUT;
         loop {
             check()?;
-            match self.requests.recv_timeout(CHECK_INTERVAL) {
+            let request = self.requests.recv_timeout(CHECK_INTERVAL);
+            if Instant::now() >= self.until {
+                return Err(idle());
+            }
+            match request {
                 Ok((number, request)) => {
                     self.current = Some(number);
                     return Ok(request);
                 }
-                Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    return Err(ToolError::new(
-                        ErrorCode::Timeout,
-                        "The transfer was ended, because no content moved for three minutes.",
-                    )
-                    .hint(Hint::run("copy the file again", "orion cp")));
-                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(idle()),
             }
         }
     }
@@ -194,7 +216,83 @@ impl Exchange {
     /// Answers the last request.
     pub(crate) fn answer(&mut self, answer: ContentAnswer) {
         let Some(number) = self.current.take() else { return };
+        let moved = match &answer {
+            ContentAnswer::Part { offset, content, .. } => {
+                offset.saturating_add(content.len() as u64)
+            }
+            ContentAnswer::Received(received) => *received,
+        };
+        // A person who repeats a part, or sends empty ones, keeps no place. The backend asks by empty parts while the
+        // source of a transfer waits for its approval, which has an end of its own.
+        if moved > self.moved || self.content == Content::FromDevice {
+            self.until = Instant::now() + self.idle_timeout;
+        }
+        self.moved = self.moved.max(moved);
         // Where the stream has ended, the next request says what the other side has.
         drop(self.answers.blocking_send((number, answer)));
+    }
+}
+
+fn idle() -> ToolError {
+    ToolError::new(
+        ErrorCode::Timeout,
+        "The transfer was ended, because no content moved for three minutes.",
+    )
+    .hint(Hint::run("copy the file again", "orion cp"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns an exchange that waits this long, and after how many requests it ended of a side that sends this request
+    /// every few milliseconds and gets these answers.
+    fn requests_until_idle(
+        content: Content,
+        request: &ContentRequest,
+        answer: impl Fn(u64) -> ContentAnswer,
+    ) -> u64 {
+        let (ask, requests) = sync_channel(1);
+        let (answers, mut answered) = mpsc::channel(1);
+        let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let mut exchange = Exchange::new(content, requests, answers, place);
+        exchange.idle_timeout = Duration::from_millis(200);
+        exchange.until = Instant::now() + exchange.idle_timeout;
+        let request = request.clone();
+        let other_side = std::thread::spawn(move || {
+            for number in 0..60 {
+                if ask.send((number, request.clone())).is_err() {
+                    return;
+                }
+                drop(answered.blocking_recv());
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let mut count = 0;
+        let ended = loop {
+            match exchange.next(&|| Ok(())) {
+                Ok(_) => exchange.answer(answer(count)),
+                Err(error) => break error,
+            }
+            count += 1;
+        };
+        assert_eq!(ended.code, ErrorCode::Timeout);
+        drop(exchange);
+        other_side.join().unwrap();
+        count
+    }
+
+    #[test]
+    fn only_content_that_moves_keeps_a_transfer() {
+        let empty = ContentRequest::Write { offset: 0, content: Bytes::new(), size: 0 };
+        let read = ContentRequest::Read { offset: 0, max_bytes: 8 };
+        let same_part = |_| ContentAnswer::Part { offset: 0, content: vec![1; 8], size: 99 };
+        let count = |content, request, answer: &dyn Fn(u64) -> ContentAnswer| {
+            requests_until_idle(content, request, answer)
+        };
+        assert!(count(Content::FromPerson, &empty, &|_| ContentAnswer::Received(5)) < 30);
+        assert!(count(Content::ToPerson, &read, &same_part) < 30);
+        assert_eq!(count(Content::FromPerson, &empty, &ContentAnswer::Received), 60);
+        assert_eq!(count(Content::FromDevice, &empty, &|_| ContentAnswer::Received(0)), 60);
     }
 }

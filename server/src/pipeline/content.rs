@@ -57,11 +57,10 @@ pub async fn part(
     let row = own_call(pipeline, caller, (call, content)).await?;
     let id = row.id;
     may_go_on(pipeline, caller, row).await?;
-    tokio::select! {
-        answer = timeout(PART_TIMEOUT, pipeline.transfers.exchange(id, request)) => {
-            answer.map_err(|_| silent().into())
-        }
-        ended = wait_for_end(pipeline, id) => Err(ended.map_or_else(ContentError::Store, over)),
+    match ask(pipeline, id, request).await? {
+        Asked::Answered(answer) => Ok(answer),
+        Asked::Silent => Err(silent().into()),
+        Asked::Ended(state) => Err(over(state)),
     }
 }
 
@@ -77,11 +76,34 @@ pub async fn done(pipeline: &Pipeline, caller: &Caller, call: &str) -> Result<()
     };
     let id = row.id;
     may_go_on(pipeline, caller, row).await?;
+    match ask(pipeline, id, ContentRequest::Done(None)).await? {
+        Asked::Ended(_) => Ok(()),
+        Asked::Answered(_) | Asked::Silent => Err(silent().into()),
+    }
+}
+
+/// What became of a request to the device of a call.
+#[derive(Debug)]
+enum Asked {
+    /// The device answered.
+    Answered(ContentAnswer),
+    /// It did not answer in time.
+    Silent,
+    /// The call ended before it answered.
+    Ended(CallState),
+}
+
+/// Sends a request to the device of a call, and waits for the answer or for the end of the call.
+async fn ask(
+    pipeline: &Pipeline,
+    call: CallId,
+    request: ContentRequest,
+) -> Result<Asked, StoreError> {
     tokio::select! {
-        _ = timeout(PART_TIMEOUT, pipeline.transfers.exchange(id, ContentRequest::Done(None))) => {
-            Err(silent().into())
+        answer = timeout(PART_TIMEOUT, pipeline.transfers.exchange(call, request)) => {
+            Ok(answer.map_or(Asked::Silent, Asked::Answered))
         }
-        ended = wait_for_end(pipeline, id) => ended.map(drop).map_err(ContentError::Store),
+        ended = wait_for_end(pipeline, call) => ended.map(Asked::Ended),
     }
 }
 

@@ -51,13 +51,24 @@ fn a_person_and_a_device_have_so_many_places_and_get_them_back() {
     let (ann, bob) = ("ann".parse().unwrap(), "bob".parse().unwrap());
     let device = |number| DeviceId::new(Uuid::from_u128(number));
     let take = |user, number| places.take(user, device(number));
-    let full: Vec<_> = (0..places::MAX_PER_DEVICE).map(|_| take(&ann, 1).unwrap()).collect();
-    let refused = take(&bob, 1).unwrap_err();
-    assert_eq!(refused.code, ErrorCode::ResourceExhausted);
-    assert!(refused.message.contains("on this device"), "{refused:?}");
-    let more: Vec<_> = (0..places::MAX_PER_DEVICE).map(|_| take(&ann, 2).unwrap()).collect();
-    assert!(take(&ann, 3).unwrap_err().message.starts_with("ann has the maximum of 8"));
-    assert!(take(&bob, 3).is_ok());
-    drop((full, more));
-    assert!(take(&bob, 1).is_ok());
+    let refused = |user, number| {
+        let error = take(user, number).unwrap_err();
+        assert_eq!(error.code, ErrorCode::ResourceExhausted);
+        error.message
+    };
+    let taken = |user, number, count: u32| -> Vec<Place> {
+        (0..count).map(|_| take(user, number).unwrap()).collect()
+    };
+    // However many she begins, somebody else finds a place on the device.
+    let first = taken(&ann, 1, places::MAX_PER_PERSON_AND_DEVICE);
+    assert_eq!(refused(&ann, 1), "ann has the maximum of 3 transfers under way on this device.");
+    let other = take(&bob, 1).unwrap();
+    assert_eq!(refused(&bob, 1), "The maximum of 4 transfers is under way on this device.");
+    let more = [taken(&ann, 2, 3), taken(&ann, 3, 2)];
+    assert_eq!(refused(&ann, 4), "ann has the maximum of 8 transfers under way.");
+    assert!(take(&bob, 4).is_ok());
+    drop((first, more));
+    assert!(take(&bob, 1).is_ok() && take(&ann, 4).is_ok());
+    drop(other);
+    assert!(places.is_empty(), "nothing is kept of those that ended");
 }

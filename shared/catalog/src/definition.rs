@@ -23,6 +23,7 @@ pub use name::{MAX_NAME_BYTES, tool_of_server};
 pub use parameter::{Kind, Parameter};
 pub use returns::CustomReturns;
 pub use template::{Group, Part};
+use template::{Word, texts, word};
 
 /// The definition of a custom tool. A value of this type may break any rule until [`crate::custom::read`] or
 /// [`crate::custom::checked`] has returned it.
@@ -188,6 +189,17 @@ impl Run {
         match self {
             Self::Program(run) => &run.program,
             Self::Mcp(run) => &run.program,
+        }
+    }
+
+    /// Returns the arguments of the program that are the same in every call.
+    #[must_use]
+    pub fn fixed_arguments(&self) -> Vec<&str> {
+        match self {
+            Self::Program(run) => {
+                texts(&run.argv).filter(|text| matches!(word(text), Some(Word::Fixed(_)))).collect()
+            }
+            Self::Mcp(run) => run.argv.iter().map(String::as_str).collect(),
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{announced, approve, undecided};
 
 /// A server of a few lines: it answers, hangs, breaks and floods, by the name of the tool.
-const ODD_SERVER: &str = r#"#!/usr/bin/env node
+pub(super) const ODD_SERVER: &str = r#"#!/usr/bin/env node
 const fs = require('fs');
 const send = (message) => fs.writeSync(1, JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
 const tool = (name) => ({
@@ -36,7 +36,7 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
 });
 "#;
 
-async fn device_with(world: &World, entry: &str) -> Device {
+pub(super) async fn device_with(world: &World, entry: &str) -> Device {
     let ceiling = format!("[ceiling]\nprofile = \"developer\"\npaths = [\"{{files}}\"]\n{entry}");
     let grants = json!({"profile": "developer", "paths": ["{files}"]});
     let kiosk = world.device("kiosk").grant(grants).ceiling(&ceiling).enroll().await;
@@ -45,7 +45,7 @@ async fn device_with(world: &World, entry: &str) -> Device {
     kiosk
 }
 
-async fn approved(world: &World, name: &str) {
+pub(super) async fn approved(world: &World, name: &str) {
     let tool = announced(world, name, "").await;
     approve(world, &tool, v1::Risk::Medium).await;
 }

@@ -107,18 +107,31 @@ async fn a_device_has_so_many_transfers_at_once_and_other_calls_go_on() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     let admin = world.admin();
+    let ann = world.person("ann", orion_domain::Role::Operator).await;
     let mut open = Vec::new();
-    for number in 0..4 {
-        open.push(begun_small(admin, &format!("file-{number}")).await);
+    for number in 0..3 {
+        open.push((admin, begun_small(admin, &format!("file-{number}")).await));
     }
-    let fifth = begun_small(admin, "file-5").await;
-    let fifth = admin.ended(&fifth.id).await.unwrap();
-    assert_eq!(fifth.error().code, ErrorCode::ResourceExhausted, "{fifth:?}");
+    // One person leaves a place to others, whose transfer then fills the device.
+    for (person, name, why) in [
+        (admin, "file-4", "admin has the maximum of 3 transfers under way on this device."),
+        (&ann, "file-3", ""),
+        (&ann, "file-5", "The maximum of 4 transfers is under way on this device."),
+    ] {
+        let call = begun_small(person, name).await;
+        if why.is_empty() {
+            open.push((person, call));
+            continue;
+        }
+        let refused = person.ended(&call.id).await.unwrap();
+        assert_eq!(refused.error().code, ErrorCode::ResourceExhausted, "{refused:?}");
+        assert_eq!(refused.error().message, why);
+    }
     let other = admin.call("kiosk", "create_directory", json!({"path": "beside"})).await;
     assert_eq!(other.end(), (CallState::Succeeded, None));
-    for call in &open {
-        admin.send_content(&call.id, b"12345").await.unwrap();
-        assert_eq!(admin.ended(&call.id).await.unwrap().state, CallState::Succeeded);
+    for (person, call) in &open {
+        person.send_content(&call.id, b"12345").await.unwrap();
+        assert_eq!(person.ended(&call.id).await.unwrap().state, CallState::Succeeded);
     }
     assert_eq!(std::fs::read(kiosk.files().join("file-3")).unwrap(), b"12345");
 }

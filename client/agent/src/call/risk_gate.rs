@@ -3,11 +3,17 @@
 
 use std::cell::RefCell;
 
+use cap_std::fs::Metadata;
 #[cfg(target_os = "linux")]
 use orion_domain::touches::CommandTouch;
 use orion_domain::{DevicePath, ErrorCode, RiskRaise, ToolError};
 
+use crate::entry::is_executable;
+use crate::roots::Located;
 use crate::verdict::Verdict;
+
+/// Files in a Git repository that name programs to run, or that name the location of such a file.
+const GIT_SETTINGS: &[&str] = &["config", "config.worktree", "commondir"];
 
 /// Stops a call whose risk is raised. Without a verdict or an approval, every raise stops the call.
 #[derive(Debug, Default)]
@@ -63,6 +69,41 @@ impl RiskGate {
             self.raise(RiskRaise::StartsPrograms, path)?;
         }
         Ok(())
+    }
+
+    /// Raises the risk if a file has an execute bit: content written to `path` would be run like it.
+    ///
+    /// # Errors
+    /// As [`RiskGate::raise`].
+    pub(crate) fn raise_if_executable(
+        &self,
+        file: &Metadata,
+        path: &DevicePath,
+    ) -> Result<(), ToolError> {
+        if is_executable(file) {
+            self.raise(RiskRaise::StartsPrograms, path)?;
+        }
+        Ok(())
+    }
+
+    /// As [`raise_if_executable`](Self::raise_if_executable), for the entry at a location, if any. Raises the
+    /// risk as well if the location is a setting of a Git repository: every Git command in it runs what such
+    /// a setting names, whatever the folder is called.
+    ///
+    /// # Errors
+    /// As [`RiskGate::raise`].
+    pub(crate) fn raise_if_starting_at(
+        &self,
+        located: &Located,
+        path: &DevicePath,
+    ) -> Result<(), ToolError> {
+        let Some(name) = located.name() else { return Ok(()) };
+        let is_setting = GIT_SETTINGS.iter().any(|setting| name.eq_ignore_ascii_case(setting));
+        if is_setting && located.dir.symlink_metadata("HEAD").is_ok() {
+            self.raise(RiskRaise::StartsPrograms, path)?;
+        }
+        let found = located.dir.symlink_metadata(name).ok();
+        found.map_or(Ok(()), |metadata| self.raise_if_executable(&metadata, path))
     }
 
     /// Evaluates the call again with programs that only the device knows. Without a verdict none may start.

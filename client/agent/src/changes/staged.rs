@@ -122,7 +122,7 @@ impl Change<'_> {
         let old = old.map_err(|error| failed(&error))?;
         // The mode that is copied is the one checked here.
         if let Some((_, metadata)) = &old {
-            self.context.raise_if_executable(metadata, &target.path)?;
+            self.context.risk.raise_if_executable(metadata, &target.path)?;
         }
         let name = self.plan_placed(target, Source::Staged)?;
         let mut options = OpenOptions::new();

@@ -79,8 +79,8 @@ fn program(
     digest: Digest,
     context: &CommandContext<'_>,
 ) -> Result<Outcome<CustomReturns>, ToolError> {
-    let paths = paths(call);
-    let wanted = wanted(call, &paths, &run.code, &[]);
+    let declared = Declared::of(definition, call);
+    let wanted = declared.wanted();
     let found = wanted.find(context.programs, context.roots, context.risk, context.places)?;
     let file = found.program.file.clone();
     if context.dry_run {
@@ -117,26 +117,43 @@ fn program(
     Ok(Outcome::new(format!("Ran {}.", definition.name), returns).cut(truncated).of_program(end))
 }
 
-/// Returns what the program of a call does with which paths.
-pub(super) fn paths(call: &PreparedCall) -> Vec<(DevicePath, Access)> {
-    call.paths.iter().map(|it| (it.path.clone(), it.access)).collect()
+/// What the program of a call gets by its definition.
+pub(super) struct Declared<'a> {
+    definition: &'a Definition,
+    call: &'a PreparedCall,
+    paths: Vec<(DevicePath, Access)>,
+    fixed: Vec<&'a str>,
+    data: Vec<DevicePath>,
 }
 
-/// Returns what a call starts.
-pub(super) fn wanted<'a>(
-    call: &'a PreparedCall,
-    paths: &'a [(DevicePath, Access)],
-    code: &'a [String],
-    environment: &'a [String],
-) -> Wanted<'a> {
-    let PreparedCall { command, paths: _, hosts } = call;
-    Wanted {
-        program: &command.program,
-        arguments: &command.arguments,
-        folder: &command.folder,
-        paths,
-        code,
-        environment,
-        connects: !hosts.is_empty(),
+impl<'a> Declared<'a> {
+    pub(super) fn of(definition: &'a Definition, call: &'a PreparedCall) -> Self {
+        let changed = call.paths.iter().filter(|it| !it.is_argument && it.access != Access::Read);
+        Self {
+            definition,
+            call,
+            paths: call.paths.iter().map(|it| (it.path.clone(), it.access)).collect(),
+            fixed: definition.run.fixed_arguments(),
+            data: changed.map(|it| it.path.clone()).collect(),
+        }
+    }
+
+    /// Returns what the call starts.
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        let PreparedCall { command, paths: _, hosts } = self.call;
+        Wanted {
+            program: &command.program,
+            arguments: &command.arguments,
+            folder: &command.folder,
+            paths: &self.paths,
+            code: self.definition.run.code(),
+            fixed: &self.fixed,
+            data: &self.data,
+            environment: match &self.definition.run {
+                Run::Program(_) => &[],
+                Run::Mcp(run) => &run.environment,
+            },
+            connects: !hosts.is_empty(),
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use orion_domain::{Access, DevicePath, Places, ToolError};
 
-use super::reach;
+use super::code;
 use crate::call::RiskGate;
 use crate::process::{Bounds, Launch};
 use crate::programs::{
@@ -13,7 +13,7 @@ use crate::programs::{
     reach_declared,
 };
 use crate::roots::Roots;
-use crate::sandbox::{Metadata, Network};
+use crate::sandbox::{Metadata, Network, Rights};
 
 /// What is to be started.
 #[derive(Debug)]
@@ -28,6 +28,10 @@ pub(super) struct Wanted<'a> {
     pub(super) paths: &'a [(DevicePath, Access)],
     /// The files and folders that it consists of.
     pub(super) code: &'a [String],
+    /// The arguments that are the same in every call. The files that they name are code as well.
+    pub(super) fixed: &'a [&'a str],
+    /// What the program changes by its definition, so that it is no code.
+    pub(super) data: &'a [DevicePath],
     /// The names of variables of the agent's environment that it gets.
     pub(super) environment: &'a [String],
     /// Whether it contacts hosts.
@@ -63,10 +67,10 @@ impl Wanted<'_> {
         risk: &RiskGate,
         places: &Places,
     ) -> Result<Found, ToolError> {
-        let program = reach::program(programs, self.program, self.folder, roots)?;
-        let code = reach::code(&program, self.code, places, roots)?;
-        let mut reached = reach_declared(programs, roots, risk, (self.folder, self.paths))?;
-        reached.add(code);
+        let (program, file) = code::program(programs, self.program, self.folder, roots)?;
+        let code = code::code(self, places, roots)?;
+        let mut reached = reach_declared(programs, roots, risk, (self.folder, self.paths), code)?;
+        reached.add([(file, Rights::Execute)]);
         Ok(Found { program, reached })
     }
 

@@ -5,8 +5,8 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
-use orion_domain::{Access, DevicePath, ErrorCode, RiskRaise, ToolError};
-use rustix::fs::{Mode, OFlags, openat};
+use orion_domain::{Access, Actor, DevicePath, ErrorCode, Hint, RiskRaise, ToolError};
+use rustix::fs::{FileType, Mode, OFlags, openat};
 
 use super::{Programs, system};
 use crate::call::{Context, RiskGate};
@@ -25,6 +25,15 @@ const OF_OTHERS: &[&str] = &["node_modules", "target", ".venv", "venv", "vendor"
 pub(crate) struct Reached {
     granted: Vec<(OwnedFd, Rights)>,
     folder: OwnedFd,
+}
+
+/// A file or folder that a program consists of.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// The file or folder.
+    pub(crate) handle: OwnedFd,
+    /// Its real path.
+    pub(crate) real: DevicePath,
 }
 
 /// What a program does with the granted folders.
@@ -112,7 +121,7 @@ pub(crate) fn reach(
 }
 
 /// Returns what the program of a custom tool reaches: the folder that it starts in for reading, each path as it is
-/// declared, and what any program needs of the system.
+/// declared, its code, and what any program needs of the system.
 ///
 /// # Errors
 /// As [`reach`].
@@ -121,6 +130,7 @@ pub(crate) fn reach_declared(
     roots: &Roots,
     risk: &RiskGate,
     (folder, paths): (&DevicePath, &[(DevicePath, Access)]),
+    code: Vec<Code>,
 ) -> Result<Reached, ToolError> {
     let here = roots.locate(folder, Access::Read)?.folder()?;
     let start = here.dir.try_clone();
@@ -138,6 +148,9 @@ pub(crate) fn reach_declared(
             Err(error) if is_missing(&error) => continue,
             found => found?,
         };
+        if wanted == Access::Write {
+            raise_if_starting(&place, path, risk)?;
+        }
         let rights = match access {
             Access::Read => Rights::Read,
             Access::Delete if roots.grants(&place.real, Access::Delete) => Rights::Change,
@@ -145,7 +158,27 @@ pub(crate) fn reach_declared(
         };
         given.exactly(&place, rights)?;
     }
+    for code in code {
+        given.code(code)?;
+    }
     Ok(Reached { granted: given.granted, folder: OwnedFd::from(start.into_std_file()) })
+}
+
+/// Raises the risk of a call whose program writes to what starts programs, also by a link to it.
+fn raise_if_starting(place: &Located, path: &DevicePath, risk: &RiskGate) -> Result<(), ToolError> {
+    risk.raise_if_starting_at(place, path)?;
+    let real = place.rest.iter().try_fold(place.real.clone(), |path, name| path.join(name));
+    // The names of the path itself were evaluated with the call; of a link, those that it leads to were not.
+    match real {
+        Ok(real) if !is_below(path, &real, &place.root) => risk.raise_if_starting(&real),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Returns whether a path leads to a real path by its own names below the granted folder, which may be a link.
+fn is_below(path: &DevicePath, real: &DevicePath, root: &DevicePath) -> bool {
+    let asked: Vec<&str> = path.components().collect();
+    real.relative_to(root).is_some_and(|names| asked.ends_with(&names))
 }
 
 fn is_missing(error: &ToolError) -> bool {
@@ -209,6 +242,26 @@ impl Giving<'_> {
         self.folder((&located.dir, &located.real), denied.as_ref(), rights)
     }
 
+    /// Gives a program a part of itself, to read and execute: a file, or a folder without what is denied in it.
+    fn code(&mut self, Code { handle, real }: Code) -> Result<(), ToolError> {
+        let failed = |error: std::io::Error| io_failure(&error, Wanted::Directory, &real);
+        let is_folder = {
+            let stat = rustix::fs::fstat(&handle).map_err(|error| failed(error.into()))?;
+            FileType::from_raw_mode(stat.st_mode).is_dir()
+        };
+        if !is_folder {
+            self.granted.push((handle, Rights::Execute));
+            return Ok(());
+        }
+        let dir = Dir::from_std_file(std::fs::File::from(handle));
+        let denied = self.search.denied_below(&dir, &real)?;
+        let given = self.folder((&dir, &real), denied.as_ref(), Rights::Execute);
+        match denied {
+            Some(denied) if given.as_ref().is_err_and(is_crowded) => Err(crowded(&real, &denied)),
+            Some(_) | None => given,
+        }
+    }
+
     /// Gives a program a folder: the whole of it, or for reading what is in it but what is denied.
     fn folder(
         &mut self,
@@ -218,7 +271,9 @@ impl Giving<'_> {
     ) -> Result<(), ToolError> {
         match denied {
             None => self.give(dir, ".", rights),
-            Some(_) if rights == Rights::Read => self.separate(dir, real),
+            Some(_) if matches!(rights, Rights::Read | Rights::Execute) => {
+                self.separate(dir, real, rights)
+            }
             Some(path) => {
                 self.risk.raise(RiskRaise::ReachesDenied, path)?;
                 self.give(dir, ".", rights)
@@ -227,8 +282,8 @@ impl Giving<'_> {
     }
 
     /// Gives a program what is in a folder for reading, one by one, but what is denied. Its names may be
-    /// listed. What does not fit among the handles is not given.
-    fn separate(&mut self, dir: &Dir, real: &DevicePath) -> Result<(), ToolError> {
+    /// listed. What does not fit among the handles is not given; code is given whole or not at all.
+    fn separate(&mut self, dir: &Dir, real: &DevicePath, rights: Rights) -> Result<(), ToolError> {
         let mut folders = VecDeque::from([(open(dir, ".", real)?, real.clone())]);
         while let Some((dir, real)) = folders.pop_front() {
             self.give(&dir, ".", Rights::List)?;
@@ -236,19 +291,19 @@ impl Giving<'_> {
                 let name = entry.file_name();
                 let name = name.to_string_lossy();
                 let Ok(path) = real.join(&name) else { continue };
-                if self.granted.len() >= MAX_GIVEN {
+                if self.granted.len() >= MAX_GIVEN && rights == Rights::Read {
                     return Ok(());
                 }
                 if self.search.is_denied(&name, &path) {
                     continue;
                 }
                 if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    self.give(&dir, &name, Rights::Read)?;
+                    self.give(&dir, &name, rights)?;
                     continue;
                 }
                 let Ok(below) = dir.open_dir_nofollow(&*name) else { continue };
                 match self.search.denied_below(&below, &path)? {
-                    None => self.give(&below, ".", Rights::Read)?,
+                    None => self.give(&below, ".", rights)?,
                     Some(_) => folders.push_back((below, path)),
                 }
             }
@@ -269,6 +324,24 @@ impl Giving<'_> {
         }
         Ok(())
     }
+}
+
+fn is_crowded(error: &ToolError) -> bool {
+    error.code == ErrorCode::ResourceExhausted
+}
+
+/// Returns the error for code of which too much would have to be given one by one.
+fn crowded(code: &DevicePath, denied: &DevicePath) -> ToolError {
+    let message = format!(
+        "{code} is code of the tool and holds {denied}, which is denied, among more entries than can be given without \
+         it. Nothing was run."
+    );
+    ToolError::new(ErrorCode::ResourceExhausted, message)
+        .with("attempted_path", denied.to_string())
+        .hint(
+            Hint::new("move it out of that folder, or name narrower folders as code")
+                .by(Actor::Owner),
+        )
 }
 
 fn open(dir: &Dir, name: &str, path: &DevicePath) -> Result<Dir, ToolError> {

@@ -36,9 +36,9 @@ impl FileTool for CopyPath {
             CopySource::Folder => None,
         };
         let replaced = replaces(&to, thing, arguments.overwrite, context)?;
-        context.raise_if_starting_at(&to, &destination)?;
+        context.risk.raise_if_starting_at(&to, &destination)?;
         if let Some((_, metadata)) = &file {
-            context.raise_if_executable(metadata, &destination)?;
+            context.risk.raise_if_executable(metadata, &destination)?;
         }
         let count = match &file {
             Some((_, metadata)) => {
@@ -97,7 +97,7 @@ pub(super) fn place_file(
     let bytes = metadata.len();
     let mut staged = change.stage(target, None)?;
     // Set before the file has content: its mode may allow only few readers.
-    context.raise_if_executable(&metadata, &target.path)?;
+    context.risk.raise_if_executable(&metadata, &target.path)?;
     staged.like(&metadata).map_err(|error| io_failure(&error, Wanted::File, &target.path))?;
     Progress::new(context, bytes).copy(&mut file, &mut staged, bytes, &from.asked)?;
     hold_copied(from, staged.digest(), context)?;

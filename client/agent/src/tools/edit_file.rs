@@ -42,7 +42,7 @@ impl FileTool for EditFile {
         if located.found.is_none() {
             return Err(nearby::suggest(Wanted::File.missing(path), &located, context));
         }
-        context.raise_if_starting_at(&located, path)?;
+        context.risk.raise_if_starting_at(&located, path)?;
         let (mut file, stamp) = open_as_needed(&located, context)?;
         let old = text(&mut file, path, context)?;
         let at = find::only(&old, &arguments.old_text, path, context)?;

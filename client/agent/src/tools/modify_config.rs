@@ -47,7 +47,7 @@ impl FileTool for ModifyConfig {
         options.read(true).write(!context.dry_run);
         let (mut file, metadata) = read_config::open(&located, &mut options, context)?;
         write_file::refuse_hard_links(&metadata, &path)?;
-        context.raise_if_starting_at(&located, &path)?;
+        context.risk.raise_if_starting_at(&located, &path)?;
         let target = Target::of(&located)?;
         if context.dry_run {
             write_file::refuse_unwritable(&target.dir, &target.name, &path)?;

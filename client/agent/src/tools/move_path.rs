@@ -32,8 +32,8 @@ impl FileTool for MovePath {
         let thing = thing(&from, context)?;
         refuse_overlap(&real(&from)?, &landed)?;
         let replaced = replaces(&to, thing, arguments.overwrite, context)?;
-        context.raise_if_starting_at(&from, &destination)?;
-        context.raise_if_starting_at(&to, &destination)?;
+        context.risk.raise_if_starting_at(&from, &destination)?;
+        context.risk.raise_if_starting_at(&to, &destination)?;
         let landing = Destination { asked: &destination, real: &landed, root: &to.root };
         let origin = Target::of(&from)?;
         let stamp = origin.stamp()?.ok_or_else(|| Wanted::Path.missing(&source))?;

@@ -49,7 +49,7 @@ pub(super) fn receive(wish: &Wish<'_>, context: &FileContext<'_>) -> Result<Writ
     let makes_folders = wish.create_dirs && located.rest.len() > 1 && located.found.is_none();
     let replaced = !makes_folders && replaces(&located, CopySource::File, wish.overwrite, context)?;
     refuse_depth(&located)?;
-    context.raise_if_starting_at(&located, path)?;
+    context.risk.raise_if_starting_at(&located, path)?;
     if replaced {
         refuse_other_names(&located)?;
     }

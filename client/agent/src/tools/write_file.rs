@@ -77,7 +77,7 @@ fn write(
         return Err(missing_parent(&located, context).into());
     }
     refuse_depth(&located)?;
-    context.raise_if_starting_at(&located, path)?;
+    context.risk.raise_if_starting_at(&located, path)?;
     let created = located.found.is_none();
     let mode = if arguments.append { "append" } else { "write" };
     let returns = |size_bytes: u64, diff: Option<String>| Returns {
@@ -110,7 +110,7 @@ fn write(
     let size = match &old {
         Some((file, stamp)) if arguments.append => {
             let metadata = file.metadata().map_err(|error| failed(&error))?;
-            context.raise_if_executable(&metadata, path)?;
+            context.risk.raise_if_executable(&metadata, path)?;
             change.append(&target, file, &content)?;
             stamp.bytes + content.len() as u64
         }

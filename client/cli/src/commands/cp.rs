@@ -19,7 +19,6 @@ use orion_wire::v1;
 use serde_json::json;
 
 use self::begin::{Begun, begin};
-use self::copied::{Copied, Copy};
 use self::place::Place;
 use crate::app::App;
 use crate::call_result::CallResult;
@@ -121,7 +120,7 @@ impl Copying<'_> {
             return Err(Failure::Usage(format!("{shown} is a folder"))
                 .hint("copy it with everything in it by adding -r"));
         }
-        let result = self.one(source, destination).await?.result;
+        let result = self.one(source, destination).await?;
         result.print(self.app.out)?;
         if let Some(call) = result.undoable().filter(|_| self.app.out.is_for_people()) {
             let id = text::short_id(call);
@@ -152,14 +151,14 @@ impl Copying<'_> {
         moved
     }
 
-    /// Copies one file.
-    async fn one(&self, source: &Place, destination: &Place) -> Result<Copied, Failure> {
-        let result = match (source, destination) {
+    /// Copies one file, and returns the result of its call.
+    async fn one(&self, source: &Place, destination: &Place) -> Result<CallResult, Failure> {
+        match (source, destination) {
             (Place::Here(from), Place::There { device, path }) => {
-                self.upload(from, device, path).await?
+                self.upload(from, device, path).await
             }
             (Place::There { device, path }, Place::Here(to)) => {
-                self.download(device, path, to).await?
+                self.download(device, path, to).await
             }
             (Place::There { device: from, path: from_path }, Place::There { device, path }) => {
                 let arguments = json!({
@@ -167,18 +166,17 @@ impl Copying<'_> {
                     "overwrite": self.overwrite,
                 });
                 match begin(self, "transfer_file", device, &arguments).await? {
-                    Begun::Ended(result) => *result,
+                    Begun::Ended(result) => Ok(*result),
                     Begun::Runs(call) => {
                         let bar = Bar::on(self.app.out, &format!("{from}:{from_path}"));
-                        self.or_cancel(parts::end(self, &call, &bar)).await?
+                        self.or_cancel(parts::end(self, &call, &bar)).await
                     }
                 }
             }
             (Place::Here(_), Place::Here(_)) => {
-                return Err(Failure::Usage("both places are on this computer".to_owned()));
+                Err(Failure::Usage("both places are on this computer".to_owned()))
             }
-        };
-        Ok(Copied { copy: Copy::of(source, destination, &result), result })
+        }
     }
 }
 

@@ -9,11 +9,13 @@ use orion_catalog::Tool as _;
 use orion_catalog::tools::download_file::{DownloadFile, Returns};
 use orion_catalog::tools::transfer_file;
 use orion_domain::evaluate::Decision;
-use orion_domain::{CallId, CallRequest, CallState, Digest, Envelope, ErrorCode, ToolError};
+use orion_domain::{
+    Actor, CallId, CallRequest, CallState, Digest, Envelope, ErrorCode, Hint, ToolError,
+};
 use serde_json::{Map, Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::{ContentError, PART_TIMEOUT, evaluated, may_go_on, silent, wait_for_end};
+use super::{Asked, ContentError, ask, evaluated, may_go_on, over, silent, wait_for_end};
 use crate::clock::now_ms;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::call::CallContext;
@@ -30,7 +32,8 @@ const CANCEL_GRACE: Duration = Duration::from_secs(1);
 /// An offset that no part has: a device that is asked to write there says how much it has.
 const NOWHERE: u64 = u64::MAX;
 
-/// Starts to bring the file of a running call, unless that is under way.
+/// Starts to bring the file of a running call. That happens once for a call: a device that opens another stream, or
+/// does not end its call after a failure, starts no second reading of the source.
 pub fn begin(pipeline: &Arc<Pipeline>, call: CallId) {
     if !pipeline.transfers.begin_bringing(call) {
         return;
@@ -38,9 +41,15 @@ pub fn begin(pipeline: &Arc<Pipeline>, call: CallId) {
     let pipeline = Arc::clone(pipeline);
     pipeline.tasks.background.clone().spawn(async move {
         let closing = pipeline.tasks.closing.clone();
+        let until_its_end = async {
+            bring(&pipeline, call).await;
+            if let Err(error) = wait_for_end(&pipeline, call).await {
+                tracing::warn!(%error, %call, "the end of a transfer is not known");
+            }
+        };
         tokio::select! {
             () = closing.cancelled() => {}
-            () = bring(&pipeline, call) => {}
+            () = until_its_end => {}
         }
         pipeline.transfers.end_bringing(call);
     });
@@ -96,6 +105,11 @@ async fn bring(pipeline: &Arc<Pipeline>, call: CallId) {
     // What ends the reading call may be cancelling this one as well.
     let fails =
         brought.is_err() && timeout(CANCEL_GRACE, wait_for_end(pipeline, call)).await.is_err();
+    if let Some(reading) = reading
+        && let Err(error) = end_reading(pipeline, reading).await
+    {
+        tracing::warn!(%error, call = %reading, "the reading call of a transfer could not be ended");
+    }
     if let (true, Err(error)) = (fails, brought) {
         let error = match error {
             ContentError::Refused(error) | ContentError::Denied(error) => *error,
@@ -103,16 +117,10 @@ async fn bring(pipeline: &Arc<Pipeline>, call: CallId) {
                 ToolError::new(ErrorCode::Internal, "The database does not respond.")
             }
         };
-        let failed = pipeline.transfers.exchange(call, ContentRequest::Failed(error));
-        tokio::select! {
-            _ = timeout(PART_TIMEOUT, failed) => {}
-            _ = wait_for_end(pipeline, call) => {}
+        // A destination that is not connected gives up by itself.
+        if let Err(error) = ask(pipeline, call, ContentRequest::Failed(error)).await {
+            tracing::warn!(%error, %call, "the destination of a transfer was not asked to end");
         }
-    }
-    if let Some(reading) = reading
-        && let Err(error) = end_reading(pipeline, reading).await
-    {
-        tracing::warn!(%error, call = %reading, "the reading call of a transfer could not be ended");
     }
 }
 
@@ -161,11 +169,19 @@ async fn join(
         else {
             return Err(silent().into());
         };
+        if offset > size {
+            return Err(inconsistent().into());
+        }
         if content.is_empty() {
             break;
         }
+        let after = offset.saturating_add(content.len() as u64);
+        // Each part is read once: a destination that has another one than it got would have it read again.
         let part = ContentRequest::Write { offset, content, size };
-        offset = written(pipeline, call, part).await?;
+        if written(pipeline, call, part).await? != after {
+            return Err(inconsistent().into());
+        }
+        offset = after;
     }
     let digest = end_of_reading(pipeline, read).await?;
     written(pipeline, call, ContentRequest::Done(Some(digest))).await.map(drop)
@@ -216,9 +232,10 @@ async fn written(
     call: CallId,
     request: ContentRequest,
 ) -> Result<u64, ContentError> {
-    match timeout(PART_TIMEOUT, pipeline.transfers.exchange(call, request)).await {
-        Ok(ContentAnswer::Received(received)) => Ok(received),
-        Ok(ContentAnswer::Part { .. }) | Err(_) => Err(silent().into()),
+    match ask(pipeline, call, request).await? {
+        Asked::Answered(ContentAnswer::Received(received)) => Ok(received),
+        Asked::Answered(ContentAnswer::Part { .. }) | Asked::Silent => Err(silent().into()),
+        Asked::Ended(state) => Err(over(state)),
     }
 }
 
@@ -228,29 +245,33 @@ async fn of_reading(
     read: CallId,
     request: ContentRequest,
 ) -> Result<ContentAnswer, ContentError> {
-    tokio::select! {
-        answer = timeout(PART_TIMEOUT, pipeline.transfers.exchange(read, request)) => {
-            answer.map_err(|_| of_source(silent()).into())
-        }
-        ended = wait_for_end(pipeline, read) => {
-            ended?;
-            Err(failure(&pipeline.store.call(read).await?).into())
-        }
+    match ask(pipeline, read, request).await? {
+        Asked::Answered(answer) => Ok(answer),
+        Asked::Silent => Err(of_source(silent()).into()),
+        Asked::Ended(_) => Err(failure(&pipeline.store.call(read).await?).into()),
     }
 }
 
 /// Ends the reading call, and returns the digest that it reports.
 async fn end_of_reading(pipeline: &Pipeline, read: CallId) -> Result<Digest, ContentError> {
-    let done = pipeline.transfers.exchange(read, ContentRequest::Done(None));
-    tokio::select! {
-        _ = timeout(PART_TIMEOUT, done) => return Err(of_source(silent()).into()),
-        ended = wait_for_end(pipeline, read) => drop(ended?),
+    match ask(pipeline, read, ContentRequest::Done(None)).await? {
+        Asked::Ended(_) => {}
+        Asked::Answered(_) | Asked::Silent => return Err(of_source(silent()).into()),
     }
     let row = pipeline.store.call(read).await?;
     let data = envelope(&row).and_then(|envelope| envelope.data);
     let returned: Option<Returns> = data.and_then(|data| serde_json::from_value(data).ok());
     let digest = returned.and_then(|returned| returned.sha256.parse().ok());
     digest.ok_or_else(|| failure(&row).into())
+}
+
+/// Returns the error for a destination that reports another number of bytes than it got.
+fn inconsistent() -> ToolError {
+    let message = "The device reports another number of bytes than it was sent, so the transfer was ended and \
+        nothing is read again.";
+    ToolError::new(ErrorCode::ExecutionFailed, message).hint(
+        Hint::new("update the agent of that device, and copy the file again").by(Actor::Owner),
+    )
 }
 
 fn envelope(row: &CallRow) -> Option<Envelope> {

@@ -2,7 +2,7 @@
 
 use orion_domain::services::Service;
 use orion_domain::touches::ServiceTouch;
-use orion_domain::{Capability, Places, Risk, ToolError, Touches};
+use orion_domain::{Capability, Places, Risk, ToolError, ToolFacts, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct Arguments {
     #[schemars(length(max = 210))]
     pub service: String,
     /// A web address that answers with a status from 200 to 299 while the service is well. Its host and port
-    /// must be granted. When left out: where grafana, prometheus and pihole tell their health, and what the
+    /// must be granted. A path that is no usual one of a health check asks a person. When left out: where grafana, prometheus and pihole tell their health, and what the
     /// manager says of other services.
     #[serde(default)]
     #[schemars(length(max = 4096))]
@@ -74,13 +74,44 @@ pub const KNOWN: &[KnownService] = &[
     },
 ];
 
+/// Paths at which services usually tell their health, and where a request changes nothing.
+const HEALTH_PATHS: &[&str] = &[
+    "/",
+    "/-/healthy",
+    "/-/ready",
+    "/_health",
+    "/api/health",
+    "/health",
+    "/health/live",
+    "/health/ready",
+    "/healthz",
+    "/live",
+    "/livez",
+    "/ping",
+    "/ready",
+    "/readyz",
+    "/status",
+    "/up",
+];
+
 /// What is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// What the manager is asked about.
     pub managed: Option<Managed>,
-    /// The address that is requested, and what its answer has to hold.
-    pub endpoint: Option<(WebAddress, Option<Expected>)>,
+    /// The address that is requested.
+    pub endpoint: Option<Endpoint>,
+}
+
+/// A requested address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address.
+    pub address: WebAddress,
+    /// What its answer has to hold.
+    pub expected: Option<Expected>,
+    /// Whether its path is one of a health check. At any other path a request may change something.
+    pub is_usual: bool,
 }
 
 /// What a manager is asked about.
@@ -106,9 +137,15 @@ impl Arguments {
         };
         // An answer of another address has another form.
         let own = known.and_then(|known| Some((WebAddress::parse(known.endpoint).ok()?, known)));
-        let endpoint = endpoint.map(|endpoint| {
-            let own = own.filter(|(own, _)| own.path() == endpoint.path());
-            (endpoint, own.and_then(|(_, known)| known.expected))
+        let endpoint = endpoint.map(|address| {
+            let own = own.filter(|(own, _)| own.path() == address.path());
+            let has_query = address.url.contains('?');
+            let is_usual = own.is_some() || HEALTH_PATHS.contains(&address.path());
+            Endpoint {
+                is_usual: is_usual && !has_query,
+                expected: own.and_then(|(_, known)| known.expected),
+                address,
+            }
         });
         let managed = match known {
             Some(_) => None,
@@ -116,6 +153,12 @@ impl Arguments {
             None => Some(Managed::Service(service(&self.service)?)),
         };
         Ok(Checked { managed, endpoint })
+    }
+
+    /// Returns the requested address if its path is none of a health check. What cannot be read was refused before,
+    /// by `touches`.
+    fn unusual(&self) -> Option<Endpoint> {
+        self.checked().ok()?.endpoint.filter(|endpoint| !endpoint.is_usual)
     }
 }
 
@@ -155,8 +198,26 @@ impl Tool for CheckServiceHealth {
             Some(Managed::Service(service)) => vec![ServiceTouch::read(service)],
             Some(Managed::Docker) | None => Vec::new(),
         };
-        let hosts = endpoint.into_iter().map(|(endpoint, _)| endpoint.address).collect();
+        let hosts = endpoint.into_iter().map(|endpoint| endpoint.address.address).collect();
         Ok(Touches { services, hosts, ..Touches::nothing() })
+    }
+
+    fn reasons(arguments: &Arguments) -> Vec<String> {
+        let unusual = arguments.unusual();
+        let reason = unusual.map(|endpoint| {
+            format!(
+                "It requests {}, which is no usual address of a health check: a request there may change something.",
+                endpoint.address.shown()
+            )
+        });
+        reason.into_iter().collect()
+    }
+
+    fn facts(arguments: &Arguments, facts: ToolFacts<'static>) -> ToolFacts<'static> {
+        match arguments.unusual() {
+            Some(_) => ToolFacts { risk: Risk::High, has_effects: true, ..facts },
+            None => facts,
+        }
     }
 }
 
@@ -206,7 +267,7 @@ mod tests {
     fn what_an_answer_holds_counts_at_the_known_path_of_any_host() {
         let expected = |service: &str, endpoint| {
             let checked = arguments(service, endpoint).checked().unwrap();
-            checked.endpoint.unwrap().1.map(|expected| expected.field)
+            checked.endpoint.unwrap().expected.map(|expected| expected.field)
         };
         assert_eq!(expected("grafana", None), Some("database"));
         assert_eq!(expected("grafana", Some("http://a:1/api/health")), Some("database"));
@@ -218,6 +279,31 @@ mod tests {
             let value =
                 known.expected.map(|it| serde_json::from_str::<serde_json::Value>(it.value));
             assert!(value.is_none_or(|value| value.is_ok()), "{}", known.name);
+        }
+    }
+    #[test]
+    fn a_path_that_is_none_of_a_health_check_is_of_high_risk() {
+        let spec = crate::find(CheckServiceHealth::NAME).unwrap().0;
+        for (service, endpoint, risk) in [
+            ("grafana", None, Risk::Low),
+            ("pihole", None, Risk::Low),
+            ("nginx", None, Risk::Low),
+            ("nginx", Some("https://nas.example/healthz"), Risk::Low),
+            ("nginx", Some("https://nas.example"), Risk::Low),
+            ("pihole", Some("http://pi.example/api/info/login"), Risk::Low),
+            ("nginx", Some("http://pi.example/api/info/login"), Risk::High),
+            ("nginx", Some("http://plug.example/relay/0?turn=off"), Risk::High),
+            ("nginx", Some("http://plug.example/health?turn=off"), Risk::High),
+            ("nginx", Some("http://plug.example/health/../off"), Risk::High),
+            ("nginx", Some("http://plug.example/health%2f"), Risk::High),
+            ("nginx", Some("http://plug.example/Health/"), Risk::High),
+            ("grafana", Some("http://localhost:3000/api/health?x"), Risk::High),
+        ] {
+            let arguments = arguments(service, endpoint);
+            let facts = CheckServiceHealth::facts(&arguments, spec.facts());
+            let is_high = risk == Risk::High;
+            assert_eq!((facts.risk, facts.has_effects), (risk, is_high), "{service} {endpoint:?}");
+            assert_eq!(CheckServiceHealth::reasons(&arguments).len(), usize::from(is_high));
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::define::{description, parameters};
 use super::talk::{TalkError, talk};
 use crate::call::{Outcome, ProgramEnd};
-use crate::custom::run::{paths, preview, returns, text, wanted};
+use crate::custom::run::{Declared, preview, returns, text};
 use crate::programs::{CommandContext, ended_early, failed_command, not_run};
 
 /// The most bytes of texts that are returned.
@@ -32,8 +32,8 @@ pub(crate) fn call(
     digest: Digest,
     context: &CommandContext<'_>,
 ) -> Result<Outcome<CustomReturns>, ToolError> {
-    let paths = paths(call);
-    let wanted = wanted(call, &paths, &run.code, &run.environment);
+    let declared = Declared::of(definition, call);
+    let wanted = declared.wanted();
     let found = wanted.find(context.programs, context.roots, context.risk, context.places)?;
     let file = found.program.file.clone();
     if context.dry_run {

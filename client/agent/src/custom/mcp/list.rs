@@ -126,12 +126,19 @@ fn server(
     let folder: DevicePath = place(entry.roots.first().map_or(".", |root| &root.path))?;
     let paths = entry.roots.iter().map(|root| Ok((place(&root.path)?, Access::Read)));
     let paths: Vec<(DevicePath, Access)> = paths.collect::<Result<_, ToolError>>()?;
+    let changed =
+        entry.roots.iter().filter(|root| root.access.iter().any(|it| *it != Access::Read));
+    let data: Vec<DevicePath> =
+        changed.map(|root| place(&root.path)).collect::<Result<_, ToolError>>()?;
+    let fixed: Vec<&str> = entry.args.iter().map(String::as_str).collect();
     let wanted = Wanted {
         program: &entry.command,
         arguments: &entry.args,
         folder: &folder,
         paths: &paths,
         code: &entry.code,
+        fixed: &fixed,
+        data: &data,
         environment: &entry.env,
         connects: false,
     };

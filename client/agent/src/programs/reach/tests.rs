@@ -86,3 +86,91 @@ fn what_is_denied_at_any_depth_is_kept_from_a_program_that_reads_and_shown_for_o
     let error = reached(&device, &[], Use::Change, &RiskGate::default()).unwrap_err();
     assert_eq!(error.code, ErrorCode::ApprovalRequired);
 }
+
+#[test]
+fn what_is_denied_in_code_is_kept_from_the_program_at_any_depth() {
+    let device = Device::new();
+    device.put("lib/a/open.js", "open");
+    device.put("lib/a/b/keys/.env", "SECRET=1");
+    device.put("lib/a/.ssh/id_rsa", "SECRET");
+    let reached = |name: &str| {
+        let real = std::fs::canonicalize(device.at(name)).unwrap();
+        let handle = crate::programs::handle(&real).unwrap();
+        let real = orion_catalog::tools::path(&device.places, real.to_str().unwrap()).unwrap();
+        let folder = orion_catalog::tools::path(&device.places, ".").unwrap();
+        device.with_context(|context| {
+            let (programs, risk) = (Programs::default(), RiskGate::default());
+            let code = vec![Code { handle, real }];
+            reach_declared(&programs, context.roots, &risk, (&folder, &[]), code)
+        })
+    };
+    let found = reached("lib").unwrap();
+    for (name, rights) in [
+        ("lib", &[Rights::List][..]),
+        ("lib/a", &[Rights::List]),
+        ("lib/a/open.js", &[Rights::Execute]),
+        ("lib/a/b", &[Rights::List]),
+        ("lib/a/b/keys", &[Rights::List]),
+        ("lib/a/b/keys/.env", &[]),
+        ("lib/a/.ssh", &[]),
+    ] {
+        assert_eq!(rights_on(&found, &device.at(name)), rights, "{name}");
+    }
+    assert_eq!(
+        rights_on(&reached("lib/a/open.js").unwrap(), &device.at("lib/a/open.js")),
+        [Rights::Execute]
+    );
+    // Code of which a part would be missing is not given at all.
+    for number in 0..300 {
+        device.put(&format!("lib/more/{number}.js"), "more");
+    }
+    device.put("lib/more/.env", "SECRET=1");
+    let error = reached("lib").unwrap_err();
+    assert_eq!(error.code, ErrorCode::ResourceExhausted);
+    assert!(error.message.contains("which is denied"), "{error}");
+    std::fs::remove_dir_all(device.at("lib/a")).unwrap();
+    std::fs::remove_file(device.at("lib/more/.env")).unwrap();
+    assert_eq!(rights_on(&reached("lib").unwrap(), &device.at("lib")), [Rights::Execute]);
+}
+
+#[test]
+fn a_declared_path_that_starts_programs_raises_the_risk_also_by_a_link() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let device = Device::new();
+    device.put("files/plain.txt", "1");
+    device.put("files/run.sh", "1");
+    std::fs::set_permissions(device.at("files/run.sh"), std::fs::Permissions::from_mode(0o755))
+        .unwrap();
+    device.put("files/repo/HEAD", "ref: refs/heads/main");
+    device.put("files/repo/config", "1");
+    device.link("files/to_plain", "plain.txt");
+    device.link("files/to_run", "run.sh");
+    device.link("files/to_repo", "repo");
+    let written = |name: &str, access: Access| {
+        let path = |name: &str| {
+            orion_catalog::tools::path(&device.places, &device.text(&format!("files/{name}")))
+        };
+        let paths = [(path(name).unwrap(), access)];
+        device.with_context(|context| {
+            let (programs, risk) = (Programs::default(), RiskGate::default());
+            let folder = path("repo").unwrap();
+            reach_declared(&programs, context.roots, &risk, (&folder, &paths), Vec::new())
+                .map(drop)
+                .map_err(|error| error.code)
+        })
+    };
+    let asks = Err(ErrorCode::ApprovalRequired);
+    for (name, expected) in [
+        ("plain.txt", Ok(())),
+        ("to_plain", Ok(())),
+        ("new.txt", Ok(())),
+        ("run.sh", asks),
+        ("to_run", asks),
+        ("repo/config", asks),
+        ("to_repo/config", asks),
+    ] {
+        assert_eq!(written(name, Access::Write), expected, "{name}");
+        assert_eq!(written(name, Access::Delete), expected, "{name}");
+        assert_eq!(written(name, Access::Read), Ok(()), "{name}");
+    }
+}

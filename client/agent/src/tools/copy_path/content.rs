@@ -216,7 +216,7 @@ fn file(
     let failed = |error: &io::Error| io_failure(error, Wanted::File, &path);
     let mut reading = OpenOptions::new();
     let (from, metadata) = regular::open(visit.dir, last, &path, reading.read(true))?;
-    progress.context.raise_if_executable(&metadata, &path)?;
+    progress.context.risk.raise_if_executable(&metadata, &path)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).follow(FollowSymlinks::No);
     #[cfg(unix)]

@@ -53,6 +53,7 @@ pub(super) async fn begin(
     };
     let waiting = Spinner::on(app.out, &format!("{tool} on {device}"));
     let mut is_decided = false;
+    let mut ended: Option<CallResult> = None;
     loop {
         let called = within(BEGIN_TIMEOUT, client.tools().call_tool(request.clone())).await;
         let mut call = match called {
@@ -63,6 +64,9 @@ pub(super) async fn begin(
             }
             Err(failure) => return Err(failure),
         };
+        if let Some(result) = ended.take_if(|it| it.envelope.meta.call_id == call.call_id) {
+            return Ok(Begun::Ended(Box::new(result)));
+        }
         *copying.current.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(call.call_id.clone());
         loop {
@@ -93,25 +97,12 @@ pub(super) async fn begin(
             let answer = client.ask(client.tools().get_call(request)).await?;
             call = answer.call.unwrap_or_default();
         }
-        let ended_as = call.call_id.clone();
         let result = CallResult::of(call)?;
         let error = result.envelope.error.as_ref().map(|error| error.code);
-        // The device found a higher risk, so the backend made the call once more and asks about it.
-        let is_replaced = error == Some(ErrorCode::ApprovalRequired) && !is_decided;
-        if !is_replaced || !replaced(copying, &request, &ended_as).await? {
+        if error != Some(ErrorCode::ApprovalRequired) || is_decided {
             return Ok(Begun::Ended(Box::new(result)));
         }
+        // The device found a higher risk, so the backend may have made the call once more, to ask about it.
+        ended = Some(result);
     }
-}
-
-/// Returns whether another call has the key of an ended one.
-async fn replaced(
-    copying: &Copying<'_>,
-    request: &v1::CallToolRequest,
-    ended: &str,
-) -> Result<bool, Failure> {
-    let mut tools = copying.client.tools();
-    let called = tools.call_tool(request.clone());
-    let call = within(BEGIN_TIMEOUT, called).await?.call.unwrap_or_default();
-    Ok(call.call_id != ended)
 }

@@ -6,15 +6,6 @@ use serde_json::Value;
 use super::place::Place;
 use crate::call_result::CallResult;
 
-/// One copied file.
-#[derive(Debug)]
-pub(super) struct Copied {
-    /// For programs.
-    pub(super) copy: Copy,
-    /// The result of the call.
-    pub(super) result: CallResult,
-}
-
 /// One copied file, or one that could not be copied.
 #[derive(Debug, Serialize)]
 pub(super) struct Copy {

@@ -63,7 +63,7 @@ impl Copying<'_> {
         shown: &str,
         bar: &Bar,
     ) -> Result<(CallResult, String), Failure> {
-        let (mut offset, mut hasher) = (0, Hasher::default());
+        let (mut received, mut hasher) = (Received::default(), Hasher::default());
         let request = |offset: u64, done: bool| {
             let mut transfers = self.client.transfers();
             let call_id = call.to_owned();
@@ -72,8 +72,9 @@ impl Copying<'_> {
             }
         };
         loop {
-            let content = match part(self, call, || request(offset, false)).await? {
+            let content = match part(self, call, || request(received.bytes, false)).await? {
                 Part::Moved(v1::DownloadPartResponse { content, size_bytes }) => {
+                    received.add(content.len(), size_bytes)?;
                     bar.begin(shown, size_bytes);
                     content
                 }
@@ -84,15 +85,37 @@ impl Copying<'_> {
             }
             file.write_all(&content).map_err(|error| unwritable(shown, &error))?;
             hasher.update(&content);
-            offset += content.len() as u64;
-            bar.at(offset);
+            bar.at(received.bytes);
         }
         let digest = hasher.finish().to_string();
-        if let Part::Ended(result) = part(self, call, || request(offset, true)).await? {
+        if let Part::Ended(result) = part(self, call, || request(received.bytes, true)).await? {
             return Ok((*result, digest));
         }
         let result = end(self, call, bar).await?;
         Ok((result, digest))
+    }
+}
+
+/// How much of a file came.
+#[derive(Debug, Default)]
+struct Received {
+    bytes: u64,
+    /// How much it has in all, by its first part.
+    size: Option<u64>,
+}
+
+impl Received {
+    /// Adds a part of a file of this size.
+    fn add(&mut self, bytes: usize, size: u64) -> Result<(), Failure> {
+        let stated = *self.size.get_or_insert(size);
+        self.bytes = self.bytes.saturating_add(bytes as u64);
+        if size != stated || self.bytes > stated {
+            return Err(Failure::Conflict(format!(
+                "the file has {stated} bytes by its first part, and more came, so it was not kept"
+            ))
+            .hint("update the agent of that device, and copy the file again"));
+        }
+        Ok(())
     }
 }
 
@@ -125,4 +148,28 @@ fn unwritable(shown: &str, error: &std::io::Error) -> Failure {
             .hint("make it first");
     }
     Failure::Failed(format!("{shown} cannot be written: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_taken_than_the_first_part_states() {
+        let added = |parts: &[(usize, u64)]| {
+            let mut received = Received::default();
+            let added = parts.iter().try_for_each(|&(bytes, size)| received.add(bytes, size));
+            added.map(|()| received.bytes)
+        };
+        assert_eq!(added(&[(4, 10), (4, 10), (2, 10), (0, 10)]).unwrap(), 10);
+        assert_eq!(added(&[(0, 0)]).unwrap(), 0);
+        for parts in [&[(4, 10), (4, 10), (3, 10)][..], &[(1, 0)], &[(4, 8), (4, u64::MAX)]] {
+            let error = added(parts).unwrap_err();
+            assert_eq!(
+                error.exit_code(),
+                Failure::Conflict(String::new()).exit_code(),
+                "{parts:?}"
+            );
+        }
+    }
 }

@@ -50,11 +50,11 @@ impl Copying<'_> {
                 Err(failure) => Err(failure),
             };
             let copy = match copied {
-                Ok(copied) => {
+                Ok(result) => {
                     if code == 0 {
-                        code = copied.result.exit_code();
+                        code = result.exit_code();
                     }
-                    copied.copy
+                    Copy::of(&from, &to, &result)
                 }
                 Err(Failure::Interrupted) => return Err(Failure::Interrupted),
                 Err(failure) => {
