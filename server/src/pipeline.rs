@@ -29,6 +29,7 @@ pub mod reconcile;
 mod requests;
 pub mod result;
 pub mod route;
+pub mod secrets;
 pub mod stops;
 mod undo;
 pub mod validate;

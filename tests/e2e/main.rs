@@ -5,6 +5,7 @@
 
 mod approvals;
 mod approvers;
+mod artifacts;
 mod audit;
 mod backend_tools;
 mod backups;

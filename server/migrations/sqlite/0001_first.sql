@@ -205,7 +205,9 @@ CREATE TABLE calls (
     device_id TEXT,
     device_name TEXT,
     tool TEXT NOT NULL,
+    -- With digests in the places of secrets. The secrets are JSON, and gone when the call has ended.
     arguments BLOB NOT NULL,
+    secrets TEXT,
     arguments_digest BLOB NOT NULL,
     dry_run INTEGER NOT NULL,
     -- Whether the backend made it for itself, as the preview of another call.

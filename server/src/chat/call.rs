@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use orion_catalog::without_secrets;
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{CallState, CanonicalArguments, Digest, Envelope, ErrorCode};
 use serde_json::Value;
@@ -27,6 +28,8 @@ impl Turn<'_> {
             origin: Origin::Chat,
             ..CallContext::new(self.caller.clone(), request)
         };
+        let arguments = without_secrets(&written.tool, written.arguments);
+        let written = ExtractedCall { arguments, ..written };
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
         // After sending an event, which may wait for the client to read.
         self.still_authorized().await?;

@@ -4,6 +4,7 @@
 //! Not here: running a tool (the device does) and evaluating a call (the domain does).
 
 mod argument_path;
+pub mod artifact;
 pub mod command;
 mod content;
 pub mod custom;
@@ -13,6 +14,7 @@ pub mod installed;
 pub mod project;
 mod sample;
 mod sample_call;
+mod secret_argument;
 pub mod service_state;
 pub mod since;
 mod spec;
@@ -24,6 +26,7 @@ mod written;
 pub use content::{Content, MAX_PART_BYTES};
 pub use execution::{Execution, RunsOn};
 pub use sample::{Sample, Target};
+pub use secret_argument::{SecretArgument, without_secrets};
 pub use spec::{Alias, Category, ParsedCall, Tool, ToolSpec};
 pub use table::{find, nearest};
 pub use tools::CATALOG;

@@ -128,6 +128,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             created_at: at,
             admitted_at: (!was_refused(index)).then_some(at),
             token: None,
+            secrets: None,
         };
         let close = CloseCall {
             id: new.id,

@@ -189,7 +189,7 @@ pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>)
 }
 
 const TOP: &[&str] =
-    &["ceiling", "read_only", "sandbox", "apps", "projects", "mcp", "timeouts", "transfers"];
+    &["ceiling", "read_only", "sandbox", "apps", "projects", "mcp", "timeouts", "transfers", "artifacts"];
 const CEILING: &[&str] = &[
     "profile",
     "tools",
