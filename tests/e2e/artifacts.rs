@@ -173,7 +173,10 @@ async fn the_secret_of_an_address_reaches_the_device_and_nobody_else() {
         ..Default::default()
     };
     let why = admin.policy().explain_call(explained).await.unwrap().into_inner();
-    assert_hidden("the explanation", &format!("{why:?} {}", String::from_utf8_lossy(&why.arguments)));
+    assert_hidden(
+        "the explanation",
+        &format!("{why:?} {}", String::from_utf8_lossy(&why.arguments)),
+    );
     let plan = admin.plan(&[("kiosk", "install_artifact", good.clone())], false).await.unwrap_err();
     assert!(plan.message().contains("secret"), "{plan:?}");
     assert_hidden("the error of a plan", &format!("{plan:?}"));

@@ -59,7 +59,10 @@ fn every_key_of_the_backends_file_is_in_the_reference() {
         assert_eq!(documented(&page, &format!("`{header}`")), keys, "{header}");
         sections.insert(section);
     }
-    assert_eq!(sections, set(&["approvals", "artifacts", "calls", "chat", "devices", "models", "people"]));
+    assert_eq!(
+        sections,
+        set(&["approvals", "artifacts", "calls", "chat", "devices", "models", "people"])
+    );
 }
 
 #[test]

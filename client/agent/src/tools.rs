@@ -114,10 +114,10 @@ use serde_json::Value;
 pub use asking::{AskingContext, AskingTool};
 pub use get_file_info::cache_accounts;
 #[cfg(target_os = "linux")]
+pub(crate) use get_file_info::{know_accounts, known_accounts};
+#[cfg(target_os = "linux")]
 pub use kinds::CommandTool;
 pub use kinds::{AppTool, FileTool, PlainTool};
-#[cfg(target_os = "linux")]
-pub(crate) use get_file_info::{know_accounts, known_accounts};
 
 #[cfg(target_os = "linux")]
 use typed::run_command;

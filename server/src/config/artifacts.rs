@@ -48,7 +48,9 @@ pub(super) fn check(artifacts: &Artifacts) -> Result<(), ConfigError> {
                 );
             }
             if WebAddress::parse(url).is_err() {
-                return problem("`url` is a web address such as https://files.example.com/a.tar.gz");
+                return problem(
+                    "`url` is a web address such as https://files.example.com/a.tar.gz",
+                );
             }
         }
         if sha256.parse::<Digest>().is_err() {

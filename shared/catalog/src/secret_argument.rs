@@ -2,10 +2,6 @@
 //! SHA-256 in its place.
 
 use orion_domain::Digest;
-use serde_json::{Map, Value};
-
-use crate::spec::ToolSpec;
-use crate::table::find;
 
 /// An argument of a tool that is secret, whole or in part.
 #[derive(Debug, Clone, Copy)]
@@ -20,79 +16,4 @@ pub struct SecretArgument {
 /// Returns a digest in the place of a secret.
 pub(crate) fn hidden(secret: &str) -> String {
     format!("sha256:{}", Digest::of(secret.as_bytes()))
-}
-
-impl ToolSpec {
-    /// Takes the secrets out of arguments, and leaves digests in their places. Returns the values by the names of
-    /// the arguments: `arguments` with these is what it was.
-    #[must_use]
-    pub fn take_secrets(&self, arguments: &mut Map<String, Value>) -> Map<String, Value> {
-        let mut taken = Map::new();
-        if self.secrets.is_empty() {
-            return taken;
-        }
-        for (name, value) in arguments {
-            let own = self.argument_aliases.iter().find(|(other, _)| other == name);
-            let own = own.map_or(name.as_str(), |(_, own)| own);
-            let Some(secret) = self.secrets.iter().find(|secret| secret.name == own) else {
-                continue;
-            };
-            let shown = match &*value {
-                Value::String(text) => (secret.hide)(text),
-                Value::Null => continue,
-                other => hidden(&other.to_string()),
-            };
-            if value.as_str() != Some(&shown) {
-                taken.insert(name.clone(), std::mem::replace(value, shown.into()));
-            }
-        }
-        taken
-    }
-}
-
-/// Returns the arguments of a call as people may see them. Those of an unknown tool are returned as they are.
-#[must_use]
-pub fn without_secrets(tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
-    if let Some((spec, _)) = find(tool) {
-        drop(spec.take_secrets(&mut arguments));
-    }
-    arguments
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn secrets_are_taken_out_and_can_be_put_back() {
-        let spec = find("install_artifact").unwrap().0;
-        let url = "https://files.example/a.tar.gz?X-Amz-Signature=abc";
-        for (given, is_secret) in [
-            (json!({"name": "a", "url": url}), true),
-            (json!({"name": "a", "url": "https://files.example/a.tar.gz"}), false),
-            (json!({"name": "a", "url": ["abc"]}), true),
-            (json!({"name": "a", "url": "abc"}), true),
-            (json!({"name": "a", "url": null}), false),
-        ] {
-            let given = given.as_object().unwrap().clone();
-            let mut shown = given.clone();
-            let taken = spec.take_secrets(&mut shown);
-            assert_eq!(!taken.is_empty(), is_secret, "{given:?}");
-            assert!(!serde_json::to_string(&shown).unwrap().contains("abc"), "{shown:?}");
-            shown.extend(taken);
-            assert_eq!(shown, given);
-        }
-    }
-
-    #[test]
-    fn the_arguments_of_other_tools_stay() {
-        let arguments = json!({"url": "https://files.example/?a=b"});
-        let arguments = arguments.as_object().unwrap();
-        for tool in ["read_file", "no_such_tool"] {
-            assert_eq!(&without_secrets(tool, arguments.clone()), arguments);
-        }
-        assert_ne!(&without_secrets("setup_hostagent_server", arguments.clone()), arguments);
-    }
 }

@@ -2,6 +2,7 @@
 
 mod custom;
 mod parsed_call;
+mod secrets;
 
 use std::time::Duration;
 

@@ -71,9 +71,7 @@ async fn services_that_do_not_start_are_taken_down_and_what_stays_is_said() {
     let good = arguments(&host, "a.tar.gz", &sha256);
     let without = |word: &str, why: &str| {
         let (before, after) = DOCKER.split_once("case \"$*\" in").unwrap();
-        format!(
-            "{before}case \"$*\" in\n  *\" {word}\"*) echo '{why}' >&2; exit 1 ;;\n{after}"
-        )
+        format!("{before}case \"$*\" in\n  *\" {word}\"*) echo '{why}' >&2; exit 1 ;;\n{after}")
     };
     kiosk.install("docker", &without("up", "no such image"));
     let failed = install(world.admin(), good.clone()).await;
@@ -111,10 +109,8 @@ async fn services_that_do_not_start_are_taken_down_and_what_stays_is_said() {
     assert_eq!(kept(&kiosk), Vec::<String>::new());
 
     // Containers that no installation accounts for are left alone.
-    let foreign = DOCKER.replace(
-        "project=orion-\"*) ;;",
-        "project=orion-\"*) printf '0a1b2c3d4e5f\\n' ;;",
-    );
+    let foreign =
+        DOCKER.replace("project=orion-\"*) ;;", "project=orion-\"*) printf '0a1b2c3d4e5f\\n' ;;");
     kiosk.install("docker", &foreign);
     let failed = world.admin().call("kiosk", "install_artifact", good.clone()).await;
     assert_eq!(failed.error().code, ErrorCode::AlreadyExists, "{failed:?}");

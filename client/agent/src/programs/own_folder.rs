@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use orion_domain::{ErrorCode, ToolError};
 
 use super::{
-    CommandContext, MAX_FILE_BYTES, MAX_MEMORY, MAX_PROCESSES, ended_early, failed_command, not_run,
-    program_at, system,
+    CommandContext, MAX_FILE_BYTES, MAX_MEMORY, MAX_PROCESSES, ended_early, failed_command,
+    not_run, program_at, system,
 };
 use crate::call::ProgramEnd;
 use crate::process::{Bounds, Launch};

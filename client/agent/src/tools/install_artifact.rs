@@ -33,8 +33,7 @@ impl CommandTool for InstallArtifact {
         let left = context.deadline.saturating_duration_since(Instant::now());
         let deadline = context.deadline.checked_sub(TO_UNDO.min(left / 2));
         let deadline = deadline.unwrap_or(context.deadline);
-        let working =
-            CommandContext { common: Context { deadline, ..context.common }, ..*context };
+        let working = CommandContext { common: Context { deadline, ..context.common }, ..*context };
         let mut work = Work::new(&wanted, &place);
         match work.run(&working) {
             Ok(version) => {

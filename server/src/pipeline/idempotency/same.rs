@@ -11,7 +11,11 @@ use crate::store::CallRow;
 
 /// Returns whether the request is for the same call as the earlier one. The earlier call may have been
 /// stored before its device was found and its arguments were completed.
-pub(super) async fn is_same(pipeline: &Pipeline, incoming: &CallContext, earlier: &CallRow) -> bool {
+pub(super) async fn is_same(
+    pipeline: &Pipeline,
+    incoming: &CallContext,
+    earlier: &CallRow,
+) -> bool {
     let request = &incoming.request;
     let found = find(&request.tool);
     let tool = match found {

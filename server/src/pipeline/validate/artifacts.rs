@@ -21,9 +21,8 @@ pub async fn complete(
     if spec.name != InstallArtifact::NAME {
         return Ok(());
     }
-    let is_missing = |arguments: &Map<String, Value>, name: &str| {
-        arguments.get(name).is_none_or(Value::is_null)
-    };
+    let is_missing =
+        |arguments: &Map<String, Value>, name: &str| arguments.get(name).is_none_or(Value::is_null);
     let name = arguments.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let Some(artifact) = config.artifacts.get(&name) else { return Ok(()) };
     if is_missing(arguments, "url") {

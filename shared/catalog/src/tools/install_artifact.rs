@@ -60,8 +60,9 @@ impl Arguments {
     pub fn wanted(&self) -> Result<Wanted, ToolError> {
         let name = ArtifactName::parse(&self.name)?;
         let (Some(url), Some(sha256)) = (&self.url, &self.sha256) else {
-            let message =
-                format!("The backend has no [artifacts.{name}], and the call has no url or sha256.");
+            let message = format!(
+                "The backend has no [artifacts.{name}], and the call has no url or sha256."
+            );
             return Err(ToolError::new(ErrorCode::InvalidArgument, message)
                 .hint("give url and sha256, or let the operator configure the artifact"));
         };
@@ -124,8 +125,7 @@ impl Tool for InstallArtifact {
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"install_artifact","device":"laptop-123","name":"hostagent-server","url":"https://files.example.com/hostagent-server.tar.gz","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","confirm":true}"#;
     const EXECUTION: Execution = Execution::ChildProcess;
-    const SECRETS: &'static [SecretArgument] =
-        &[SecretArgument { name: "url", hide: hide_query }];
+    const SECRETS: &'static [SecretArgument] = &[SecretArgument { name: "url", hide: hide_query }];
     const TIMEOUT: Option<Duration> = Some(Duration::from_mins(10));
 
     fn touches(arguments: &Arguments, _: &Places) -> Result<Touches, ToolError> {
@@ -142,7 +142,8 @@ impl Tool for InstallArtifact {
         vec![
             format!("It installs the artifact {name} from {}.", address.address),
             format!("The SHA-256 of the archive must be {sha256}."),
-            "Its services run by Docker, with every right that its compose file asks for.".to_owned(),
+            "Its services run by Docker, with every right that its compose file asks for."
+                .to_owned(),
             "Orion cannot undo the installation.".to_owned(),
         ]
     }
@@ -165,7 +166,8 @@ mod tests {
     fn a_call_touches_the_host_alone_and_its_card_names_what_is_installed() {
         let url = "https://files.example/a.tar.gz?X-Amz-Signature=secret";
         let arguments = arguments("a", Some(url), Some(SHA256));
-        let touches = InstallArtifact::touches(&arguments, &Places::bare(PathStyle::Posix)).unwrap();
+        let touches =
+            InstallArtifact::touches(&arguments, &Places::bare(PathStyle::Posix)).unwrap();
         let hosts: Vec<_> = touches.hosts.iter().map(ToString::to_string).collect();
         assert_eq!(hosts, ["files.example:443"]);
         let reasons = InstallArtifact::reasons(&arguments).join(" ");

@@ -97,31 +97,36 @@ fn entries<R: Read>(
         if count > MAX_ENTRIES {
             return Err(too_many());
         }
-        match entry.header().entry_type() {
-            EntryType::XGlobalHeader => {}
-            EntryType::XHeader => named = name_of_extension(&extension(&mut entry)?)?.or(named),
-            EntryType::GNULongName => {
-                let bytes = extension(&mut entry)?;
-                let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-                named = Some(text(bytes.get(..end).unwrap_or_default())?);
-            }
-            kind @ (EntryType::Regular | EntryType::Directory) => {
-                let name = match named.take() {
-                    Some(name) => name,
-                    None => text(&entry.path_bytes())?,
-                };
-                let Some(inner) = InnerName::parse(&name)? else { continue };
-                if kind == EntryType::Directory {
-                    folder(into, &inner)?;
-                } else if name.ends_with('/') {
-                    return Err(unfit(format!("The archive has the file `{inner}` as a folder.")));
-                } else {
-                    unpacked.bytes += file(&mut entry, into, &inner)?;
-                    unpacked.files += 1;
-                    (context.progress)(unpacked.files, None, "files unpacked");
-                }
-            }
-            _ => return Err(not_a_file()),
+        let kind = entry.header().entry_type();
+        if kind == EntryType::XGlobalHeader {
+            continue;
+        }
+        if kind == EntryType::XHeader {
+            named = name_of_extension(&extension(&mut entry)?)?.or(named);
+            continue;
+        }
+        if kind == EntryType::GNULongName {
+            let bytes = extension(&mut entry)?;
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+            named = Some(text(bytes.get(..end).unwrap_or_default())?);
+            continue;
+        }
+        if kind != EntryType::Regular && kind != EntryType::Directory {
+            return Err(not_a_file());
+        }
+        let name = match named.take() {
+            Some(name) => name,
+            None => text(&entry.path_bytes())?,
+        };
+        let Some(inner) = InnerName::parse(&name)? else { continue };
+        if kind == EntryType::Directory {
+            folder(into, &inner)?;
+        } else if name.ends_with('/') {
+            return Err(unfit(format!("The archive has the file `{inner}` as a folder.")));
+        } else {
+            unpacked.bytes += file(&mut entry, into, &inner)?;
+            unpacked.files += 1;
+            (context.progress)(unpacked.files, None, "files unpacked");
         }
     }
     Ok(unpacked)
@@ -162,11 +167,7 @@ fn folder(into: &Dir, name: &InnerName) -> Result<(), ToolError> {
 }
 
 /// Writes a file and returns its size.
-fn file<R: Read>(
-    entry: &mut Entry<'_, R>,
-    into: &Dir,
-    name: &InnerName,
-) -> Result<u64, ToolError> {
+fn file<R: Read>(entry: &mut Entry<'_, R>, into: &Dir, name: &InnerName) -> Result<u64, ToolError> {
     let (size, mode) = (entry.size(), entry.header().mode().map_err(damaged)?);
     if let Some(parent) = name.path().parent().filter(|it| !it.as_os_str().is_empty()) {
         into.create_dir_all(parent).map_err(|error| failed(name, &error))?;

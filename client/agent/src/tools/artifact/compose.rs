@@ -35,8 +35,9 @@ pub(in crate::tools) fn ready(context: &CommandContext<'_>) -> Result<String, To
     };
     if containers::count(Engine::Docker, &[], context)?.is_none() {
         let message = "Docker is installed, and its daemon does not answer.";
-        return Err(ToolError::new(ErrorCode::ExecutionFailed, message)
-            .hint("start Docker on the device"));
+        return Err(
+            ToolError::new(ErrorCode::ExecutionFailed, message).hint("start Docker on the device")
+        );
     }
     let version = version.unwrap_or_else(|| "of an unknown version".to_owned());
     Ok(format!("Docker {version} runs, with Compose {compose}."))

@@ -33,8 +33,8 @@ pub(in crate::tools) fn download(
     refuse_unencrypted(wanted, context)?;
     let shown = wanted.address.shown();
     let request = Request::new(&wanted.address, context)?;
-    let answer =
-        request.get(MAX_TIME, context, async |response| body(response, &shown, into, context).await);
+    let answer = request
+        .get(MAX_TIME, context, async |response| body(response, &shown, into, context).await);
     let (bytes, found) = answer?.map_err(|why| failed(&format!("{shown}: {}", why.0)))?;
     if found == wanted.sha256 {
         return Ok(bytes);

@@ -27,10 +27,9 @@ pub(in crate::tools) fn ask(
     let request = Request::new(&manifest.health, context)?;
     let answer = request.get(MAX_TIME, context, async |response| Ok(response.status()))?;
     Ok(match answer {
-        Ok(status) => (
-            status.is_success(),
-            format!("{shown} answers with status {}.", status.as_u16()),
-        ),
+        Ok(status) => {
+            (status.is_success(), format!("{shown} answers with status {}.", status.as_u16()))
+        }
         Err(why) => (false, format!("{shown}: {}", why.0)),
     })
 }

@@ -70,7 +70,8 @@ impl Manifest {
         }
         let inner = |key: &str, name: &str| {
             let parsed = InnerName::parse(name).ok().flatten();
-            parsed.ok_or_else(|| unfit(format!("{FILE}: {key} is no name of a file in the archive.")))
+            parsed
+                .ok_or_else(|| unfit(format!("{FILE}: {key} is no name of a file in the archive.")))
         };
         let health = WebAddress::parse(&written.health_url).ok();
         // Whoever approved the artifact did so for one host, and this is another.

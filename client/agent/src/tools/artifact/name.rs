@@ -87,9 +87,19 @@ mod tests {
         }
         let deep = "a/".repeat(MAX_DEPTH + 1);
         let long = "a".repeat(MAX_PART_BYTES + 1);
-        for name in
-            ["/a", "//a", "..", "../a", "a/../../b", "a/..", "a\\..\\b", "a\nb", "a\0b", &deep, &long]
-        {
+        for name in [
+            "/a",
+            "//a",
+            "..",
+            "../a",
+            "a/../../b",
+            "a/..",
+            "a\\..\\b",
+            "a\nb",
+            "a\0b",
+            &deep,
+            &long,
+        ] {
             assert!(parsed(name).is_err(), "{name}");
         }
     }

@@ -1,3 +1,5 @@
+//! Archives as hostile as they come, made by hand.
+
 use std::io::{Seek as _, SeekFrom, Write as _};
 
 use cap_std::ambient_authority;
