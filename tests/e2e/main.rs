@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a story that cannot go on ends there")]
 
+mod aliases;
 mod approvals;
 mod approvers;
 mod artifacts;

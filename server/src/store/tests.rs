@@ -1,5 +1,6 @@
 //! Tests of the store on real files. Shared helpers are here; each subject has its own file.
 
+mod aliases;
 mod approvals;
 mod asking;
 mod audit;
@@ -148,6 +149,7 @@ fn call(n: u128) -> NewCall {
         admitted_at: None,
         token: None,
         secrets: None,
+        alias: None,
     }
 }
 

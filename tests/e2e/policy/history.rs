@@ -129,6 +129,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             admitted_at: (!was_refused(index)).then_some(at),
             token: None,
             secrets: None,
+            alias: None,
         };
         let close = CloseCall {
             id: new.id,

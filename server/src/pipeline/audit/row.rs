@@ -86,6 +86,7 @@ fn common(
             || context.request.tool.chars().take(MAX_TOOL_NAME).collect(),
             |target| target.spec.name.to_owned(),
         ),
+        alias: context.alias.clone(),
         arguments: shown,
         secrets,
         arguments_digest: arguments.digest(),

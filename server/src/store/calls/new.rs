@@ -19,6 +19,8 @@ pub struct NewCall {
     pub device: Option<(DeviceId, DeviceName)>,
     /// The tool's name, as requested; such a tool may not exist.
     pub tool: String,
+    /// The caller's own name for the call, for the audit log. None if it was made by the name of its tool.
+    pub alias: Option<String>,
     /// Canonical JSON, with digests in the places of secrets.
     pub arguments: Vec<u8>,
     /// The secrets by the names of their arguments, JSON. Stored until the call ends. None if there are none.
