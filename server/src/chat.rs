@@ -84,7 +84,8 @@ async fn take_turn(
     let conversation = caller.conversation.ok_or(ChatError::NoConversation)?;
     say(events, Event::Began { conversation, model: name.to_owned() }).await?;
 
-    let mut messages = vec![Message::system(prompt::system(pipeline, &caller))];
+    let aliases = pipeline.store.aliases(&caller.user).await?;
+    let mut messages = vec![Message::system(prompt::system(pipeline, &caller, &aliases))];
     messages.extend(earlier);
     messages.push(Message::user(text));
     history::append(&pipeline.store, conversation, &Message::user(text)).await?;

@@ -2,6 +2,7 @@
 //! with the nearest name.
 
 mod approvals;
+mod artifacts;
 mod calls;
 mod chat;
 mod error;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::ModelConfig;
 
 pub use approvals::Approvals;
+pub use artifacts::{Artifact, Artifacts};
 pub use calls::Calls;
 pub use chat::Chat;
 pub use error::ConfigError;
@@ -34,6 +36,8 @@ pub struct Config {
     pub approvals: Approvals,
     /// The chat loop.
     pub chat: Chat,
+    /// The artifacts that calls install by their names.
+    pub artifacts: Artifacts,
     /// Language models, the first being the default. The built-in planner is the default if there is none.
     pub models: Vec<ModelConfig>,
 }
@@ -63,6 +67,7 @@ impl Config {
         if self.people.certificate.is_some() != self.people.key.is_some() {
             return Err(ConfigError::HalfTls);
         }
+        artifacts::check(&self.artifacts)?;
         let listen = self.people.listen;
         if !listen.ip().is_loopback() && self.people.key.is_none() && !self.people.insecure {
             return Err(ConfigError::NeedsTls(listen));

@@ -6,6 +6,7 @@
 //! step of a plan or that did not arrive enters the same [`Pipeline::resume`], and is decided again. A new
 //! call comes from [`requests`].
 
+pub mod aliases;
 pub mod audit;
 pub mod authorize;
 pub mod call;
@@ -29,6 +30,7 @@ pub mod reconcile;
 mod requests;
 pub mod result;
 pub mod route;
+pub mod secrets;
 pub mod stops;
 mod undo;
 pub mod validate;

@@ -4,6 +4,7 @@
 //! links the audit entries in the same transaction. Reads use a small pool and never wait for the writer. The
 //! store does not decide anything: it does not evaluate policies or reach devices.
 
+mod aliases;
 mod approvals;
 mod audit;
 mod authorities;
@@ -36,6 +37,7 @@ use futures_util::future::BoxFuture;
 use orion_domain::DeviceId;
 use orion_domain::audit::AuditHead;
 
+pub use aliases::{AliasRow, MAX_ALIASES};
 pub use approvals::{
     ApprovalRow, ApprovalScope, ApprovalState, AskError, Card, CommittedWith, DecideError,
     MAX_OPEN, MAX_OPEN_OF_PERSON, MAX_RULES_ON_DEVICE, NewApproval, NewVote, StandingApproval,

@@ -168,6 +168,27 @@ impl ToolService for Router {
         Err(Status::unimplemented("the baseline only routes"))
     }
 
+    async fn list_aliases(
+        &self,
+        _: Request<v1::ListAliasesRequest>,
+    ) -> Result<Response<v1::ListAliasesResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
+    async fn set_alias(
+        &self,
+        _: Request<v1::SetAliasRequest>,
+    ) -> Result<Response<v1::SetAliasResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
+    async fn remove_alias(
+        &self,
+        _: Request<v1::RemoveAliasRequest>,
+    ) -> Result<Response<v1::RemoveAliasResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
     async fn list_stops(
         &self,
         _: Request<v1::ListStopsRequest>,

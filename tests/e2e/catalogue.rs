@@ -10,6 +10,8 @@ use orion_wire::v1;
 use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")]
+use super::artifacts::host::Host;
+#[cfg(target_os = "linux")]
 use super::logs::JOURNALCTL;
 #[cfg(target_os = "linux")]
 use super::services::{DOCKER, SYSTEMCTL};
@@ -79,19 +81,21 @@ fn assert_success(spec: &ToolSpec, call: &Call) {
 }
 
 /// Returns a device on which every tool is granted.
-async fn developer(world: &World) -> Device {
+async fn developer(world: &World, host: &Host) -> Device {
     let services = json!(["nginx.service", "docker.service"]);
     let capabilities = json!(Capability::ALL);
+    let hosts = json!([format!("localhost:{}", host.port)]);
     let program = world.folder().join("note");
     std::fs::copy(std::fs::canonicalize("/bin/sh").unwrap(), &program).unwrap();
     let ceiling = format!(
         "[ceiling]\ncapabilities = {capabilities}\npaths = [\"{{files}}\"]\nservices = {services}\n\
-         logs = {services}\napps = [\"note\"]\n[apps]\nnote = \"{}\"\n",
+         logs = {services}\nhosts = {hosts}\napps = [\"note\"]\n[apps]\nnote = \"{}\"\n\
+         [artifacts]\nhttp_on_loopback = true\n",
         program.display()
     );
     let grants = json!({
         "capabilities": capabilities, "paths": ["{files}"], "services": services,
-        "logs": services, "apps": ["note"],
+        "logs": services, "apps": ["note"], "hosts": hosts,
     });
     let kiosk = world.device("kiosk").grant(grants).ceiling(&ceiling).enroll().await;
     // The managers of services do not run here, so programs of their names answer like them.

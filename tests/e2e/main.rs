@@ -3,8 +3,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a story that cannot go on ends there")]
 
+mod aliases;
 mod approvals;
 mod approvers;
+mod artifacts;
 mod audit;
 mod backend_tools;
 mod backups;

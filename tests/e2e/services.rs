@@ -31,6 +31,11 @@ pub(crate) const DOCKER: &str = r#"#!/bin/sh
 case "$*" in
   "version --format {{json .}}") echo '{"Client":{"Version":"28.2.2"},"Server":{"Version":"28.2.2"}}' ;;
   "compose version --format json") echo '{"version":"v2.36.2"}' ;;
+  "compose --progress quiet --project-name orion-"*" up --detach")
+    test -r "$9" || { echo "open $9: no such file or directory" >&2; exit 14; } ;;
+  "compose --progress quiet --project-name orion-"*" down --remove-orphans") ;;
+  "ps --quiet --all --filter label=com.docker.compose.project=orion-"*) ;;
+  "ps --quiet --filter label=com.docker.compose.project=orion-"*) printf '0a1b2c3d4e5f\n' ;;
   "ps --quiet") printf '0a1b2c3d4e5f\n1a1b2c3d4e5f\n' ;;
   "ps --quiet --filter label=com.docker.compose.project") printf '0a1b2c3d4e5f\n' ;;
   "ps --all --quiet --filter label=com.docker.compose.project=homelab --filter label=com.docker.compose.service=grafana")

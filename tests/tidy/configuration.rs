@@ -51,31 +51,40 @@ fn every_key_of_the_backends_file_is_in_the_reference() {
     let mut sections = BTreeSet::new();
     for section in keys(server, "") {
         let (once, several) = (format!("[{section}]"), format!("[[{section}]]"));
-        let (header, keys) = match keys(server, &once) {
-            keys if keys.is_empty() => (several.clone(), keys_of_several(&several)),
-            keys => (once, keys),
-        };
-        assert!(!keys.is_empty(), "no keys could be found in {header}");
+        let named = format!("[{section}.NAME]");
+        let headers = [once, several, named];
+        let found = headers.iter().map(|header| (header, keys(server, header)));
+        let found = found.into_iter().find(|(_, keys)| !keys.is_empty());
+        let (header, keys) = found.unwrap_or_else(|| panic!("no keys of {section} were found"));
         assert_eq!(documented(&page, &format!("`{header}`")), keys, "{header}");
         sections.insert(section);
     }
-    assert_eq!(sections, set(&["approvals", "calls", "chat", "devices", "models", "people"]));
-}
-
-fn keys_of_several(header: &str) -> BTreeSet<String> {
-    keys(server, header)
+    assert_eq!(
+        sections,
+        set(&["approvals", "artifacts", "calls", "chat", "devices", "models", "people"])
+    );
 }
 
 #[test]
 fn every_key_of_the_devices_file_is_in_the_reference() {
     let page = Page::read("docs/configuration.md").section("agent.toml");
-    let sections =
-        ["apps", "ceiling", "mcp", "projects", "read_only", "sandbox", "timeouts", "transfers"];
+    let sections = [
+        "apps",
+        "artifacts",
+        "ceiling",
+        "mcp",
+        "projects",
+        "read_only",
+        "sandbox",
+        "timeouts",
+        "transfers",
+    ];
     assert_eq!(keys(agent, ""), set(&sections));
     assert_eq!(documented(&page, "At the top"), set(&["read_only", "sandbox"]));
     assert_eq!(documented(&page, "`[ceiling]`"), keys(agent, "[ceiling]"));
     assert_eq!(documented(&page, "`[timeouts]`"), keys(agent, "[timeouts]"));
     assert_eq!(documented(&page, "`[transfers]`"), keys(agent, "[transfers]"));
+    assert_eq!(documented(&page, "`[artifacts]`"), keys(agent, "[artifacts]"));
     assert_eq!(documented(&page, "`[mcp]`"), keys(agent, "[mcp.x]"));
     assert!(page.text.contains("### `[apps]`") && page.text.contains("### `[projects]`"));
 }

@@ -60,6 +60,8 @@ pub struct Settings {
     pub call_timeout: Duration,
     /// The largest file that comes to this device, in bytes.
     pub max_transfer_bytes: u64,
+    /// Whether artifacts are downloaded over plain http from the device itself.
+    pub http_artifacts: bool,
     /// Whether the agent starts where the kernel cannot confine file tools.
     pub sandbox: SandboxChoice,
     /// Where `~` and relative paths begin.
@@ -91,8 +93,17 @@ impl Settings {
     /// # Errors
     /// The fault as a sentence, with its line.
     pub fn parse(text: &str, home: Option<&Path>, own: &[PathBuf]) -> Result<Self, String> {
-        let File { ceiling, read_only, sandbox, apps, projects, mcp, timeouts, transfers } =
-            File::parse(text)?;
+        let File {
+            ceiling,
+            read_only,
+            sandbox,
+            apps,
+            projects,
+            mcp,
+            timeouts,
+            transfers,
+            artifacts,
+        } = File::parse(text)?;
         mcp::check(&mcp)?;
         let mut ceiling = ceiling.unwrap_or_else(modest);
         ceiling.read_only |= read_only;
@@ -128,6 +139,7 @@ impl Settings {
             mcp,
             call_timeout: Duration::from_secs(timeouts.call),
             max_transfer_bytes: transfers.max_file_mib.saturating_mul(1024 * 1024),
+            http_artifacts: artifacts.http_on_loopback,
             sandbox,
             places,
             private,

@@ -93,6 +93,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
         installation: Installation {
             backend: identity.addresses.clone(),
             state_dir: state_dir.clone(),
+            http_artifacts: settings.http_artifacts,
             transfers: Arc::new(Transfers::limited(settings.max_transfer_bytes)),
         },
         #[cfg(target_os = "linux")]

@@ -4,6 +4,8 @@
 //! touches files only through [`Roots`](crate::roots::Roots), which enforces its own limits.
 
 mod analyze_disk;
+#[cfg(target_os = "linux")]
+mod artifact;
 mod asking;
 #[cfg(target_os = "linux")]
 mod check_compose;
@@ -45,7 +47,10 @@ mod health_check;
 #[cfg(target_os = "linux")]
 mod http;
 #[cfg(target_os = "linux")]
+mod install_artifact;
+#[cfg(target_os = "linux")]
 mod installed;
+mod kinds;
 mod list_apps;
 mod list_directory;
 mod list_processes;
@@ -92,13 +97,15 @@ mod transfer_file;
 mod typed;
 mod undo_call;
 mod upload_file;
+#[cfg(target_os = "linux")]
+mod verify_artifact;
 mod write_file;
 
 use std::fmt;
 
 #[cfg(target_os = "linux")]
 use orion_catalog::custom::Definition;
-use orion_catalog::{Execution, Tool, ToolSpec, tools as catalog};
+use orion_catalog::{Execution, ToolSpec, tools as catalog};
 #[cfg(target_os = "linux")]
 use orion_domain::Digest;
 use orion_domain::{ErrorCode, ToolError};
@@ -108,6 +115,9 @@ pub use asking::{AskingContext, AskingTool};
 pub use get_file_info::cache_accounts;
 #[cfg(target_os = "linux")]
 pub(crate) use get_file_info::{know_accounts, known_accounts};
+#[cfg(target_os = "linux")]
+pub use kinds::CommandTool;
+pub use kinds::{AppTool, FileTool, PlainTool};
 
 #[cfg(target_os = "linux")]
 use typed::run_command;
@@ -121,55 +131,6 @@ use crate::programs::Programs;
 #[cfg(target_os = "linux")]
 use crate::programs::{CommandContext, LiveOutput};
 use crate::roots::regular;
-
-/// A tool that reaches files and nothing else.
-pub trait FileTool: Tool {
-    /// Executes the tool. With `context.dry_run`, reports what it would do and changes nothing.
-    ///
-    /// # Errors
-    /// Every failure of the tool, and `TIMEOUT` or `CANCELLED` if the call was stopped.
-    fn run(
-        arguments: Self::Arguments,
-        context: &FileContext<'_>,
-    ) -> Result<Outcome<Self::Returns>, ToolError>;
-}
-
-/// A tool that reaches neither files nor programs: its own code is all that runs.
-pub trait PlainTool: Tool {
-    /// Executes the tool, as [`FileTool::run`].
-    ///
-    /// # Errors
-    /// As [`FileTool::run`].
-    fn run(
-        arguments: Self::Arguments,
-        context: &Context<'_>,
-    ) -> Result<Outcome<Self::Returns>, ToolError>;
-}
-
-/// A tool that opens, lists or closes applications on the person's desktop.
-pub trait AppTool: Tool {
-    /// Executes the tool, as [`FileTool::run`].
-    ///
-    /// # Errors
-    /// As [`FileTool::run`].
-    fn run(
-        arguments: Self::Arguments,
-        context: &AppContext<'_>,
-    ) -> Result<Outcome<Self::Returns>, ToolError>;
-}
-
-/// A tool that runs programs and waits for them. Only Linux confines programs.
-#[cfg(target_os = "linux")]
-pub trait CommandTool: Tool {
-    /// Executes the tool, as [`FileTool::run`].
-    ///
-    /// # Errors
-    /// As [`FileTool::run`].
-    fn run(
-        arguments: Self::Arguments,
-        context: &CommandContext<'_>,
-    ) -> Result<Outcome<Self::Returns>, ToolError>;
-}
 
 /// An executor as a value.
 #[derive(Debug, Clone, Copy)]
@@ -353,6 +314,8 @@ pub const EXECUTORS: &[Executor] = &[
     Executor::command::<catalog::restart_service::RestartService>(),
     Executor::command::<catalog::restart_docker::RestartDocker>(),
     Executor::command::<catalog::read_logs::ReadLogs>(),
+    Executor::command::<catalog::install_artifact::InstallArtifact>(),
+    Executor::command::<catalog::verify_artifact::VerifyArtifact>(),
 ];
 
 /// Returns the executor of a tool. `None` for a tool that does not run here.

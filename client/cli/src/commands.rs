@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod aliases;
 pub(crate) mod approvals;
 pub(crate) mod ask;
 pub(crate) mod audit;
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     Why(why::Why),
     /// The tools that there are
     Tools(tools::Tools),
+    /// Names of your own for a tool with some of its arguments
+    Aliases(aliases::Aliases),
     /// The devices, and what is granted on them
     Devices(devices::Devices),
     /// What may happen on each device, as one file with versions
@@ -111,6 +114,7 @@ pub(crate) async fn run(command: Command, global: &Global, out: &Output) -> Resu
         Command::Undo(command) => interruptible(command.run(&app()?)).await,
         Command::Why(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,
+        Command::Aliases(command) => interruptible(command.run(&app()?)).await,
         Command::Devices(command) => interruptible(command.run(&app()?)).await,
         Command::Policy(command) => interruptible(command.run(&app()?)).await,
         Command::Plan(command) => interruptible(command.run(&app()?)).await,

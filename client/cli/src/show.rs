@@ -1,5 +1,6 @@
 //! Formats messages for programs and for people. One file for each kind of object.
 
+mod alias;
 mod approval;
 mod call;
 pub(crate) mod card;
@@ -12,6 +13,7 @@ mod stop;
 mod tool;
 mod value;
 
+pub(crate) use alias::{AliasView, aliases_table};
 pub(crate) use approval::{ApprovalView, StandingRuleView, VoteView, approvals_table, rules_table};
 pub(crate) use call::{CallView, call_page, calls_table};
 pub(crate) use custom_tool::{CustomToolView, custom_tool_page, custom_tools_table};

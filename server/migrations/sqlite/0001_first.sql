@@ -61,6 +61,17 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_user ON tokens (user_name);
 CREATE UNIQUE INDEX tokens_name ON tokens (user_name, name) WHERE scopes <> 'session';
 
+-- The names that people gave to a tool with some of its arguments.
+CREATE TABLE aliases (
+    user_name TEXT NOT NULL REFERENCES users (name),
+    name TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    -- A JSON object.
+    arguments TEXT NOT NULL,
+    set_at INTEGER NOT NULL,
+    PRIMARY KEY (user_name, name)
+) STRICT;
+
 CREATE TABLE invites (
     id TEXT PRIMARY KEY,
     secret_hash BLOB NOT NULL,
@@ -205,7 +216,9 @@ CREATE TABLE calls (
     device_id TEXT,
     device_name TEXT,
     tool TEXT NOT NULL,
+    -- With digests in the places of secrets. The secrets are JSON, and gone when the call has ended.
     arguments BLOB NOT NULL,
+    secrets TEXT,
     arguments_digest BLOB NOT NULL,
     dry_run INTEGER NOT NULL,
     -- Whether the backend made it for itself, as the preview of another call.

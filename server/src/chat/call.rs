@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use orion_catalog::without_secrets;
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{CallState, CanonicalArguments, Digest, Envelope, ErrorCode};
 use serde_json::Value;
@@ -10,23 +11,34 @@ use super::error::ChatError;
 use super::turn::Turn;
 use super::{Event, ToolUse, say};
 use crate::pipeline::call::{CallContext, Origin};
-use crate::pipeline::{self, CallView};
+use crate::pipeline::{self, CallView, aliases};
 
 impl Turn<'_> {
     /// Runs one call through the pipeline. Waits for the approval where the call needs one.
     pub(super) async fn call(&mut self, written: ExtractedCall) -> Result<CallView, ChatError> {
         let key = identity_of(&written);
-        let request = pipeline::extract::request(written.clone());
+        let mut request = pipeline::extract::request(written.clone());
+        let alias = aliases::expand(self.pipeline, &self.caller, &mut request).await?;
         let target = pipeline::validate::target(self.pipeline, &request).ok();
-        let provenance = self.taint.about(&written, target.as_ref().map(|it| &it.device.name));
+        let device = target.as_ref().map(|it| &it.device.name);
+        let mut provenance = self.taint.about(&written, device);
+        if alias.is_some() {
+            // Content may hold the call by either name.
+            let (tool, arguments) = (request.tool.clone(), request.arguments.clone());
+            let expanded = ExtractedCall { tool, arguments, ..written.clone() };
+            provenance = provenance.and(self.taint.about(&expanded, device));
+        }
         let quoted = provenance.quoted;
         let token = Some(self.token);
         let incoming = CallContext {
             provenance,
             token,
             origin: Origin::Chat,
+            alias,
             ..CallContext::new(self.caller.clone(), request)
         };
+        let arguments = without_secrets(&written.tool, written.arguments);
+        let written = ExtractedCall { arguments, ..written };
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
         // After sending an event, which may wait for the client to read.
         self.still_authorized().await?;

@@ -7,16 +7,19 @@ use std::fmt::Write as _;
 
 use orion_catalog::{RunsOn, ToolSpec};
 use orion_domain::{Access, Caller};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::model::ToolDefinition;
 use crate::pipeline::{Pipeline, calls};
+use crate::store::AliasRow;
 
 /// How many devices the system message names.
 const MAX_NAMED_DEVICES: usize = 50;
+/// How many bytes the system message has about the person's names for calls.
+const MAX_ALIAS_BYTES: usize = 4 * 1024;
 
 /// Returns the system message.
-pub(super) fn system(pipeline: &Pipeline, caller: &Caller) -> String {
+pub(super) fn system(pipeline: &Pipeline, caller: &Caller, aliases: &[AliasRow]) -> String {
     let mut text = String::from(
         "You are Orion. You help a person by calling tools on their devices. Call a tool when one \
          is needed, one step at a time, and answer in the person's language when it is done. Say \
@@ -45,7 +48,21 @@ pub(super) fn system(pipeline: &Pipeline, caller: &Caller) -> String {
     if devices.len() > MAX_NAMED_DEVICES {
         let _ = writeln!(text, "… and {} more.", devices.len() - MAX_NAMED_DEVICES);
     }
+    text.push_str(&names_of(aliases));
     text
+}
+
+/// Returns what the person calls which calls, as far as there is room.
+fn names_of(aliases: &[AliasRow]) -> String {
+    let mut text = String::new();
+    for AliasRow { name, tool, arguments, .. } in aliases {
+        let arguments = Value::Object(arguments.clone());
+        let line = format!("- {name}: {tool} {arguments}\n");
+        if text.len() + line.len() <= MAX_ALIAS_BYTES {
+            text.push_str(&line);
+        }
+    }
+    if text.is_empty() { text } else { format!("The person has names for calls:\n{text}") }
 }
 
 /// Returns the tools that this person may call on at least one device, or on the backend.

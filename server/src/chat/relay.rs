@@ -1,6 +1,7 @@
 //! Streams a model's text to the person as it arrives. Text is held back from where a call in text form may
 //! begin, so that nobody sees half a JSON object.
 
+use orion_catalog::without_secrets;
 use orion_domain::extract::ExtractedCall;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -65,7 +66,7 @@ pub(super) async fn rest(
 
 /// Returns a call's arguments in the form of native calls: one JSON object that includes the device.
 pub(super) fn arguments_text(call: &ExtractedCall) -> String {
-    let mut object: Map<String, Value> = call.arguments.clone();
+    let mut object: Map<String, Value> = without_secrets(&call.tool, call.arguments.clone());
     if let Some(device) = &call.device {
         object.insert("device".to_owned(), device.as_str().into());
     }

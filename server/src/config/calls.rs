@@ -76,7 +76,8 @@ impl Config {
     #[must_use]
     pub fn timeout_of(&self, spec: &ToolSpec, asked_ms: Option<u64>) -> Duration {
         if !spec.content.is_beside() {
-            return self.call_timeout(asked_ms);
+            let own = spec.timeout.and_then(|time| u64::try_from(time.as_millis()).ok());
+            return self.call_timeout(asked_ms.or(own));
         }
         asked_ms.map_or(MAX_TRANSFER_TIME, Duration::from_millis).min(MAX_TRANSFER_TIME)
     }

@@ -32,6 +32,14 @@ pub enum ConfigError {
     /// Only one of certificate and key is set.
     #[error("[people] `certificate` and `key` go together; one of them is missing")]
     HalfTls,
+    /// An artifact cannot be used.
+    #[error("[artifacts.{name}]: {problem}")]
+    Artifact {
+        /// The name of the artifact.
+        name: String,
+        /// What is wrong and what to write.
+        problem: &'static str,
+    },
     /// A number is out of its range.
     #[error("[{section}] {key} must be between {least} and {most}")]
     OutOfRange {

@@ -68,6 +68,8 @@ pub struct CallContext {
     pub background: bool,
     /// Whether the requester's client moves the content of the call beside it.
     pub moves_content: bool,
+    /// The caller's own name for the call. None if it was made by the name of its tool.
+    pub alias: Option<String>,
     /// The ended call that this one replaces, because its device reported a higher risk. None otherwise.
     pub replaces: Option<CallId>,
     /// SHA-256 of the session or token of the request. None if the request did not come over the network.
@@ -95,6 +97,7 @@ impl CallContext {
             is_fresh: true,
             background: false,
             moves_content: false,
+            alias: None,
             replaces: None,
             token: None,
         }

@@ -13,6 +13,7 @@ use super::authorize::Counts;
 use super::call::CallContext;
 use super::evaluate::{Stopped, evaluate};
 use super::preview::Preview;
+use super::secrets::split;
 use super::view::CallView;
 use super::{Pipeline, rate_limit};
 use crate::active_policy::FILE_NAME;
@@ -108,7 +109,7 @@ pub async fn explain(
         refusal,
         trace: call.trace(),
         target: Some((call.target.spec.name, Arc::clone(&call.target.device))),
-        arguments: call.parsed.arguments.as_bytes().to_vec(),
+        arguments: split(Some(call.target.spec), &call.parsed.arguments).shown,
         touches: call.touches(),
         is_unmeasured,
     })

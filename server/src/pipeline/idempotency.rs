@@ -41,7 +41,7 @@ pub async fn answer(
     let Some(earlier) = pipeline.store.find_idempotent(&incoming.caller.user, key).await? else {
         return Ok(None);
     };
-    if !is_same(pipeline, incoming, &earlier) {
+    if !is_same(pipeline, incoming, &earlier).await {
         let error = ToolError::new(
             ErrorCode::PreconditionFailed,
             "This idempotency key was used for another call.",

@@ -2,6 +2,7 @@
 //! decides nothing about permissions.
 
 mod arguments;
+mod artifacts;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use super::Pipeline;
 use crate::fleet::{DeviceSnapshot, Fleet};
 
 pub use arguments::arguments;
+pub use artifacts::complete;
 
 /// The tool and the device of a call.
 #[derive(Debug, Clone)]

@@ -4,11 +4,14 @@ mod call_tool;
 mod cancel_call;
 mod decide_custom_tool;
 mod get_call;
+mod list_aliases;
 mod list_calls;
 mod list_custom_tools;
 mod list_stops;
 mod list_tools;
+mod remove_alias;
 mod resume_calls;
+mod set_alias;
 mod stop_calls;
 mod stop_scope;
 pub(super) mod to_proto;
@@ -94,6 +97,27 @@ impl ToolService for ToolApi {
         request: Request<v1::ListStopsRequest>,
     ) -> RpcResult<v1::ListStopsResponse> {
         list_stops::list_stops(self, request.try_into()?).map(Response::new)
+    }
+
+    async fn list_aliases(
+        &self,
+        request: Request<v1::ListAliasesRequest>,
+    ) -> RpcResult<v1::ListAliasesResponse> {
+        list_aliases::list_aliases(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn set_alias(
+        &self,
+        request: Request<v1::SetAliasRequest>,
+    ) -> RpcResult<v1::SetAliasResponse> {
+        set_alias::set_alias(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn remove_alias(
+        &self,
+        request: Request<v1::RemoveAliasRequest>,
+    ) -> RpcResult<v1::RemoveAliasResponse> {
+        remove_alias::remove_alias(self, request.try_into()?).await.map(Response::new)
     }
 
     async fn list_custom_tools(

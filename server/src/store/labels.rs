@@ -59,6 +59,17 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// Adds what may have influenced the call in another form.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.occurs.extend(other.occurs);
+        self.occurs.sort();
+        self.occurs.dedup();
+        Self { quoted: self.quoted || other.quoted, ..self }
+    }
+}
+
+impl Provenance {
     /// Returns whether the chat has untrusted content.
     #[must_use]
     pub fn taint(&self) -> bool {

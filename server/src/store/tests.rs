@@ -1,5 +1,6 @@
 //! Tests of the store on real files. Shared helpers are here; each subject has its own file.
 
+mod aliases;
 mod approvals;
 mod asking;
 mod audit;
@@ -27,7 +28,7 @@ use std::path::PathBuf;
 use orion_domain::rule::Approvers;
 use orion_domain::{
     ApprovalId, CallId, CallState, Caller, CanonicalArguments, ConversationId, DeviceId, Digest,
-    ErrorCode, Risk, Role, UserName,
+    ErrorCode, Risk, Role, Secret, UserName,
 };
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -147,6 +148,8 @@ fn call(n: u128) -> NewCall {
         created_at: 1_000,
         admitted_at: None,
         token: None,
+        secrets: None,
+        alias: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! Not here: running a tool (the device does) and evaluating a call (the domain does).
 
 mod argument_path;
+pub mod artifact;
 pub mod command;
 mod content;
 pub mod custom;
@@ -13,6 +14,7 @@ pub mod installed;
 pub mod project;
 mod sample;
 mod sample_call;
+mod secret_argument;
 pub mod service_state;
 pub mod since;
 mod spec;
@@ -24,7 +26,8 @@ mod written;
 pub use content::{Content, MAX_PART_BYTES};
 pub use execution::{Execution, RunsOn};
 pub use sample::{Sample, Target};
+pub use secret_argument::SecretArgument;
 pub use spec::{Alias, Category, ParsedCall, Tool, ToolSpec};
-pub use table::{find, nearest};
+pub use table::{find, nearest, without_secrets};
 pub use tools::CATALOG;
 pub use written::{kinds, typed};

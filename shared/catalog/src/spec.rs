@@ -1,10 +1,13 @@
 //! The definition of a tool: a type with constants and one pure function, and the same as a plain value.
 
 mod custom;
+mod parsed_call;
+mod secrets;
+
+use std::time::Duration;
 
 use orion_domain::{
     CanonicalArguments, Capability, Digest, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches,
-    Undo,
 };
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
@@ -14,6 +17,8 @@ use crate::content::Content;
 use crate::definition::{self, CustomReturns, Definition, FittingCall};
 use crate::execution::{Execution, RunsOn};
 use crate::sample::Sample;
+use crate::secret_argument::SecretArgument;
+pub use parsed_call::ParsedCall;
 
 /// The category of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -118,6 +123,10 @@ pub trait Tool: 'static {
         allowed_devices(Self::RUNS_ON, Self::EXECUTION);
     /// Where the content of a call moves.
     const CONTENT: Content = Content::InCall;
+    /// Arguments that are secret, whole or in part.
+    const SECRETS: &'static [SecretArgument] = &[];
+    /// The time of a call that asks for none. None for the backend's default.
+    const TIMEOUT: Option<Duration> = None;
     /// How the test suites call the tool. A file tool states its own.
     const SAMPLE: Sample = Sample::EXAMPLE;
 
@@ -184,6 +193,10 @@ pub struct ToolSpec {
     pub allowed_devices: &'static [&'static str],
     /// Where the content of a call moves.
     pub content: Content,
+    /// Arguments that are secret, whole or in part.
+    pub secrets: &'static [SecretArgument],
+    /// The time of a call that asks for none. None for the backend's default.
+    pub timeout: Option<Duration>,
     /// How the test suites call the tool.
     pub sample: Sample,
     body: Body,
@@ -208,23 +221,6 @@ impl std::fmt::Debug for ToolSpec {
     }
 }
 
-/// Arguments that were validated against the tool's schema.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ParsedCall {
-    /// Every argument, defaults included, in the canonical form that is hashed and sent.
-    pub arguments: CanonicalArguments,
-    /// What the call would touch.
-    pub touches: Touches,
-    /// Whether `confirm` was given where it is required.
-    pub confirmed: bool,
-    /// What the policy needs to know about the call's effects.
-    pub facts: ToolFacts<'static>,
-    /// Why the call has its risk, where that depends on the arguments.
-    pub reasons: Vec<String>,
-    /// The effect of an undo call. `None` for other calls, and until the effect is known.
-    pub undo: Option<Undo>,
-}
-
 impl ToolSpec {
     /// Creates the row of a tool.
     #[must_use]
@@ -247,6 +243,8 @@ impl ToolSpec {
             execution: T::EXECUTION,
             allowed_devices: T::ALLOWED_DEVICES,
             content: T::CONTENT,
+            secrets: T::SECRETS,
+            timeout: T::TIMEOUT,
             sample: T::SAMPLE,
             body: Body::Typed {
                 arguments_schema: schema::<T::Arguments>,
@@ -321,32 +319,6 @@ impl ToolSpec {
             is_custom: matches!(self.body, Body::Custom { .. }),
             called: None,
         }
-    }
-}
-
-impl ParsedCall {
-    /// Adds the effect of an undo call. An undo that repeats a call is evaluated as that call and as
-    /// itself: `touched` is what that call touched, and it was confirmed when it was made.
-    ///
-    /// # Errors
-    /// `PRECONDITION_FAILED` where this version has no such tool.
-    pub fn undoing(self, undo: Undo, touched: &Touches) -> Result<Self, ToolError> {
-        if !undo.redo {
-            return Ok(Self { undo: Some(undo), ..self });
-        }
-        let Some((spec, _)) = crate::find(&undo.tool) else {
-            return Err(ToolError::new(
-                ErrorCode::PreconditionFailed,
-                "The call cannot be done again, because its tool is not known.",
-            )
-            .hint("make a new call"));
-        };
-        Ok(Self {
-            facts: spec.facts().called_by(self.facts),
-            touches: touched.clone().and(self.touches),
-            undo: Some(undo),
-            ..self
-        })
     }
 }
 

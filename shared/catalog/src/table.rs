@@ -1,5 +1,7 @@
 //! Finds tools in the catalogue.
 
+use serde_json::{Map, Value};
+
 use crate::spec::{Alias, ToolSpec};
 use crate::tools::CATALOG;
 
@@ -30,12 +32,21 @@ pub fn nearest(name: &str) -> Vec<String> {
     scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
+/// Returns the arguments of a call as people may see them. Those of an unknown tool are returned as they are.
+#[must_use]
+pub fn without_secrets(tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
+    if let Some((spec, _)) = find(tool) {
+        drop(spec.take_secrets(&mut arguments));
+    }
+    arguments
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use orion_domain::{Access, PathStyle, Places};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::tools;

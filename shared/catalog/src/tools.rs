@@ -27,6 +27,7 @@ pub mod get_file_info;
 pub mod git_diff;
 pub mod git_status;
 pub mod health_check;
+pub mod install_artifact;
 pub mod list_apps;
 pub mod list_devices;
 pub mod list_directory;
@@ -51,6 +52,7 @@ pub mod search_text;
 pub mod transfer_file;
 pub mod undo_call;
 pub mod upload_file;
+pub mod verify_artifact;
 pub mod write_file;
 
 pub use crate::argument_path::path;
@@ -107,6 +109,8 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<restart_service::RestartService>(),
     ToolSpec::of::<restart_docker::RestartDocker>(),
     ToolSpec::of::<read_logs::ReadLogs>(),
+    ToolSpec::of::<install_artifact::InstallArtifact>(),
+    ToolSpec::of::<verify_artifact::VerifyArtifact>(),
     ToolSpec::of::<calculate::Calculate>(),
     ToolSpec::of::<list_devices::ListDevices>(),
     ToolSpec::of::<get_audit_log::GetAuditLog>(),

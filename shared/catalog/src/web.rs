@@ -3,6 +3,8 @@
 use orion_domain::hosts::{Address, address_of};
 use orion_domain::{ErrorCode, ToolError};
 
+use crate::secret_argument::hidden;
+
 /// The longest web address, in bytes. One that is signed beforehand is long.
 pub const MAX_URL_BYTES: usize = 4096;
 
@@ -54,9 +56,30 @@ impl WebAddress {
     }
 }
 
+/// Returns an address with a digest in the place of what is asked there. A text that is no address is hidden whole.
+pub(crate) fn hide_query(url: &str) -> String {
+    match (WebAddress::parse(url), url.split_once('?')) {
+        (Ok(_), None) => url.to_owned(),
+        (Ok(_), Some((before, query))) => format!("{before}?{}", hidden(query)),
+        (Err(_), _) => hidden(url),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_query_is_hidden_and_the_rest_is_parsed_as_before() {
+        assert_eq!(hide_query("https://a.example/b"), "https://a.example/b");
+        let shown = hide_query("https://a.example:8443/b?key=secret");
+        assert!(shown.starts_with("https://a.example:8443/b?sha256:"), "{shown}");
+        let parsed = WebAddress::parse(&shown).unwrap();
+        assert_eq!((parsed.path(), parsed.address.port), ("/b", 8443));
+        for odd in ["https://ann:secret@a.example/b", "https://a.example/ secret", "secret"] {
+            assert!(!hide_query(odd).contains("secret"), "{odd}");
+        }
+    }
 
     #[test]
     fn an_address_is_read_in_one_way_and_shown_without_its_secret() {

@@ -9,6 +9,7 @@ use orion_tests::{HeldModel, eventually};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::artifacts;
 
 /// The page that has the table.
 const PAGE: &str = "../docs/tested-tools.md";
@@ -47,8 +48,18 @@ impl Row {
 }
 
 /// Returns the arguments of the tool's sample, after what the sample needs was done.
-async fn prepared(world: &World, kiosk: &Device, (name, spec): (&str, &ToolSpec)) -> Value {
+async fn prepared(
+    world: &World,
+    (kiosk, host): (&Device, &Host),
+    (name, spec): (&str, &ToolSpec),
+) -> Value {
     match spec.name {
+        "install_artifact" => {
+            drop(std::fs::remove_dir_all(kiosk.state_dir().join("artifacts")));
+            let sha256 = host.offer_whole("a.tar.gz");
+            let url = host.url("a.tar.gz");
+            json!({"name": artifacts::host::NAME, "url": url, "sha256": sha256, "confirm": true})
+        }
         "undo_call" => {
             let arguments = json!({"path": "undone.txt", "content": "new"});
             let made = world.admin().call("kiosk", "write_file", arguments).await;
@@ -105,12 +116,12 @@ fn is_denied(call: &Call) -> bool {
 async fn row(
     world: &World,
     model: &mut HeldModel,
-    kiosk: &Device,
+    (kiosk, host): (&Device, &Host),
     (name, spec): (&'static str, &'static ToolSpec),
 ) -> Row {
     let admin = world.admin();
     let target = target(spec);
-    let arguments = prepared(world, kiosk, (name, spec)).await;
+    let arguments = prepared(world, (kiosk, host), (name, spec)).await;
     let mut odd = arguments.clone();
     odd["no_such_argument"] = json!(true);
     let before = kiosk.tree();
@@ -158,14 +169,15 @@ async fn row(
 async fn every_tool_does_under_each_of_its_names_what_the_table_says() {
     let mut model = HeldModel::start().await;
     let world = World::configured(&model.section).await;
-    let kiosk = developer(&world).await;
+    let host = Host::start();
+    let kiosk = developer(&world, &host).await;
     let grants = json!({"tools": [], "paths": ["{files}"]});
     let _bare = world.device("bare").grant(grants).start().await;
     grant_on_the_backend(&world, &tools_of_the_backend()).await;
     let mut rows = Vec::new();
     for spec in CATALOG {
         for name in std::iter::once(spec.name).chain(spec.aliases.iter().map(|alias| alias.name)) {
-            rows.push(row(&world, &mut model, &kiosk, (name, spec)).await);
+            rows.push(row(&world, &mut model, (&kiosk, &host), (name, spec)).await);
         }
     }
     grant_on_the_backend(&world, &[]).await;

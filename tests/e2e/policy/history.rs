@@ -128,6 +128,8 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             created_at: at,
             admitted_at: (!was_refused(index)).then_some(at),
             token: None,
+            secrets: None,
+            alias: None,
         };
         let close = CloseCall {
             id: new.id,

@@ -14,6 +14,8 @@ pub struct Installation {
     pub backend: Vec<String>,
     /// The folder of the agent's journal, trash and identity.
     pub state_dir: PathBuf,
+    /// Whether artifacts are downloaded over plain http from the device itself.
+    pub http_artifacts: bool,
     /// The content of files that moves beside calls, in the agent's own process alone.
     #[serde(skip)]
     pub transfers: Arc<Transfers>,

@@ -188,8 +188,17 @@ pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>)
     near.map(|near| format!("Did you mean `{near}`?")).unwrap_or_default()
 }
 
-const TOP: &[&str] =
-    &["ceiling", "read_only", "sandbox", "apps", "projects", "mcp", "timeouts", "transfers"];
+const TOP: &[&str] = &[
+    "ceiling",
+    "read_only",
+    "sandbox",
+    "apps",
+    "projects",
+    "mcp",
+    "timeouts",
+    "transfers",
+    "artifacts",
+];
 const CEILING: &[&str] = &[
     "profile",
     "tools",

@@ -21,6 +21,15 @@ pub(super) struct File {
     pub(super) mcp: BTreeMap<String, McpServer>,
     pub(super) timeouts: Timeouts,
     pub(super) transfers: TransferLimits,
+    pub(super) artifacts: Artifacts,
+}
+
+/// How artifacts are downloaded.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Artifacts {
+    /// Whether plain http is allowed from the device itself.
+    pub(super) http_on_loopback: bool,
 }
 
 /// Limits of files that come to this device.

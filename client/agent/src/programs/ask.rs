@@ -10,8 +10,8 @@ use super::{CommandContext, system};
 use crate::process::{Bounds, Ending, Launch, LaunchError, Stream};
 use crate::sandbox::{Metadata, Network, Rights};
 
-/// How long a program may take.
-const MAX_TIME: Duration = Duration::from_secs(60);
+/// How long a program takes at most that answers at once.
+pub(crate) const MAX_TIME: Duration = Duration::from_secs(60);
 /// Bytes of memory of all processes of a program.
 const MAX_MEMORY: u64 = 1024 * 1024 * 1024;
 /// The number of processes of a program.
@@ -61,6 +61,8 @@ pub(crate) struct Query<'a> {
     pub(crate) reads: &'a [&'a str],
     /// Memory of the agent for what the caller makes of the output, in bytes.
     pub(crate) memory: u64,
+    /// How long it may take.
+    pub(crate) time: Duration,
 }
 
 /// Runs a program of the system by its name and returns what it printed.
@@ -73,7 +75,7 @@ pub(crate) fn ask(
     arguments: &[&str],
     network: Network,
 ) -> Result<Answer, ToolError> {
-    let query = Query { name, arguments, network, reads: &[], memory: 0 };
+    let query = Query { name, arguments, network, reads: &[], memory: 0, time: MAX_TIME };
     let (answer, left_out) = run(context, query, &mut |_, _| {})?;
     if left_out > 0 {
         let message = format!("{name} printed more than is read.");
@@ -99,7 +101,7 @@ pub(crate) fn listen(
 /// Runs a program. Returns the answer, and how much of its standard output the answer does not hold.
 fn run(
     context: &CommandContext<'_>,
-    Query { name, arguments, network, reads, memory }: Query<'_>,
+    Query { name, arguments, network, reads, memory, time }: Query<'_>,
     output: &mut dyn FnMut(Stream, &[u8]),
 ) -> Result<(Answer, u64), ToolError> {
     let root = DevicePath::parse(PathStyle::Posix, "/");
@@ -127,7 +129,7 @@ fn run(
     let own =
         [("TMPDIR", &*temporary), ("DOCKER_CONFIG", &temporary), ("LC_ALL", "C"), ("TZ", "UTC")];
     environment.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let left = context.end_within(MAX_TIME).saturating_duration_since(Instant::now());
+    let left = context.end_within(time).saturating_duration_since(Instant::now());
     let launch = Launch {
         program: found.file.clone(),
         name: found.named.display().to_string(),

@@ -131,6 +131,7 @@ impl Device {
             installation: Installation {
                 backend: Vec::new(),
                 state_dir: temp.path().join("state"),
+                http_artifacts: true,
                 transfers: Arc::new(Transfers::with_peer(b"Milk\n")),
             },
             memory: Memory::default(),

@@ -90,6 +90,16 @@ pub(crate) async fn schema(
     device: &str,
 ) -> Result<Option<Value>, Failure> {
     let is_listed = orion_catalog::find(tool).is_some();
+    let aliases = match is_listed {
+        true => Vec::new(),
+        false => {
+            let request = v1::ListAliasesRequest {};
+            client.ask(client.tools().list_aliases(request)).await?.aliases
+        }
+    };
+    let alias = aliases.iter().find(|alias| alias.name == tool);
+    let tool = alias.map_or(tool, |alias| &alias.tool);
+    let is_listed = orion_catalog::find(tool).is_some();
     let device = if is_listed { String::new() } else { device.to_owned() };
     let request = v1::ListToolsRequest { device };
     // For a device that there is not, the call itself says so.

@@ -1,11 +1,13 @@
 //! The row of a call as it is stored first.
 
+use orion_catalog::find;
 use orion_domain::{CallState, CanonicalArguments};
 use serde_json::Value;
 
 use super::super::Pipeline;
 use super::super::authorize::EvaluatedCall;
 use super::super::call::CallContext;
+use super::super::secrets::{SplitArguments, split};
 use super::super::validate::Target;
 use super::super::verdict::{Subject, Verdict};
 use crate::clock::now_ms;
@@ -68,6 +70,8 @@ fn common(
     arguments: &CanonicalArguments,
     state: CallState,
 ) -> NewCall {
+    let spec = target.map(|it| it.spec).or_else(|| Some(find(&context.request.tool)?.0));
+    let SplitArguments { shown, secrets } = split(spec, arguments);
     let asked = context.request.timeout_ms;
     let timeout = match target {
         Some(target) => pipeline.config.timeout_of(target.spec, asked),
@@ -82,7 +86,9 @@ fn common(
             || context.request.tool.chars().take(MAX_TOOL_NAME).collect(),
             |target| target.spec.name.to_owned(),
         ),
-        arguments: arguments.as_bytes().to_vec(),
+        alias: context.alias.clone(),
+        arguments: shown,
+        secrets,
         arguments_digest: arguments.digest(),
         dry_run: context.request.dry_run,
         recovered: context.request.recovered,

@@ -1,10 +1,10 @@
 //! A call that is stored and runs on: it waits for its device, is approved, or was sent and did not arrive.
 
 use orion_domain::{CallRequest, CallState};
-use serde_json::Value;
 
 use super::CallContext;
 use super::origin::Origin;
+use crate::pipeline::secrets::whole;
 use crate::store::{ApprovalRow, CallRow, Label, Provenance, StoreError};
 
 /// What is stored of a call.
@@ -31,9 +31,7 @@ impl CallContext {
     /// # Errors
     /// The stored arguments cannot be read.
     pub fn stored(row: CallRow, approval: Option<ApprovalRow>) -> Result<Self, StoreError> {
-        let Ok(Value::Object(arguments)) = serde_json::from_slice(&row.arguments) else {
-            return Err(StoreError::Corrupt);
-        };
+        let arguments = whole(&row).ok_or(StoreError::Corrupt)?;
         let request = CallRequest {
             tool: row.tool.clone(),
             device: row.device.as_ref().map(|(id, _)| id.to_string()),

@@ -14,6 +14,7 @@ use super::approved;
 use crate::clock::now_ms;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::evaluate::measured;
+use crate::pipeline::secrets::put_back;
 use crate::pipeline::{Pipeline, reauthorize};
 use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow, DecideError};
 
@@ -47,7 +48,7 @@ pub(super) async fn change(
         .await
         .map_err(AnswerError::unstored)?
         .map_err(refused)?;
-    if evaluated.parsed.arguments.as_bytes() == row.arguments {
+    if evaluated.parsed.arguments.digest() == call.arguments_digest {
         return Err(refused(
             ToolError::new(
                 ErrorCode::InvalidArgument,
@@ -97,8 +98,9 @@ fn changed(
     asker: Caller,
     row: &ApprovalRow,
     call: &CallRow,
-    arguments: Map<String, Value>,
+    mut arguments: Map<String, Value>,
 ) -> CallContext {
+    put_back(call, &mut arguments);
     let created_at = now_ms();
     let left = call.queued_until.map(|until| until - created_at).filter(|left| *left > 0);
     let left = left.and_then(|left| u64::try_from(left).ok());

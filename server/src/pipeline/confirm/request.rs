@@ -10,6 +10,7 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::call::Origin;
 use crate::pipeline::preview::{Preview, PreviewResult, no_preview};
+use crate::pipeline::secrets::split;
 use crate::store::{Card, NewApproval, StandingApproval};
 
 /// Returns the approval request of a call. A call with effects has a preview with an observation of each path
@@ -84,7 +85,7 @@ pub(in crate::pipeline) fn question(
         binding: evaluated.binding(basis, &observed, expires_at).digest(),
         tool: evaluated.target.spec.name.to_owned(),
         device: (evaluated.target.device.id, evaluated.target.device.name.clone()),
-        arguments: evaluated.parsed.arguments.as_bytes().to_vec(),
+        arguments: split(Some(evaluated.target.spec), &evaluated.parsed.arguments).shown,
         risk: evaluated.risk(),
         touches: evaluated.touches(),
         rule: evaluated.rule(),

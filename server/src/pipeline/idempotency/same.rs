@@ -6,11 +6,16 @@ use serde_json::Value;
 use crate::pipeline::Pipeline;
 use crate::pipeline::audit::row::MAX_TOOL_NAME;
 use crate::pipeline::call::CallContext;
+use crate::pipeline::validate::complete;
 use crate::store::CallRow;
 
 /// Returns whether the request is for the same call as the earlier one. The earlier call may have been
 /// stored before its device was found and its arguments were completed.
-pub(super) fn is_same(pipeline: &Pipeline, incoming: &CallContext, earlier: &CallRow) -> bool {
+pub(super) async fn is_same(
+    pipeline: &Pipeline,
+    incoming: &CallContext,
+    earlier: &CallRow,
+) -> bool {
     let request = &incoming.request;
     let found = find(&request.tool);
     let tool = match found {
@@ -27,11 +32,11 @@ pub(super) fn is_same(pipeline: &Pipeline, incoming: &CallContext, earlier: &Cal
     tool && device
         && request.dry_run == earlier.dry_run
         && (incoming.canonical().digest() == earlier.arguments_digest
-            || completed(pipeline, incoming, earlier) == Some(earlier.arguments_digest))
+            || completed(pipeline, incoming, earlier).await == Some(earlier.arguments_digest))
 }
 
 /// Returns the digest of the arguments with all defaults.
-fn completed(
+async fn completed(
     pipeline: &Pipeline,
     incoming: &CallContext,
     earlier: &CallRow,
@@ -40,6 +45,7 @@ fn completed(
     let (spec, alias) = known.tool(&incoming.request.tool)?;
     let mut arguments: serde_json::Map<String, Value> = incoming.request.arguments.clone();
     spec.adapt_arguments(alias, &mut arguments);
+    complete(&pipeline.config, spec, &mut arguments).await.ok()?;
     let parsed = spec.parse(arguments, known.places()?).ok()?;
     Some(parsed.arguments.digest())
 }

@@ -15,6 +15,7 @@ use crate::clock::new_uuid;
 use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::preview::PreviewResult;
+use crate::pipeline::secrets::split;
 use crate::pipeline::stops::end_plan_if_covered;
 use crate::store::{EarlierChanges, MakePlanError, PlanRow, StoreError};
 
@@ -70,7 +71,11 @@ async fn make(
     for (number, evaluated) in (1_u32..).zip(calls) {
         let (tool, device) =
             (evaluated.target.spec.name.to_owned(), evaluated.target.device.name.to_string());
-        match preview(pipeline, evaluated, &planned).await {
+        let possible = match without_secrets(&evaluated) {
+            Ok(()) => preview(pipeline, evaluated, &planned).await,
+            Err(error) => Err(error),
+        };
+        match possible {
             Ok(step) => planned.push(step),
             Err(error) => {
                 refused(pipeline, &caller, id, number, &error).await?;
@@ -98,6 +103,16 @@ async fn make(
         return Err(PlanError::Plan(Box::new(error)));
     }
     Ok(row)
+}
+
+/// Refuses a step with a secret: a plan stores what it shows, and waits long.
+fn without_secrets(evaluated: &EvaluatedCall) -> Result<(), ToolError> {
+    let spec = evaluated.target.spec;
+    if split(Some(spec), &evaluated.parsed.arguments).secrets.is_none() {
+        return Ok(());
+    }
+    let message = format!("A call of {} with a secret cannot be a step of a plan.", spec.name);
+    Err(ToolError::new(ErrorCode::InvalidArgument, message).hint("make the call by itself"))
 }
 
 fn fits(steps: &[CallRequest]) -> Result<(), ToolError> {

@@ -8,7 +8,7 @@ use orion_catalog::{CATALOG, ParsedCall, ToolSpec};
 use orion_domain::{Caller, ErrorCode, Hint, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::Target;
+use super::{Target, complete};
 use crate::fleet::DeviceSnapshot;
 use crate::pipeline::{Pipeline, undo};
 use crate::store::StoreError;
@@ -22,20 +22,23 @@ pub async fn arguments(
     pipeline: &Pipeline,
     caller: &Caller,
     target: &Target,
-    arguments: Map<String, Value>,
+    mut arguments: Map<String, Value>,
 ) -> Result<Result<ParsedCall, ToolError>, StoreError> {
+    target.spec.adapt_arguments(target.alias, &mut arguments);
+    if let Err(error) = complete(&pipeline.config, target.spec, &mut arguments).await {
+        return Ok(Err(error));
+    }
     match fitting(target, arguments) {
         Ok(parsed) => undo::as_it_acts(pipeline, caller, target, parsed).await,
         Err(error) => Ok(Err(error)),
     }
 }
 
-fn fitting(target: &Target, mut arguments: Map<String, Value>) -> Result<ParsedCall, ToolError> {
+fn fitting(target: &Target, arguments: Map<String, Value>) -> Result<ParsedCall, ToolError> {
     let Some(places) = target.device.places() else {
         return Err(never_connected(&target.device));
     };
     let spec = target.spec;
-    spec.adapt_arguments(target.alias, &mut arguments);
     let faults = faults(spec, &arguments);
     if !faults.is_empty() {
         let first = faults.first().and_then(|fault| fault["problem"].as_str()).unwrap_or_default();
@@ -72,7 +75,12 @@ fn faults(spec: &ToolSpec, arguments: &Map<String, Value>) -> Vec<Value> {
         .take(16)
         .map(|error| {
             let field = error.instance_path().to_string();
-            let problem: String = error.to_string().chars().take(200).collect();
+            // A value is shown only where none can be secret.
+            let problem = match spec.secrets {
+                [] => error.to_string(),
+                _ => error.masked().to_string(),
+            };
+            let problem: String = problem.chars().take(200).collect();
             json!({"field": field.trim_start_matches('/'), "problem": format!("{problem}.")})
         })
         .collect()
@@ -86,6 +94,17 @@ mod tests {
     #[test]
     fn every_schema_compiles() {
         assert_eq!(VALIDATORS.len(), CATALOG.len());
+    }
+
+    #[test]
+    fn no_fault_shows_a_secret() {
+        let (spec, _) = find("install_artifact").unwrap();
+        let url = format!("https://files.example/?hunter2{}", "x".repeat(5000));
+        for arguments in [json!({"name": "a", "url": url}), json!({"url": ["hunter2"], "x": 1})] {
+            let faults = serde_json::to_string(&faults(spec, arguments.as_object().unwrap()));
+            let faults = faults.unwrap();
+            assert!(faults.contains("url") && !faults.contains("hunter2"), "{faults}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use orion_wire::{call_request, v1};
 use tonic::Status;
 
 use super::{PolicyApi, to_proto};
+use crate::pipeline::aliases::expand;
 use crate::pipeline::explain::{DeviceVerdict, ask_device, explain};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
@@ -21,8 +22,9 @@ pub(super) async fn explain_call(
     let v1::ExplainCallRequest { tool, device, arguments, dry_run, as_user, ask_device: wants } =
         message;
     let called = v1::CallToolRequest { tool, device, arguments, dry_run, ..Default::default() };
-    let (request, _) = call_request(called).map_err(status::wire)?;
+    let (mut request, _) = call_request(called).map_err(status::wire)?;
     let subject = subject(api, &asks, &as_user).await?;
+    expand(&api.pipeline, &subject, &mut request).await.map_err(status::store)?;
     let verdict = verdict(api, wants, &asks, &subject, request.clone()).await?;
     let device_state = match &verdict {
         DeviceVerdict::Asked(reply) => Some(reply.as_ref()),

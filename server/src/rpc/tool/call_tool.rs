@@ -5,6 +5,7 @@ use tonic::Status;
 
 use super::{ToolApi, to_proto};
 use crate::people::Identity;
+use crate::pipeline::aliases::expand;
 use crate::pipeline::call::CallContext;
 use crate::pipeline::explain::explain;
 use crate::rpc::signed::Signed;
@@ -27,20 +28,23 @@ pub(super) async fn call_tool(
     if message.arguments.len() > MAX_UNREAD_BYTES && !message.explain {
         // Large arguments are parsed only when the caller may call the tool at all.
         let arguments = std::mem::take(&mut message.arguments);
-        let (unread, _) = call_request(message.clone()).map_err(status::wire)?;
-        let unread = in_context(CallContext::new(caller.clone(), unread));
+        let (mut unread, _) = call_request(message.clone()).map_err(status::wire)?;
+        let alias = expand(&api.pipeline, &caller, &mut unread).await.map_err(status::store)?;
+        let unread = CallContext { alias, ..CallContext::new(caller.clone(), unread) };
+        let unread = in_context(unread);
         if let Some(denied) = api.pipeline.deny_unread(unread).await.map_err(status::store)? {
             return Ok(to_proto::call_tool_response(denied));
         }
         message.arguments = arguments;
     }
-    let (request, asks_why) = call_request(message).map_err(status::wire)?;
+    let (mut request, asks_why) = call_request(message).map_err(status::wire)?;
+    let alias = expand(&api.pipeline, &caller, &mut request).await.map_err(status::store)?;
     if asks_why {
         let why = explain(&api.pipeline, caller, request, None).await.map_err(status::store)?;
         return Ok(to_proto::explanation(why));
     }
     status::not_stopping(&api.pipeline.tasks)?;
-    let context = in_context(CallContext::new(caller, request));
+    let context = in_context(CallContext { alias, ..CallContext::new(caller, request) });
     let view = if background {
         api.pipeline.start(context).await
     } else {

@@ -3,11 +3,12 @@
 use orion_catalog::ToolSpec;
 use orion_domain::DeviceName;
 use orion_wire::{call_state, risk, v1};
+use serde_json::Value;
 
 use crate::fleet::{CallProgress, Fleet};
 use crate::pipeline::CallView;
 use crate::pipeline::explain::Explanation;
-use crate::store::{AnnouncedTool, CustomToolRow, CustomToolState, StopRow};
+use crate::store::{AliasRow, AnnouncedTool, CustomToolRow, CustomToolState, StopRow};
 
 /// Converts a tool.
 pub(super) fn tool(spec: &ToolSpec) -> v1::Tool {
@@ -134,4 +135,11 @@ pub(super) fn custom_tool(device: &DeviceName, row: CustomToolRow) -> v1::Custom
         decided_by,
         decided_at,
     }
+}
+
+/// Converts an alias of a person.
+pub(super) fn alias(alias: AliasRow) -> v1::Alias {
+    let AliasRow { user: _, name, tool, arguments, set_at } = alias;
+    let arguments = Value::Object(arguments).to_string().into_bytes().into();
+    v1::Alias { name, tool, arguments, set_at }
 }

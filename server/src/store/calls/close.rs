@@ -104,7 +104,7 @@ fn closing_by(
     };
     let before = history.split_last().map(|(_, before)| before).unwrap_or_default();
     let update = sql("UPDATE calls SET state = $1, history = $2, code = $3, result = $4, \
-         result_digest = $5, duration_us = $6, closed_at = $7, device_reported_unknown = $8 \
+         result_digest = $5, duration_us = $6, closed_at = $7, device_reported_unknown = $8, secrets = NULL \
          WHERE id = $9 AND state = $10 AND history = $11")
     .with(values![
         close.state.as_str(),
@@ -174,7 +174,7 @@ fn update(close: &CloseCall, by: ClosedBy) -> Statement {
     let update =
         sql("UPDATE calls SET state = $1, history = history || $2, code = $3, result = $4, \
          result_digest = $5, duration_us = $6, closed_at = $7, \
-         device_reported_unknown = (device_reported_unknown OR $9 OR ($10 AND state = 'unknown')) \
+         secrets = NULL, device_reported_unknown = (device_reported_unknown OR $9 OR ($10 AND state = 'unknown')) \
          WHERE id = $8 AND (state IN ($11, $12, $13, $14, $15, $16) \
          OR ($10 AND state = 'unknown' AND NOT device_reported_unknown)) RETURNING history")
         .with(values![

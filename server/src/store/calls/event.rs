@@ -37,6 +37,8 @@ struct Opened<'a> {
     device_id: Option<DeviceId>,
     tool: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    alias: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments_cut: Option<Cut<'a>>,
@@ -78,6 +80,7 @@ impl<'a> Opened<'a> {
             device: call.device.as_ref().map(|(_, name)| name),
             device_id: call.device.as_ref().map(|(id, _)| *id),
             tool: cut(&call.tool, NAME_BYTES),
+            alias: call.alias.as_deref(),
             arguments,
             arguments_cut,
             arguments_digest: call.arguments_digest,

@@ -10,7 +10,7 @@ use crate::store::{Store, StoreError};
 macro_rules! light {
     () => {
         "SELECT calls.id, calls.user_name, calls.role, calls.conversation_id, calls.device_id, \
-         calls.device_name, calls.tool, NULL AS arguments, calls.arguments_digest, calls.dry_run, \
+         calls.device_name, calls.tool, NULL AS arguments, NULL AS secrets, calls.arguments_digest, calls.dry_run, \
          calls.recovered, calls.tainted, calls.quoted, '[]' AS touches_json, calls.decision, \
          calls.rule, calls.policy_version, calls.risk, calls.undo_json, calls.has_effects, \
          calls.state, calls.history, calls.idempotency_key, calls.plan_id, calls.deadline_at, \

@@ -2,7 +2,7 @@
 
 use orion_domain::{
     CallId, CallState, Caller, ConversationId, DeviceId, DeviceName, Digest, ErrorCode, PlanId,
-    Risk, Undo,
+    Risk, Secret, Undo,
 };
 use serde::Serialize;
 
@@ -19,9 +19,13 @@ pub struct NewCall {
     pub device: Option<(DeviceId, DeviceName)>,
     /// The tool's name, as requested; such a tool may not exist.
     pub tool: String,
-    /// Canonical JSON.
+    /// The caller's own name for the call, for the audit log. None if it was made by the name of its tool.
+    pub alias: Option<String>,
+    /// Canonical JSON, with digests in the places of secrets.
     pub arguments: Vec<u8>,
-    /// SHA-256 of the arguments.
+    /// The secrets by the names of their arguments, JSON. Stored until the call ends. None if there are none.
+    pub secrets: Option<Secret>,
+    /// SHA-256 of the arguments with their secrets.
     pub arguments_digest: Digest,
     /// Whether only a preview is requested.
     pub dry_run: bool,

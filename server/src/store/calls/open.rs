@@ -12,9 +12,9 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
     created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted, \
-    admitted_at, plan_id, is_own_preview, queued_until, token_hash, undo_json) \
+    admitted_at, plan_id, is_own_preview, queued_until, token_hash, undo_json, secrets) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36)";
 
 impl Store {
     /// Stores a call in its initial state.
@@ -213,6 +213,7 @@ fn insert(call: NewCall, close: Option<CloseCall>) -> Result<Statement, StoreErr
         call.is_own_preview,
         call.queued_until,
         call.token,
-        call.undo.and_then(|undo| serde_json::to_string(&undo).ok())
+        call.undo.and_then(|undo| serde_json::to_string(&undo).ok()),
+        call.secrets.filter(|_| end.is_none()).map(|secrets| secrets.expose().to_owned())
     ]))
 }

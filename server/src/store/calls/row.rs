@@ -2,7 +2,7 @@
 
 use orion_domain::{
     ApprovalId, CallId, CallState, Caller, DeviceId, DeviceName, Digest, ErrorCode, PlanId, Risk,
-    Undo,
+    Secret, Undo,
 };
 
 use super::StateChange;
@@ -23,9 +23,11 @@ pub struct CallRow {
     pub device: Option<(DeviceId, DeviceName)>,
     /// The tool's name.
     pub tool: String,
-    /// Canonical JSON.
+    /// Canonical JSON, with digests in the places of secrets.
     pub arguments: Vec<u8>,
-    /// SHA-256 of the arguments.
+    /// The secrets by the names of their arguments, JSON. None if there are none, or the call has ended.
+    pub secrets: Option<Secret>,
+    /// SHA-256 of the arguments with their secrets.
     pub arguments_digest: Digest,
     /// Whether only a preview was requested.
     pub dry_run: bool,
@@ -97,6 +99,7 @@ impl FromRow for CallRow {
             device,
             tool: row.get("tool")?,
             arguments: row.get::<Option<Vec<u8>>>("arguments")?.unwrap_or_default(),
+            secrets: row.get::<Option<String>>("secrets")?.map(Secret::new),
             arguments_digest: digest(row, "arguments_digest")?,
             dry_run: row.get("dry_run")?,
             recovered: row.get("recovered")?,

@@ -74,9 +74,12 @@ async fn a_call_is_read_back_as_it_was_written() {
         state: CallState::Dispatched,
         idempotency_key: Some("k".to_owned()),
         token: Some(Digest::of(b"token")),
+        secrets: Some(Secret::new("{}")),
         ..call(1)
     };
     place.store.open_call(new.clone()).await.unwrap();
+    let open = place.store.call(new.id).await.unwrap();
+    assert_eq!((open.arguments, open.secrets), (new.arguments.clone(), new.secrets.clone()));
     assert!(place.store.advance_call(new.id, CallState::Running, 1_500).await.unwrap());
     assert!(place.store.close_call(close(1, CallState::Failed), ClosedBy::Backend).await.unwrap());
     let expected = CallRow {
@@ -85,6 +88,8 @@ async fn a_call_is_read_back_as_it_was_written() {
         device: new.device,
         tool: new.tool,
         arguments: new.arguments,
+        // Gone with the end.
+        secrets: None,
         arguments_digest: new.arguments_digest,
         dry_run: false,
         recovered: true,

@@ -37,6 +37,8 @@ impl ToolSpec {
             execution: Execution::ChildProcess,
             allowed_devices: super::allowed_devices(RunsOn::Device, Execution::ChildProcess),
             content: Content::InCall,
+            secrets: &[],
+            timeout: None,
             sample: Sample::EXAMPLE,
             body: Body::Custom { definition, digest },
         }

@@ -72,8 +72,7 @@ fn all_is_told_at_once_and_what_is_well_is_not() {
     );
     assert_eq!(reported(&ceiling), []);
     // Sections that are not the ceiling's.
-    let sections =
-        "[projects]\n[timeouts]\n[transfers]\nmax_file_mib = 1\n[mcp.files]\ncommand = \"node\"\n";
+    let sections = "[projects]\n[timeouts]\n[transfers]\nmax_file_mib = 1\n[artifacts]\n[mcp.files]\ncommand = \"node\"\n";
     assert_eq!(reported(&format!("{ceiling}{sections}")), []);
 }
 

@@ -8,7 +8,7 @@ use orion_domain::{ErrorCode, ToolError};
 use super::Wanted;
 use super::newest::{Newest, Splitter};
 use crate::process::Stream;
-use crate::programs::{Query, listen};
+use crate::programs::{MAX_TIME, Query, listen};
 use crate::sandbox::Network;
 use crate::tools::service_managers::containers::{Engine, installed, is_not_found, names};
 use crate::tools::service_managers::failed;
@@ -61,6 +61,7 @@ fn read_one(
         network: Network::Services,
         reads: &[],
         memory: *memory,
+        time: MAX_TIME,
     };
     let mut streams = [Lines::of(newest), Lines::of(newest)];
     let answer = listen(context, query, &mut |stream, piece| {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Wanted;
 use super::newest::{Newest, Splitter};
 use crate::process::Stream;
-use crate::programs::{Query, listen};
+use crate::programs::{MAX_TIME, Query, listen};
 use crate::sandbox::Network;
 use crate::tools::service_managers::{failed, unread};
 
@@ -36,6 +36,7 @@ pub(super) fn read(unit: &Service, wanted: &mut Wanted<'_>) -> Result<String, To
         network: Network::Nothing,
         reads: JOURNALS,
         memory: *memory,
+        time: MAX_TIME,
     };
     let (mut splitter, mut read, mut is_read) = (Splitter::default(), 0, true);
     let mut each = |line: &[u8]| {

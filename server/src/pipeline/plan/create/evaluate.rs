@@ -7,6 +7,7 @@ use orion_domain::evaluate::Decision;
 use orion_domain::{CallRequest, Caller, PlanId, ToolError};
 
 use crate::clock::now_ms;
+use crate::pipeline::aliases::expand;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::evaluate::measured;
@@ -22,11 +23,12 @@ pub(super) async fn evaluated(
     caller: &Caller,
     plan: PlanId,
     number: u32,
-    request: CallRequest,
+    mut request: CallRequest,
 ) -> Result<EvaluatedCall, PlanError> {
+    let alias = expand(pipeline, caller, &mut request).await?;
     let (tool, device) = (request.tool.clone(), request.device.clone().unwrap_or_default());
     let origin = Origin::PlanStep { plan, shown: None };
-    let context = CallContext { origin, ..CallContext::new(caller.clone(), request) };
+    let context = CallContext { origin, alias, ..CallContext::new(caller.clone(), request) };
     let (denied, error) = match measured(pipeline, context).await? {
         Ok(call) => match impossible(&call) {
             Some(error) => (Decided::denied(call, error.clone()), error),
