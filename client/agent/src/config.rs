@@ -179,7 +179,8 @@ pub fn home() -> Option<PathBuf> {
 /// beside it, and the running program.
 #[must_use]
 pub fn own_files_of(state_dir: &Path, file: &Path) -> Vec<PathBuf> {
-    own_files(&[state_dir, file, &file.with_file_name(TOOLS_FOLDER)])
+    let new = file.with_extension("toml.new");
+    own_files(&[state_dir, file, &new, &file.with_file_name(TOOLS_FOLDER)])
 }
 
 /// Returns the absolute paths of Orion's own files, including the running program, both as written and

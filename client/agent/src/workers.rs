@@ -45,6 +45,9 @@ const KILL_AFTER: Duration = Duration::from_millis(400);
 /// How often a running worker is measured, and its call asked whether it goes on.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
+/// The most large messages of one call: its result, and questions about many long paths.
+const MAX_LARGE: u32 = 4;
+
 /// Runs file tools in worker processes. By default there are none, and every call is refused.
 #[derive(Debug, Default)]
 pub struct Workers(Option<Pool>);
@@ -209,7 +212,7 @@ fn attend(
     desk: &mut Desk<'_>,
 ) -> Result<Result<Outcome, ToolError>, Cause> {
     let mut kill = (call.deadline + KILL_AFTER, Cause::Deadline);
-    let mut was_cancelled = false;
+    let (mut was_cancelled, mut large) = (false, 0);
     let mut check_at = Instant::now() + CHECK_INTERVAL;
     loop {
         let now = Instant::now();
@@ -224,9 +227,12 @@ fn attend(
             }
             Received::Large(bytes) => {
                 let check = || check(call.cancelled.load(Ordering::Relaxed), call.deadline);
-                // As it is sent, and as it is read. The tool has ended, and its memory was its worker's.
+                large += 1;
+                if large > MAX_LARGE {
+                    return Err(Cause::Failed);
+                }
+                // As it is sent, and as it is read.
                 let bytes = 2 * u64::try_from(bytes).unwrap_or(u64::MAX / 2);
-                call.memory.give_back();
                 match call.memory.take_for_result(&check, bytes) {
                     Ok(()) => worker.process.receive_large(),
                     Err(error) if error.code == ErrorCode::Cancelled => {

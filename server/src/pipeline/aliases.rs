@@ -31,6 +31,10 @@ pub async fn expand(
     let Some(alias) = pipeline.store.alias(&caller.user, &request.tool).await? else {
         return Ok(None);
     };
+    // So is the name of a custom tool that a device announced after it.
+    if pipeline.fleet.all().iter().any(|device| device.tool(&request.tool).is_some()) {
+        return Ok(None);
+    }
     let AliasRow { user: _, name, tool, arguments, set_at: _ } = alias;
     for (argument, value) in arguments {
         request.arguments.entry(argument).or_insert(value);

@@ -35,8 +35,10 @@ pub fn nearest(name: &str) -> Vec<String> {
 /// Returns the arguments of a call as people may see them. Those of an unknown tool are returned as they are.
 #[must_use]
 pub fn without_secrets(tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
-    if let Some((spec, _)) = find(tool) {
-        drop(spec.take_secrets(&mut arguments));
+    match find(tool) {
+        Some((spec, _)) => drop(spec.take_secrets(&mut arguments)),
+        // An alias may stand for any tool.
+        None => CATALOG.iter().for_each(|spec| drop(spec.take_secrets(&mut arguments))),
     }
     arguments
 }

@@ -112,6 +112,10 @@ impl Context {
                     let result = round.results.get(nth).copied().unwrap_or_default();
                     context.add(call, &ResultFacts::read(result));
                 }
+                // Of several things at once, none is meant.
+                if round.calls.len() > 1 {
+                    context.referents.forget_paths();
+                }
             }
         }
         context
@@ -128,6 +132,9 @@ impl Context {
                 arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
             };
             self.referents.add(&call.tool, device.map(str::to_owned), argument);
+        } else if !result.dry_run() {
+            // What was named last is not there, and nothing older is meant.
+            self.referents.forget_paths();
         }
         self.last_calls.push(PlannedCall::recorded(call, arguments));
     }

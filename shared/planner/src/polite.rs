@@ -6,11 +6,11 @@ use crate::words::Word;
 pub(crate) fn trim(words: &[Word]) -> &[Word] {
     const BEFORE: &str = "\
     i_would_like_you_to do_me_a_favor_and i_want_you_to i'd_like_you_to i_need_you_to i_would_like_to \
-    is_it_possible_to ik_wil_dat_je can_i_please i_want_to i'd_like_to i_need_to help_me_to go_ahead_and \
+    ik_wil_dat_je i_want_to i'd_like_to i_need_to help_me_to go_ahead_and \
     would_you_mind would_you_please tell_me_please ik_wil_graag ik_zou_graag help_me_om can_you \
-    could_you would_you will_you can_u i_wanna let_us help_me go_and can_we could_we can_i could_i may_i \
+    could_you would_you will_you can_u i_wanna let_us help_me go_and \
     yes_please thank_you kun_je kan_je wil_je zou_je kunt_u wilt_u zou_u kan_jij kun_jij ik_wil ik_moet \
-    mag_ik kan_ik kunnen_we zullen_we zou_jij dank_je voor_mij voor_me please kindly hey hi hello orion \
+    zullen_we zou_jij dank_je voor_mij voor_me please kindly hey hi hello orion \
     ok okay now and then also just so well quickly let's quick oh great thanks cool right alright hallo \
     hoi graag even alsjeblieft alstublieft aub nu en dan ook daarna eens snel goed dag bedankt oké oke \
 ";

@@ -32,6 +32,11 @@ impl Referents {
         self.0.iter().rev().find(|it| kinds.contains(&it.kind)).cloned()
     }
 
+    /// Forgets files and folders, so that a pronoun refers to none from before.
+    pub(crate) fn forget_paths(&mut self) {
+        self.0.retain(|it| !matches!(it.kind, Kind::File | Kind::Folder));
+    }
+
     /// Adds what a call is about.
     pub(crate) fn add(
         &mut self,
@@ -47,17 +52,14 @@ impl Referents {
             | "modify_config" => (Kind::File, argument("path")),
             "get_file_info" => (of_path(&argument("path")), argument("path")),
             "move_path" => (of_path(&argument("source")), argument("destination")),
-            // The original or the copy? A pronoun for a path then refers to nothing.
-            "copy_path" => {
-                self.0.retain(|it| !matches!(it.kind, Kind::File | Kind::Folder));
-                return;
-            }
+            "calculate" | "get_datetime" => return,
             "open_app" | "close_app" => (Kind::App, argument("app")),
             "check_service" | "check_service_health" | "restart_service" => {
                 (Kind::Service, argument("service"))
             }
             "read_logs" => (Kind::Service, argument("unit")),
-            _ => return,
+            // The original or the copy, or which of those found? A pronoun then refers to nothing.
+            _ => return self.forget_paths(),
         };
         if !name.is_empty() && name != "." {
             self.0.push(Referent { kind, name, device });

@@ -38,19 +38,23 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     };
     let path = absolute(&arguments.path)?;
     let accesses = Change::Allow(accesses.iter().copied().collect());
-    change(&places.config, &path, &accesses, &places.state_dir)?;
+    let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
+    let wider = changed.wider.map(|wider| {
+        format!(" {wider} includes it, and what is allowed there is allowed here as well.")
+    });
     print(&format!(
-        "What is in {path} may {what} here, as far as an admin of the backend grants it too. {}",
+        "What is in {path} may {what} here, as far as an admin of the backend grants it too.{} {}",
+        wider.unwrap_or_default(),
         follows(&places.config)
     ))
 }
 
 pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
     let path = absolute(&arguments.path)?;
-    if change(&places.config, &path, &Change::Deny, &places.state_dir)? {
+    if change(&places.config, &path, &Change::Deny, &places.state_dir)?.changed {
         print(&format!("Nothing may be done in {path} here. {}", follows(&places.config)))
     } else {
-        print(&format!("Nothing could be done in {path} here before; nothing has changed."))
+        print(&format!("{path} was denied here before; nothing has changed."))
     }
 }
 

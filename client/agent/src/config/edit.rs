@@ -24,8 +24,16 @@ pub enum Change {
     Deny,
 }
 
-/// Changes what the file at `path` allows for the path `written`. A missing file is created. Returns whether the
-/// file has changed.
+/// What a change did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// Whether the file is another one than before.
+    pub changed: bool,
+    /// An allowed path, as it is written, that includes the changed one. What it allows holds there too.
+    pub wider: Option<String>,
+}
+
+/// Changes what the file at `path` allows for the path `written`. A missing file is created.
 ///
 /// # Errors
 /// [`ConfigError`]: the file or the path is invalid, or the file cannot be written. Then nothing has changed.
@@ -34,7 +42,7 @@ pub fn change(
     written: &str,
     change: &Change,
     state_dir: &Path,
-) -> Result<bool, ConfigError> {
+) -> Result<Changed, ConfigError> {
     let invalid = |fault| ConfigError::Invalid { path: path.to_owned(), fault };
     let own = own_files_of(state_dir, path);
     let parse = |text: &str| Settings::parse(text, home().as_deref(), &own).map_err(invalid);
@@ -53,31 +61,39 @@ pub fn change(
         ceiling(&mut document).ok_or_else(|| invalid("[ceiling] is no table".to_owned()))?;
     let name = PATHS.into_iter().find(|name| ceiling.contains_key(name)).unwrap_or(PATHS[0]);
     let paths = list(ceiling, name).ok_or_else(|| invalid(format!("{name} is no list")))?;
-    let at = paths.iter().position(is_same);
-    match (change, at) {
-        (Change::Allow(accesses), Some(at)) => drop(paths.replace(at, entry(written, accesses))),
-        (Change::Allow(accesses), None) => paths.push(entry(written, accesses)),
-        (Change::Deny, Some(at)) => drop(paths.remove(at)),
-        (Change::Deny, None) => {}
+    let first = paths.iter().position(is_same);
+    if let (Change::Allow(accesses), Some(at)) = (change, first) {
+        drop(paths.replace(at, entry(written, accesses)));
     }
-    let is_below = |value: &Value| {
-        path_of(value).is_some_and(|written| resolved(written).is_ok_and(|it| it.contains(&target)))
+    let mut at = 0;
+    paths.retain(|value| {
+        at += 1;
+        let stays = matches!(change, Change::Allow(_)) && first == Some(at - 1);
+        stays || !is_same(value)
+    });
+    if let (Change::Allow(accesses), None) = (change, first) {
+        paths.push(entry(written, accesses));
+    }
+    let includes = |value: &Value| {
+        let path = path_of(value).filter(|_| !is_same(value))?;
+        resolved(path).is_ok_and(|it| it.contains(&target)).then(|| path.to_owned())
     };
-    let is_reachable = paths.iter().any(is_below);
+    let wider = paths.iter().find_map(includes);
     let denied = list(ceiling, DENIED).ok_or_else(|| invalid(format!("{DENIED} is no list")))?;
     match change {
         Change::Allow(_) => denied.retain(|value| !is_same(value)),
-        Change::Deny if is_reachable && !denied.iter().any(is_same) => denied.push(written),
+        // Also where no path reaches it by its name: one below it may, or a link.
+        Change::Deny if !denied.iter().any(is_same) => denied.push(written),
         Change::Deny => {}
     }
     let after = document.to_string();
     parse(&after)?;
     if after == before && path.exists() {
-        return Ok(false);
+        return Ok(Changed { changed: false, wider });
     }
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     replace(path, &after).map_err(failed)?;
-    Ok(true)
+    Ok(Changed { changed: true, wider })
 }
 
 /// Returns `[ceiling]`. A file without it has the ceiling of a first file, so that a path adds to that.
@@ -123,7 +139,10 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let new = path.with_extension("toml.new");
     let written = || {
-        let mut file = fs::File::create(&new)?;
+        // Nobody else's file: one of this name may be a link, or open elsewhere.
+        drop(fs::remove_file(&new));
+        let mut file =
+            orion_mtls::secret_file::private().write(true).create_new(true).open(&new)?;
         if let Ok(before) = fs::metadata(path) {
             file.set_permissions(before.permissions())?;
         }
@@ -151,7 +170,8 @@ mod tests {
 
         fn change(&self, written: &str, change: &Change) -> Result<bool, ConfigError> {
             let state = self.0.path().join("state");
-            super::change(&self.0.path().join("agent.toml"), written, change, &state)
+            let file = self.0.path().join("agent.toml");
+            super::change(&file, written, change, &state).map(|it| it.changed)
         }
 
         fn text(&self) -> String {
@@ -185,10 +205,30 @@ mod tests {
         assert_eq!(folder.ceiling().paths.len(), 2, "the same path, written otherwise");
         assert!(folder.change("/srv/b", &Change::Deny).unwrap());
         assert_eq!(folder.ceiling().paths.len(), 1);
-        assert!(folder.ceiling().deny_paths.is_empty(), "nothing else reaches it");
+        assert_eq!(folder.ceiling().deny_paths, ["/srv/b"]);
         assert!(folder.change("/srv/a/secret", &Change::Deny).unwrap());
-        assert_eq!(folder.ceiling().deny_paths, ["/srv/a/secret"]);
+        assert_eq!(folder.ceiling().deny_paths, ["/srv/b", "/srv/a/secret"]);
         assert!(!folder.change("/srv/a/secret", &Change::Deny).unwrap(), "nothing is left to do");
+    }
+
+    #[test]
+    fn a_denied_path_closes_what_is_below_it_and_an_allowed_one_is_there_once() {
+        let folder = Folder::with("[ceiling]\npaths = [\"/srv/a\", \"/srv/a/b\", \"/srv/a/\"]\n");
+        let file = folder.0.path().join("agent.toml");
+        let state = folder.0.path().join("state");
+        let reading = Change::Allow([Access::Read].into());
+        let changed = super::change(&file, "/srv/a/b", &reading, &state).unwrap();
+        assert_eq!(changed, Changed { changed: true, wider: Some("/srv/a".to_owned()) });
+        assert!(folder.change("/srv/a", &reading).unwrap());
+        let paths = folder.ceiling().paths;
+        assert_eq!(paths.iter().map(|it| &*it.path).collect::<Vec<_>>(), ["/srv/a", "/srv/a/b"]);
+        assert!(paths.iter().all(|it| it.access.len() == 1));
+        assert!(folder.change("/srv", &Change::Deny).unwrap());
+        assert_eq!(
+            folder.ceiling().deny_paths,
+            ["/srv"],
+            "what is below stays named and is closed"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `InviteDevice`: a token that enrolls devices.
 
-use orion_domain::{DeviceName, ErrorCode};
+use orion_domain::{Access, DeviceName, ErrorCode};
 use orion_wire::v1;
 use tonic::Status;
 
@@ -26,8 +26,9 @@ pub(super) async fn invite_device(
         ));
     }
     let grants = parse_grants(&grants)?;
-    let paths: String =
-        grants.paths.iter().map(|it| format!(" --allow-path {}", quoted(&it.path))).collect();
+    // The option allows everything at a path, so a path that is granted for less is left to the owner.
+    let whole = grants.paths.iter().filter(|it| it.access.len() == Access::ALL.len());
+    let paths: String = whole.map(|it| format!(" --allow-path {}", quoted(&it.path))).collect();
     let invitation = Invitation {
         name: (!name.is_empty()).then(|| name.parse()).transpose().map_err(status::invalid)?,
         valid_seconds,
