@@ -357,7 +357,7 @@ async fn in_a_chat_the_model_is_told_that_what_was_shown_has_changed() {
     let answer = talking.await.unwrap();
     let [call] = &answer.calls[..] else { panic!("one call: {answer:?}") };
     is_drift(call);
-    assert!(answer.text.contains("make the call again"), "{}", answer.text);
+    assert!(answer.text.contains("vraag het opnieuw"), "{}", answer.text);
     assert!(kiosk.files().join("old/new.txt").exists());
 }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use orion_tests::World;
+use orion_tests::{Cli, World};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -36,10 +36,15 @@ async fn tls_server(
     (address, pem)
 }
 
+/// The command line of a person who never signed in.
+fn somebody(world: &World) -> Cli {
+    Cli::new(&world.folder().join("new.toml"), world.folder())
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_cause_is_named_with_its_next_step() {
     let world = World::new().await;
-    let cli = world.cli();
+    let cli = somebody(&world);
     let says = async |backend: &str, words: [&str; 2]| {
         let out = cli.run(&["devices", "list", "--backend", backend]).await;
         assert_eq!(out.code, 1, "{backend}: {}", out.stderr);
@@ -64,7 +69,7 @@ async fn a_certificate_that_does_not_fit_is_named_for_what_is_wrong_with_it() {
         std::fs::write(&file, pem).unwrap();
         let (backend, file) = (format!("https://{address}"), file.display().to_string());
         let line = ["login", "--backend", &backend, "--ca", &file, "--secret", "-"];
-        let out = world.cli().run_with(&line, b"secret").await;
+        let out = somebody(&world).run_with(&line, b"secret").await;
         assert_eq!(out.code, 1, "{}", out.stderr);
         assert!(out.stderr.contains(word), "no `{word}` in {}", out.stderr);
     };

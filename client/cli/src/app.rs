@@ -51,11 +51,13 @@ impl<'a> App<'a> {
     /// # Errors
     /// As [`Self::client`], and when nobody is signed in.
     pub(crate) async fn signed_in(&self) -> Result<&Client, Failure> {
+        // Who cannot reach the backend could not sign in there either.
+        let client = self.client().await?;
         if self.context.token.is_none() {
             let failure =
                 Failure::SignIn(format!("nobody is signed in at {}", self.context.backend));
             return Err(failure.hint(Hint::run("sign in", "orion login")));
         }
-        self.client().await
+        Ok(client)
     }
 }

@@ -54,7 +54,7 @@ impl List {
     pub(super) fn part_for(&self, tool: &str) -> Vec<Tried<'_>> {
         let (every, every_below) = match (self.leaves, MOST.contains(&tool)) {
             _ if all(tool) => (1, 1),
-            (true, true) => (1, 40),
+            (true, true) => (4, 160),
             (true, false) => (20, 200),
             (false, true) => (80, 200),
             (false, false) => (600, 1200),

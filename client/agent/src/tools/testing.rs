@@ -31,9 +31,8 @@ use crate::roots::Roots;
 use crate::transfer::Transfers;
 use crate::trash::Trash;
 
-/// The result of a call, with its data as the tests look at it.
+/// A result, with its data read.
 pub(crate) type Outcome = call::Outcome<Value>;
-
 /// Held while a program is started or written: a new process inherits files open for writing, which cannot run.
 #[cfg(unix)]
 pub(crate) fn alone() -> MutexGuard<'static, ()> {

@@ -27,7 +27,8 @@ pub(super) async fn invite_device(
     }
     let grants = parse_grants(&grants)?;
     // The option allows everything at a path, so a path that is granted for less is left to the owner.
-    let whole = grants.paths.iter().filter(|it| it.access.len() == Access::ALL.len());
+    let every = [Access::Read, Access::Write, Access::Delete];
+    let whole = grants.paths.iter().filter(|it| every.iter().all(|one| it.access.contains(one)));
     let paths: String = whole.map(|it| format!(" --allow-path {}", quoted(&it.path))).collect();
     let invitation = Invitation {
         name: (!name.is_empty()).then(|| name.parse()).transpose().map_err(status::invalid)?,

@@ -72,7 +72,7 @@ fn in_dutch(code: &str, result: &ResultFacts) -> String {
         "ALREADY_EXISTS" => "daar staat al iets met die naam",
         "NOT_EMPTY" => "de map is niet leeg",
         "TEXT_NOT_UNIQUE" => "die tekst staat er niet precies één keer in",
-        "PRECONDITION_FAILED" => "de toestand is anders dan nodig is",
+        "PRECONDITION_FAILED" => "het is veranderd sinds het werd getoond; vraag het opnieuw",
         "APP_NOT_WHITELISTED" => "die applicatie staat niet op de lijst van het apparaat",
         "COMMAND_NOT_ALLOWED" => "die opdracht is niet toegestaan",
         "URL_FORBIDDEN" => "dat adres is niet toegestaan",

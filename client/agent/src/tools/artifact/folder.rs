@@ -158,6 +158,13 @@ impl Place {
     /// # Errors
     /// Files that cannot be removed, such as those that a container wrote as another account.
     pub(in crate::tools) fn remove(&self) -> Result<(), ToolError> {
+        // Without it, the artifact does not count as installed, whatever of it is left.
+        match fs::remove_file(self.record_file()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(disk("The record of the artifact cannot be removed", &error));
+            }
+            Ok(()) | Err(_) => {}
+        }
         fs::remove_dir_all(self.folder())
             .map_err(|error| disk("The folder of the artifact cannot be removed", &error))
     }
