@@ -32,7 +32,8 @@ pub fn nearest(name: &str) -> Vec<String> {
     scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Returns the arguments of a call as people may see them. Those of an unknown tool are returned as they are.
+/// Returns the arguments of a call as people may see them. What any tool keeps secret is hidden for a name that is no
+/// tool's: it may be an alias of that tool.
 #[must_use]
 pub fn without_secrets(tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
     match find(tool) {
