@@ -44,7 +44,7 @@ fn somebody(world: &World) -> Cli {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_cause_is_named_with_its_next_step() {
     let world = World::new().await;
-    let cli = somebody(&world);
+    let cli = world.cli();
     let says = async |backend: &str, words: [&str; 2]| {
         let out = cli.run(&["devices", "list", "--backend", backend]).await;
         assert_eq!(out.code, 1, "{backend}: {}", out.stderr);
