@@ -28,6 +28,8 @@ impl Turn<'_> {
             let expanded = ExtractedCall { tool, arguments, ..written.clone() };
             provenance = provenance.and(self.taint.about(&expanded, device));
         }
+        // An alias may stand for a tool with secrets.
+        let shown = without_secrets(&request.tool, written.arguments.clone());
         let quoted = provenance.quoted;
         let token = Some(self.token);
         let incoming = CallContext {
@@ -37,8 +39,7 @@ impl Turn<'_> {
             alias,
             ..CallContext::new(self.caller.clone(), request)
         };
-        let arguments = without_secrets(&written.tool, written.arguments);
-        let written = ExtractedCall { arguments, ..written };
+        let written = ExtractedCall { arguments: shown, ..written };
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
         // After sending an event, which may wait for the client to read.
         self.still_authorized().await?;

@@ -32,14 +32,11 @@ pub fn nearest(name: &str) -> Vec<String> {
     scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Returns the arguments of a call as people may see them. What any tool keeps secret is hidden for a name that is no
-/// tool's: it may be an alias of that tool.
+/// Returns the arguments of a call as people may see them. Those of an unknown tool are returned as they are.
 #[must_use]
 pub fn without_secrets(tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
-    match find(tool) {
-        Some((spec, _)) => drop(spec.take_secrets(&mut arguments)),
-        // An alias may stand for any tool.
-        None => CATALOG.iter().for_each(|spec| drop(spec.take_secrets(&mut arguments))),
+    if let Some((spec, _)) = find(tool) {
+        drop(spec.take_secrets(&mut arguments));
     }
     arguments
 }

@@ -67,10 +67,9 @@ mod tests {
     fn the_arguments_of_other_tools_stay() {
         let arguments = json!({"url": "https://files.example/?a=b"});
         let arguments = arguments.as_object().unwrap();
-        assert_eq!(&without_secrets("read_file", arguments.clone()), arguments);
-        // A name that is no tool's may be an alias of one.
-        for tool in ["setup_hostagent_server", "no_such_tool"] {
-            assert_ne!(&without_secrets(tool, arguments.clone()), arguments);
+        for tool in ["read_file", "no_such_tool"] {
+            assert_eq!(&without_secrets(tool, arguments.clone()), arguments);
         }
+        assert_ne!(&without_secrets("setup_hostagent_server", arguments.clone()), arguments);
     }
 }
