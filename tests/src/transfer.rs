@@ -163,7 +163,10 @@ pub fn upload(path: &str, content: &[u8]) -> Value {
 /// Waits before the next try, or returns the status if another try would not help.
 async fn wait(status: Status, tries: &mut u32) -> Result<(), Status> {
     *tries += 1;
-    let may_pass = matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Internal);
+    // A place among the transfers of the device becomes free.
+    let is_full = status.code() == Code::ResourceExhausted;
+    let is_lost = matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Internal);
+    let may_pass = is_full || is_lost;
     if !may_pass || *tries > MAX_TRIES {
         return Err(status);
     }
