@@ -218,3 +218,26 @@ async fn an_approval_of_a_command_is_for_the_files_that_it_names_and_for_that_co
     assert_eq!(drifted.end().1, Some(ErrorCode::PreconditionFailed), "{drifted:?}");
     assert!(!kiosk.files().join("made").exists());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_may_be_limited_to_a_lower_role_and_never_given_a_higher_one() {
+    let (world, kiosk) = developer().await;
+    kiosk.write_file("a", "1\n");
+    let bob = world.person("bob", Role::Operator).await;
+    let limited = |command: &str, role: &str| {
+        let arguments = json!({"command": command, "role": role, "confirm": true});
+        bob.call("kiosk", "execute_command", arguments)
+    };
+    assert_eq!(limited("cat a", "viewer").await.data()["stdout"], "1\n");
+    assert_eq!(limited("mkdir -p made", "operator").await.data()["exit_code"], 0);
+    for (command, role, said) in
+        [("mkdir -p other", "viewer", "role viewer"), ("ls", "admin", "role admin")]
+    {
+        let denied = limited(command, role).await;
+        let expected = (CallState::Denied, Some(ErrorCode::PermissionDenied));
+        assert_eq!(denied.end(), expected, "{command} as {role}: {denied:?}");
+        assert!(denied.error().message.contains(said), "{denied:?}");
+        assert!(denied.error().hints[0].text.contains("`role`"), "{denied:?}");
+    }
+    assert!(!kiosk.files().join("other").exists());
+}

@@ -316,6 +316,7 @@ impl ToolSpec {
             risk: self.risk,
             capabilities: self.capabilities,
             has_effects: self.has_effects,
+            role: None,
             is_custom: matches!(self.body, Body::Custom { .. }),
             called: None,
         }

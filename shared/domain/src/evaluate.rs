@@ -160,6 +160,8 @@ pub enum Reason {
     Fits,
     /// The role may not make calls of this kind.
     Role,
+    /// The call asks for a higher role than its person has.
+    RoleAbove(Role),
     /// The tool is not listed.
     ToolNotListed,
     /// A capability is not granted.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::caller::Caller;
+use crate::caller::{Caller, Role};
 use crate::capability::Capability;
 use crate::id::DeviceName;
 use crate::raise::RiskRaise;
@@ -49,6 +49,12 @@ impl Question<'_> {
     pub const fn changes(&self) -> bool {
         self.tool.has_effects && !self.dry_run
     }
+
+    /// Returns the role that limits the call: the lower of the person's role and the one that it asks for.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.tool.role.map_or(self.caller.role, |role| role.min(self.caller.role))
+    }
 }
 
 /// What the policy needs to know about a tool.
@@ -62,6 +68,8 @@ pub struct ToolFacts<'a> {
     pub capabilities: &'a [Capability],
     /// Whether the tool changes anything.
     pub has_effects: bool,
+    /// The role that the call asks to be limited to. None for the person's own.
+    pub role: Option<Role>,
     /// Whether the device defines the tool. The approval of its definition is what lists such a tool.
     pub is_custom: bool,
     /// The called tool, where it differs: an undo call that repeats this tool's call.
@@ -147,6 +155,7 @@ mod tests {
             risk: Risk::Low,
             capabilities: &[Capability::FileRead],
             has_effects: false,
+            role: None,
             is_custom: false,
             called: None,
         };
@@ -155,6 +164,7 @@ mod tests {
             risk: Risk::High,
             capabilities: &[Capability::FileDelete],
             has_effects: true,
+            role: None,
             is_custom: false,
             called: None,
         };

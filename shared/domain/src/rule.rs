@@ -236,7 +236,15 @@ impl Rule {
         let named = names.any(|tool| self.tools.iter().any(|name| name == tool));
         (named || (self.tools.is_empty() && self.action.tightens()))
             && (self.users.is_empty() || self.users.contains(&caller.user))
-            && (self.roles.is_empty() || self.roles.contains(&caller.role))
+            && (self.roles.is_empty() || self.has_role(question))
+    }
+
+    /// A call may ask for a lower role than its person has. What tightens for either role holds, and a
+    /// pre-approval must be for both.
+    fn has_role(&self, question: &Question<'_>) -> bool {
+        let [own, asked] =
+            [question.caller.role, question.role()].map(|it| self.roles.contains(&it));
+        if self.action.tightens() { own || asked } else { own && asked }
     }
 }
 

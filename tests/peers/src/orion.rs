@@ -99,6 +99,7 @@ impl crate::Engine for Orion {
                 risk: Risk::Medium,
                 capabilities: CAPABILITIES,
                 has_effects: true,
+                role: None,
                 is_custom: false,
                 called: None,
             },

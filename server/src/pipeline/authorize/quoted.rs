@@ -22,6 +22,7 @@ impl EvaluatedCall {
             }
             Reason::Fits
             | Reason::Role
+            | Reason::RoleAbove(_)
             | Reason::ToolNotListed
             | Reason::CapabilityMissing(_)
             | Reason::ReadOnly

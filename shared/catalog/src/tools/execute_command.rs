@@ -2,7 +2,7 @@
 
 use orion_commands::{CommandLine, quote, split};
 use orion_domain::{
-    Capability, DevicePath, ErrorCode, Places, Risk, ToolError, ToolFacts, Touches,
+    Capability, DevicePath, ErrorCode, Places, Risk, Role, ToolError, ToolFacts, Touches,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,11 @@ pub struct Arguments {
     /// Whether a project's own code may connect to other machines while it runs. It asks.
     #[serde(default)]
     pub network: bool,
+    /// The role that the command is limited to: viewer (what only reads), operator or admin, at most your own.
+    /// Your own when left out.
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("enum" = ["viewer", "operator", "admin", null]))]
+    pub role: Option<Role>,
     /// Must be true for a command of high risk.
     #[serde(default)]
     pub confirm: bool,
@@ -158,6 +163,7 @@ impl Tool for ExecuteCommand {
             risk: commands.iter().map(|it| it.risk(network)).max().unwrap_or(Self::RISK),
             capabilities: if connects { WITH_NETWORK } else { WITHOUT_NETWORK },
             has_effects: !commands.iter().all(JudgedCommand::only_reads),
+            role: arguments.role,
             ..facts
         }
     }

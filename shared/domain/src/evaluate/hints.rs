@@ -75,6 +75,15 @@ impl Evidence {
             return self.change(question, change);
         }
         match self.reason {
+            Reason::Role if question.role() < question.caller.role => {
+                Hint::new("leave the argument `role` out, or make it `operator`")
+                    .by(Actor::Requester)
+            }
+            Reason::RoleAbove(_) => {
+                let own = question.caller.role;
+                Hint::new(format!("make the argument `role` `{own}`, or leave it out"))
+                    .by(Actor::Requester)
+            }
             Reason::Role => {
                 let user = &question.caller.user;
                 admin(

@@ -10,15 +10,16 @@ use crate::touches::{Access, PathTouch, Touches};
 
 /// Evaluates the person's role.
 pub(super) fn caller(question: &Question<'_>, evidence: &mut Vec<Evidence>) {
-    let fits = match question.caller.role {
+    let fits = match question.role() {
         Role::Viewer => question.tool.risk == Risk::Low && !question.tool.has_effects,
         Role::Operator | Role::Admin => true,
     };
-    evidence.push(if fits {
-        Evidence { layer: Layer::Caller, decision: Decision::Allow, reason: Reason::Fits }
-    } else {
-        Evidence { layer: Layer::Caller, decision: Decision::Deny, reason: Reason::Role }
-    });
+    let (decision, reason) = match question.tool.role {
+        Some(role) if role > question.caller.role => (Decision::Deny, Reason::RoleAbove(role)),
+        Some(_) | None if !fits => (Decision::Deny, Reason::Role),
+        Some(_) | None => (Decision::Allow, Reason::Fits),
+    };
+    evidence.push(Evidence { layer: Layer::Caller, decision, reason });
 }
 
 /// Evaluates the backend's switch against all changes.

@@ -68,7 +68,8 @@ impl Evidence {
         let layer = self.layer.as_str();
         match self.reason {
             Reason::Fits => format!("{layer}: allowed"),
-            Reason::Role => format!("role {}", question.caller.role),
+            Reason::Role => format!("role {}", question.role()),
+            Reason::RoleAbove(_) => format!("role {}", question.caller.role),
             Reason::ToolNotListed => format!("{layer}: tools"),
             Reason::CapabilityMissing(capability) => format!("{layer}: permission {capability}"),
             Reason::ReadOnly => format!("{layer}: read_only"),
@@ -133,7 +134,14 @@ impl Evidence {
                 ErrorCode::PermissionDenied,
                 format!(
                     "The role {} may not call {tool}. A viewer calls only tools that change nothing.",
-                    question.caller.role
+                    question.role()
+                ),
+            ),
+            Reason::RoleAbove(asked) => ToolError::new(
+                ErrorCode::PermissionDenied,
+                format!(
+                    "The call asks for the role {asked}, and {} has the role {}.",
+                    question.caller.user, question.caller.role
                 ),
             ),
             Reason::ToolNotListed => ToolError::new(

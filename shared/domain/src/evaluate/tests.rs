@@ -4,6 +4,7 @@ mod around;
 mod hints;
 mod lines;
 mod previews;
+mod roles;
 mod rules;
 mod total;
 mod touched;
@@ -49,6 +50,7 @@ struct Ask {
     risk: Risk,
     touches: Touches,
     role: Role,
+    limit: Option<Role>,
     dry_run: bool,
     confirmed: bool,
     user: &'static str,
@@ -65,6 +67,7 @@ impl Ask {
             risk,
             touches: Touches::path(path, access),
             role: Role::Admin,
+            limit: None,
             dry_run: false,
             confirmed: false,
             user: "ann",
@@ -93,6 +96,7 @@ impl Ask {
                 risk: self.risk,
                 capabilities: &[Capability::FileWrite],
                 has_effects: self.tool != "list_directory",
+                role: self.limit,
                 is_custom: false,
                 called: None,
             },
@@ -163,6 +167,7 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
             risk: Risk::Low,
             capabilities: &[Capability::FileWrite],
             has_effects: true,
+            role: None,
             is_custom: false,
             called: None,
         },

@@ -242,6 +242,7 @@ fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Ac
             risk: Risk::Low,
             capabilities: &[Capability::FileRead, Capability::FileWrite, Capability::FileDelete],
             has_effects: access != Access::Read,
+            role: None,
             is_custom: false,
             called: None,
         },

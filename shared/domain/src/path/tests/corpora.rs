@@ -148,6 +148,7 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
                     Capability::FileDelete,
                 ],
                 has_effects: access != Access::Read,
+                role: None,
                 is_custom: false,
                 called: None,
             },
