@@ -27,6 +27,7 @@ mod decisions;
 mod demo;
 mod dev_tools;
 mod device_tools;
+mod engine;
 mod enough;
 mod enrolment;
 mod escapes;

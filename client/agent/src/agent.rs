@@ -100,7 +100,7 @@ pub struct Agent {
     /// Whether the backend said that the certificate has expired. This device's clock may be wrong.
     has_expired: bool,
     /// A renewal that the backend requested.
-    hastened: RequestedRenewal,
+    requested_renewal: RequestedRenewal,
     next_sweep: Instant,
     stopping: bool,
     status: Status,
@@ -186,7 +186,7 @@ impl Agent {
             links: 0,
             renewal: Renewal::Waiting(now),
             has_expired: false,
-            hastened: RequestedRenewal::default(),
+            requested_renewal: RequestedRenewal::default(),
             next_sweep: now,
             stopping: false,
             status: Status::default(),
@@ -253,7 +253,7 @@ impl Agent {
                 due = linked.succeed_at.map_or(due, |at| due.min(at));
                 if let Renewal::Waiting(not_before) = self.renewal {
                     due = due.min(not_before.max(self.renewal_due()));
-                    due = self.hastened.due().map_or(due, |asked| due.min(asked));
+                    due = self.requested_renewal.due().map_or(due, |asked| due.min(asked));
                 }
             }
         }
@@ -290,7 +290,7 @@ impl Agent {
             }
             Event::Call(event) => self.call_event(event).await,
             Event::Renewed(result) => self.renewed(result),
-            Event::Returned(result) => self.returned(result),
+            Event::RenewedExpired(result) => self.renewed_expired(result),
             Event::Owner(ceiling) => self.owner(ceiling),
             Event::Opened { found } => self.opened(found),
             Event::Manifests(manifests) => self.manifests(manifests),

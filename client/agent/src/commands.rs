@@ -219,7 +219,7 @@ async fn enroll_device(places: &Places, arguments: EnrollArguments) -> anyhow::R
         replace: if force { Replace::Force } else { Replace::Refuse },
         wait: (!no_wait).then_some(Duration::from_secs(timeout)),
     };
-    let mut say = |notice: Notice| {
+    let mut notice = |notice: Notice| {
         let text = match notice {
             Notice::Pending { name, words } => {
                 written = write_first();
@@ -229,15 +229,13 @@ async fn enroll_device(places: &Places, arguments: EnrollArguments) -> anyhow::R
             }
             Notice::Unreachable { why } => format!("{why}; still trying"),
         };
-        // If standard error is closed, the message is dropped.
-        drop(writeln!(io::stderr(), "{text}"));
+        say(&text);
     };
-    let enrolled = enroll(&state, wanted, &mut say).await?;
+    let enrolled = enroll(&state, wanted, &mut notice).await?;
     written?;
     write_first()?;
     if places.settings()?.ceiling.paths.is_empty() {
-        // If standard error is closed, the message is dropped.
-        drop(writeln!(io::stderr(), "{NO_FOLDER}"));
+        say(NO_FOLDER);
     }
     let until = shown(enrolled.not_after);
     print(&format!(
@@ -285,8 +283,7 @@ fn status(places: &Places) -> anyhow::Result<()> {
         status;
     let ceiling = ceiling_fault.unwrap_or_else(|| "as agent.toml says".to_owned());
     if places.settings().is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
-        // If standard error is closed, the message is dropped.
-        drop(writeln!(io::stderr(), "{NO_FOLDER}"));
+        say(NO_FOLDER);
     }
     let none = || "none".to_owned();
     let connection = match (running, connected_to) {
@@ -304,6 +301,11 @@ fn status(places: &Places) -> anyhow::Result<()> {
         Sandbox::detect(),
         if at > 0 { shown(at) } else { none() },
     ))
+}
+
+/// Prints to standard error. If that is closed, the text is dropped.
+fn say(text: &str) {
+    drop(writeln!(io::stderr(), "{text}"));
 }
 
 /// Said where the owner's file allows no path.

@@ -15,6 +15,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use orion_commands::Program;
 use orion_domain::observation::Kind;
@@ -24,7 +25,7 @@ use orion_domain::{
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
-use crate::process::Launcher;
+use crate::process::{Bounds, Launcher};
 use crate::roots::Roots;
 
 pub(crate) use ask::{Answer, MAX_TIME, Query, ask, listen};
@@ -37,11 +38,21 @@ pub(crate) use scratch::Scratch;
 pub(crate) use system::handle;
 
 /// Bytes of memory of all processes of one program that a call starts.
-pub(crate) const MAX_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
+const MAX_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
 /// The number of processes of one program that a call starts.
-pub(crate) const MAX_PROCESSES: usize = 256;
+const MAX_PROCESSES: usize = 256;
 /// Bytes of one file that a program writes that a call starts.
-pub(crate) const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
+
+/// Returns the limits of a program that a call starts, and that may run this long.
+pub(crate) fn bounds(time: Duration) -> Bounds {
+    Bounds {
+        time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        memory: MAX_MEMORY,
+        processes: MAX_PROCESSES,
+        file_bytes: MAX_FILE_BYTES,
+    }
+}
 
 /// Folders in which every system keeps programs.
 const PATH: &[&str] =

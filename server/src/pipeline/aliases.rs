@@ -32,10 +32,14 @@ pub async fn expand(
         return Ok(None);
     };
     // So is the name of a custom tool that a device announced after it.
-    if pipeline.fleet.all().iter().any(|device| device.tool(&request.tool).is_some()) {
+    if is_custom(pipeline, &request.tool) {
         return Ok(None);
     }
     let AliasRow { user: _, name, tool, arguments, set_at: _ } = alias;
+    // An argument of the alias gives way to that of the call, also where the call has it under another name.
+    if let Some((spec, _)) = find(&tool) {
+        spec.adapt_arguments(None, &mut request.arguments);
+    }
     for (argument, value) in arguments {
         request.arguments.entry(argument).or_insert(value);
     }
@@ -54,9 +58,10 @@ pub async fn set(
     tool: &str,
     arguments: Map<String, Value>,
 ) -> Result<Result<AliasRow, ToolError>, StoreError> {
-    if let Err(error) = check(pipeline, name, tool, &arguments) {
-        return Ok(Err(error));
-    }
+    let arguments = match check(pipeline, name, tool, arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return Ok(Err(error)),
+    };
     let user = caller.user.clone();
     let (name, tool) = (name.to_owned(), tool.to_owned());
     let alias = AliasRow { user, name, tool, arguments, set_at: now_ms() };
@@ -68,6 +73,11 @@ pub async fn set(
         .hint(Hint::run("remove one that you do not need", "orion aliases list"))))
 }
 
+/// Returns whether a device announces a custom tool of this name.
+fn is_custom(pipeline: &Pipeline, name: &str) -> bool {
+    pipeline.fleet.all().iter().any(|device| device.tool(name).is_some())
+}
+
 fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME_BYTES
         && name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase())
@@ -76,25 +86,24 @@ fn is_name(name: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte))
 }
 
+/// Checks an alias, and returns its arguments under the tool's own names.
 fn check(
     pipeline: &Pipeline,
     name: &str,
     tool: &str,
-    arguments: &Map<String, Value>,
-) -> Result<(), ToolError> {
+    arguments: Map<String, Value>,
+) -> Result<Map<String, Value>, ToolError> {
     let invalid = |message: String| ToolError::new(ErrorCode::InvalidArgument, message);
     if !is_name(name) {
         return Err(invalid(format!(
             "The name of an alias has 1 to {MAX_NAME_BYTES} lower-case letters, digits, `_` or `-`, and begins with a letter."
         )));
     }
-    let devices = pipeline.fleet.all();
-    let is_custom = |name: &str| devices.iter().any(|device| device.tool(name).is_some());
-    if find(name).is_some() || is_custom(name) {
+    if find(name).is_some() || is_custom(pipeline, name) {
         let message = format!("{name} is the name of a tool.");
         return Err(ToolError::new(ErrorCode::AlreadyExists, message).hint("choose another name"));
     }
-    if find(tool).is_none() && !is_custom(tool) {
+    if find(tool).is_none() && !is_custom(pipeline, tool) {
         let shown: String = tool.chars().take(64).collect();
         return Err(ToolError::new(
             ErrorCode::ToolNotFound,
@@ -112,12 +121,13 @@ fn check(
         return Err(invalid("An alias cannot confirm a call.".to_owned())
             .hint("give confirm=true with each call"));
     }
-    fits(tool, arguments.clone())
+    fits(tool, arguments)
 }
 
-/// Checks the arguments of an alias of a tool of the catalogue: the tool has them, and none is a secret.
-fn fits(tool: &str, mut arguments: Map<String, Value>) -> Result<(), ToolError> {
-    let Some((spec, alias)) = find(tool) else { return Ok(()) };
+/// Checks the arguments of an alias of a tool of the catalogue: the tool has them, and none is a secret. Returns them
+/// under the tool's own names.
+fn fits(tool: &str, mut arguments: Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
+    let Some((spec, alias)) = find(tool) else { return Ok(arguments) };
     if !spec.take_secrets(&mut arguments).is_empty() {
         let message = "An alias stores no secret.";
         return Err(ToolError::new(ErrorCode::InvalidArgument, message)
@@ -127,7 +137,7 @@ fn fits(tool: &str, mut arguments: Map<String, Value>) -> Result<(), ToolError> 
     let schema = spec.arguments_schema();
     let unknown = arguments.keys().find(|argument| schema["properties"].get(argument).is_none());
     match unknown {
-        None => Ok(()),
+        None => Ok(arguments),
         Some(unknown) => {
             let shown: String = unknown.chars().take(64).collect();
             let message = format!("{} has no argument `{shown}`.", spec.name);
@@ -160,11 +170,19 @@ mod tests {
         }
         let code = |tool: &str, arguments: Value| {
             let fitting = fits(tool, arguments.as_object().unwrap().clone());
-            fitting.map_err(|error| error.code)
+            fitting.map(|arguments| Value::Object(arguments).to_string()).map_err(|it| it.code)
         };
-        assert_eq!(code("list_directory", json!({"path": ".", "recursive": true})), Ok(()));
-        assert_eq!(code("search_files", json!({"pattern": "*.md"})), Ok(()));
-        assert_eq!(code("no_such_tool_here", json!({"x": 1})), Ok(()));
+        for (tool, given, stored) in [
+            (
+                "list_directory",
+                json!({"path": ".", "recursive": true}),
+                r#"{"path":".","recursive":true}"#,
+            ),
+            ("execute_command", json!({"cmd": "ls"}), r#"{"command":"ls"}"#),
+            ("no_such_tool_here", json!({"x": 1}), r#"{"x":1}"#),
+        ] {
+            assert_eq!(code(tool, given), Ok(stored.to_owned()));
+        }
         let invalid = Err(ErrorCode::InvalidArgument);
         assert_eq!(code("list_directory", json!({"paht": "."})), invalid);
         assert_eq!(code("install_artifact", json!({"url": "https://a.example/?s"})), invalid);

@@ -3,9 +3,15 @@
 use std::fmt;
 
 use orion_domain::{ErrorCode, ToolError};
+use serde_json::{Map, Value};
 
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 40;
+
+/// Adds the name that is meant by the tools' other names: `setup_hostagent_server` and `verify_hostagent_server`.
+pub(crate) fn of_hostagent(arguments: &mut Map<String, Value>) {
+    arguments.entry("name").or_insert_with(|| "hostagent-server".into());
+}
 
 /// The name of an artifact. It is also the name of a folder and of a compose project, so it is plain.
 #[derive(Debug, Clone, PartialEq, Eq)]

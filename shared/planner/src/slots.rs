@@ -92,7 +92,7 @@ impl Value {
 impl Slot {
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
-            "path" | "parent" | "source" | "other" => Self::Path,
+            "path" | "parent" | "source" => Self::Path,
             "title" | "target" => Self::Title,
             "name" => Self::Name,
             "old" | "new" => Self::Bare,

@@ -37,7 +37,7 @@ pub enum Event {
     /// A certificate renewal succeeded or failed.
     Renewed(Result<Renewed, ConnectError>),
     /// A device whose certificate had expired got a new one, or got none.
-    Returned(Result<Renewed, ConnectError>),
+    RenewedExpired(Result<Renewed, ConnectError>),
     /// The owner's file changed.
     Owner(OwnerCeiling),
     /// The manifests of the owner were read, or changed.

@@ -19,29 +19,39 @@ use crate::connect::renew::{Renewed, check, pause, renew, renew_at, retry_in};
 impl Agent {
     /// Schedules an early renewal because the trusted authorities changed. The renewal brings the new ones.
     pub(super) fn renew_soon(&mut self, within: Duration) {
-        self.hastened.ask(Instant::now(), within, self.environment.random());
+        self.requested_renewal.ask(Instant::now(), within, self.environment.random());
     }
 
     pub(super) fn renew(&mut self) {
         let Some(client) = self.phase.linked().map(|linked| linked.client.clone()) else { return };
-        self.hastened.begin(Instant::now());
+        self.requested_renewal.begin(Instant::now());
         let request = match self.identity.key.csr() {
             Ok(request) => request,
             Err(error) => return self.renewed(Err(error.into())),
         };
         tracing::info!("asking for a new certificate");
+        self.renewal = Renewal::Asked(self.ask(renew(client, request, 0), Event::Renewed));
+    }
+
+    /// Waits for the answer to a request for a certificate, checks it and sends it as this event.
+    fn ask(
+        &self,
+        answer: impl Future<Output = Result<v1::RenewCertificateResponse, ConnectError>>
+        + Send
+        + 'static,
+        event: fn(Result<Renewed, ConnectError>) -> Event,
+    ) -> AbortOnDropHandle<()> {
         let (device, events) = (self.identity.device_id, self.events.clone());
         let pem = self.identity.key.to_pem();
-        let asked = tokio::spawn(async move {
+        AbortOnDropHandle::new(tokio::spawn(async move {
             let renewed = async {
-                let key = DeviceKey::from_pem(pem.expose())?;
                 let v1::RenewCertificateResponse { certificate, not_after, authorities } =
-                    renew(client, request, 0).await?;
+                    answer.await?;
+                let key = DeviceKey::from_pem(pem.expose())?;
                 check(certificate, &authorities, not_after, device, &key)
             };
-            drop(events.send(Event::Renewed(renewed.await)).await);
-        });
-        self.renewal = Renewal::Asked(AbortOnDropHandle::new(asked));
+            drop(events.send(event(renewed.await)).await);
+        }))
     }
 
     /// Stores a new certificate and reconnects with it, or schedules a retry.
@@ -53,7 +63,7 @@ impl Agent {
             Err(error) => {
                 tracing::warn!(%error, "the certificate could not be renewed");
                 self.renewal = retry;
-                self.hastened.failed(Instant::now());
+                self.requested_renewal.failed(Instant::now());
                 return;
             }
         };
@@ -72,7 +82,7 @@ impl Agent {
     }
 
     /// Asks for a new certificate with the expired one, which can be used for nothing else.
-    pub(super) fn return_late(&self) -> Result<AbortOnDropHandle<()>, ConnectError> {
+    pub(super) fn renew_expired(&self) -> Result<AbortOnDropHandle<()>, ConnectError> {
         tracing::info!("the certificate has expired; asking for a new one");
         let renewing = Renewing {
             address: self.address()?,
@@ -80,22 +90,11 @@ impl Agent {
             request: self.identity.key.csr()?,
             state: Arc::clone(&self.state),
         };
-        let (device, events) = (self.identity.device_id, self.events.clone());
-        let pem = self.identity.key.to_pem();
-        let asked = tokio::spawn(async move {
-            let renewed = async {
-                let key = DeviceKey::from_pem(pem.expose())?;
-                let v1::RenewCertificateResponse { certificate, not_after, authorities } =
-                    renewing.ask().await?;
-                check(certificate, &authorities, not_after, device, &key)
-            };
-            drop(events.send(Event::Returned(renewed.await)).await);
-        });
-        Ok(AbortOnDropHandle::new(asked))
+        Ok(self.ask(renewing.ask(), Event::RenewedExpired))
     }
 
     /// Connects with the certificate that replaces an expired one.
-    pub(super) fn returned(&mut self, result: Result<Renewed, ConnectError>) {
+    pub(super) fn renewed_expired(&mut self, result: Result<Renewed, ConnectError>) {
         if self.phase.linked().is_some() {
             return;
         }

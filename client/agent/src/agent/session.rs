@@ -97,7 +97,7 @@ impl Agent {
                 let Renewal::Waiting(not_before) = self.renewal else { return };
                 let is_due = now >= not_before
                     && is_due(now_ms(), self.identity.renew_at, self.identity.not_after);
-                if is_due || self.hastened.is_due(now) {
+                if is_due || self.requested_renewal.is_due(now) {
                     self.renew();
                 }
             }
@@ -105,7 +105,8 @@ impl Agent {
     }
 
     pub(super) fn connect(&mut self) {
-        match if self.has_expired { self.return_late() } else { self.begin() } {
+        let begun = if self.has_expired { self.renew_expired() } else { self.begin() };
+        match begun {
             Ok(connecting) => self.phase = Phase::Connecting(connecting),
             Err(why) => self.not_connected(&why),
         }

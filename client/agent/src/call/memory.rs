@@ -1,7 +1,8 @@
 //! Limits the memory of all calls together. A call reserves large memory before it uses it, and waits until
 //! other calls release theirs. So the agent stays small however many calls run at once.
 //!
-//! A call reserves memory once, after it holds its path locks, so that no two calls wait for each other.
+//! A call reserves memory of each pool once, after it holds its path locks, that of its tool before that of its
+//! result, so that no two calls wait for each other.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

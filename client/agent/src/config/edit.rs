@@ -61,30 +61,35 @@ pub fn change(
         ceiling(&mut document).ok_or_else(|| invalid("[ceiling] is no table".to_owned()))?;
     let name = PATHS.into_iter().find(|name| ceiling.contains_key(name)).unwrap_or(PATHS[0]);
     let paths = list(ceiling, name).ok_or_else(|| invalid(format!("{name} is no list")))?;
-    let first = paths.iter().position(is_same);
-    if let (Change::Allow(accesses), Some(at)) = (change, first) {
-        drop(paths.replace(at, entry(written, accesses)));
-    }
-    let mut at = 0;
-    paths.retain(|value| {
-        at += 1;
-        let stays = matches!(change, Change::Allow(_)) && first == Some(at - 1);
-        stays || !is_same(value)
-    });
-    if let (Change::Allow(accesses), None) = (change, first) {
-        paths.push(entry(written, accesses));
+    let same: Vec<_> = (0..paths.len()).filter(|&at| paths.get(at).is_some_and(is_same)).collect();
+    let superfluous = match (change, same.split_first()) {
+        (Change::Allow(accesses), Some((&first, others))) => {
+            drop(paths.replace(first, entry(written, accesses)));
+            others
+        }
+        (Change::Allow(accesses), None) => {
+            paths.push(entry(written, accesses));
+            &[]
+        }
+        (Change::Deny, _) => &same,
+    };
+    for &at in superfluous.iter().rev() {
+        drop(paths.remove(at));
     }
     let includes = |value: &Value| {
         let path = path_of(value).filter(|_| !is_same(value))?;
         resolved(path).is_ok_and(|it| it.contains(&target)).then(|| path.to_owned())
     };
     let wider = paths.iter().find_map(includes);
-    let denied = list(ceiling, DENIED).ok_or_else(|| invalid(format!("{DENIED} is no list")))?;
-    match change {
-        Change::Allow(_) => denied.retain(|value| !is_same(value)),
-        // Also where no path reaches it by its name: one below it may, or a link.
-        Change::Deny if !denied.iter().any(is_same) => denied.push(written),
-        Change::Deny => {}
+    if *change == Change::Deny || ceiling.contains_key(DENIED) {
+        let denied =
+            list(ceiling, DENIED).ok_or_else(|| invalid(format!("{DENIED} is no list")))?;
+        match change {
+            Change::Allow(_) => denied.retain(|value| !is_same(value)),
+            // Also where no path reaches it by its name: one below it may, or a link.
+            Change::Deny if !denied.iter().any(is_same) => denied.push(written),
+            Change::Deny => {}
+        }
     }
     let after = document.to_string();
     parse(&after)?;

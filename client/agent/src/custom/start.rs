@@ -7,11 +7,8 @@ use orion_domain::{Access, DevicePath, Places, ToolError};
 
 use super::code;
 use crate::call::RiskGate;
-use crate::process::{Bounds, Launch};
-use crate::programs::{
-    FoundProgram, MAX_FILE_BYTES, MAX_MEMORY, MAX_PROCESSES, Programs, Reached, Scratch,
-    reach_declared,
-};
+use crate::process::Launch;
+use crate::programs::{FoundProgram, Programs, Reached, Scratch, bounds, reach_declared};
 use crate::roots::Roots;
 use crate::sandbox::{Metadata, Network, Rights};
 
@@ -97,12 +94,7 @@ impl Wanted<'_> {
             rights: reached.rights(),
             network: if self.connects { Network::Hosts } else { Network::Nothing },
             metadata: if changes { Metadata::OfOpenFiles } else { Metadata::Nothing },
-            bounds: Bounds {
-                time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-                memory: MAX_MEMORY,
-                processes: MAX_PROCESSES,
-                file_bytes: MAX_FILE_BYTES,
-            },
+            bounds: bounds(time),
         };
         Ready { launch, reached }
     }

@@ -6,12 +6,9 @@ use std::time::{Duration, Instant};
 
 use orion_domain::{ErrorCode, ToolError};
 
-use super::{
-    CommandContext, MAX_FILE_BYTES, MAX_MEMORY, MAX_PROCESSES, ended_early, failed_command,
-    not_run, program_at, system,
-};
+use super::{CommandContext, bounds, ended_early, failed_command, not_run, program_at, system};
 use crate::call::ProgramEnd;
-use crate::process::{Bounds, Launch};
+use crate::process::Launch;
 use crate::sandbox::{Metadata, Network, Rights};
 
 /// Runs the program at a relative path of the folder, without a network, for so long at most.
@@ -50,12 +47,7 @@ pub(crate) fn run_in_own_folder(
         rights: granted.iter().map(|(_, rights)| *rights).collect(),
         network: Network::Nothing,
         metadata: Metadata::OfOpenFiles,
-        bounds: Bounds {
-            time_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
-            memory: MAX_MEMORY,
-            processes: MAX_PROCESSES,
-            file_bytes: MAX_FILE_BYTES,
-        },
+        bounds: bounds(left),
     };
     let start = opened()?;
     let handles = granted.iter().map(|(handle, _)| handle).chain([&start]);

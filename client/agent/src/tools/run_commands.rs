@@ -7,10 +7,9 @@ use orion_commands::{Next, Program};
 use orion_domain::{Access, DevicePath, ToolError};
 
 use crate::call::ProgramEnd;
-use crate::process::{Bounds, Captured, Ended, Launch};
+use crate::process::{Captured, Ended, Launch};
 use crate::programs::{
-    CommandContext, FoundProgram, MAX_FILE_BYTES, MAX_MEMORY, MAX_PROCESSES, Reached, Use,
-    ended_early, failed_command, not_run, reach,
+    CommandContext, FoundProgram, Reached, Use, bounds, ended_early, failed_command, not_run, reach,
 };
 use crate::sandbox::{Metadata, Network};
 
@@ -250,12 +249,7 @@ impl Sequence<'_> {
                 Use::Code if command.understood().is_some() => Metadata::Anything,
                 Use::Change | Use::Code => Metadata::OfOpenFiles,
             },
-            bounds: Bounds {
-                time_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
-                memory: MAX_MEMORY,
-                processes: MAX_PROCESSES,
-                file_bytes: MAX_FILE_BYTES,
-            },
+            bounds: bounds(left),
         })
     }
 

@@ -71,7 +71,7 @@ async fn make(
     for (number, evaluated) in (1_u32..).zip(calls) {
         let (tool, device) =
             (evaluated.target.spec.name.to_owned(), evaluated.target.device.name.to_string());
-        let possible = match without_secrets(&evaluated) {
+        let possible = match refuse_secrets(&evaluated) {
             Ok(()) => preview(pipeline, evaluated, &planned).await,
             Err(error) => Err(error),
         };
@@ -106,7 +106,7 @@ async fn make(
 }
 
 /// Refuses a step with a secret: a plan stores what it shows, and waits long.
-fn without_secrets(evaluated: &EvaluatedCall) -> Result<(), ToolError> {
+fn refuse_secrets(evaluated: &EvaluatedCall) -> Result<(), ToolError> {
     let spec = evaluated.target.spec;
     if split(Some(spec), &evaluated.parsed.arguments).secrets.is_none() {
         return Ok(());

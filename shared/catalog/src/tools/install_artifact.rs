@@ -6,14 +6,11 @@ use orion_domain::{Capability, Digest, ErrorCode, Places, Risk, ToolError, Touch
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::ArtifactName;
+use crate::artifact::{ArtifactName, of_hostagent};
 use crate::execution::Execution;
 use crate::secret_argument::SecretArgument;
 use crate::spec::{Alias, Category, Tool};
 use crate::web::{WebAddress, hide_query};
-
-/// The name of the artifact of the alias.
-pub(super) const HOSTAGENT: &str = "hostagent-server";
 
 /// The `install_artifact` tool.
 #[derive(Debug)]
@@ -106,12 +103,8 @@ impl Tool for InstallArtifact {
     type Returns = Returns;
 
     const NAME: &'static str = "install_artifact";
-    const ALIASES: &'static [Alias] = &[Alias {
-        name: "setup_hostagent_server",
-        adapt: |arguments| {
-            arguments.entry("name").or_insert_with(|| HOSTAGENT.into());
-        },
-    }];
+    const ALIASES: &'static [Alias] =
+        &[Alias { name: "setup_hostagent_server", adapt: of_hostagent }];
     const CATEGORY: Category = Category::Artifact;
     const DESCRIPTION: &'static str = "Installs an artifact on a device: downloads its archive, checks its \
         SHA-256, runs its install script and starts its services with Docker Compose. Use it when a person \

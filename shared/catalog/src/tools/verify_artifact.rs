@@ -4,8 +4,7 @@ use orion_domain::{Capability, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::install_artifact::HOSTAGENT;
-use crate::artifact::ArtifactName;
+use crate::artifact::{ArtifactName, of_hostagent};
 use crate::execution::Execution;
 use crate::spec::{Alias, Category, Tool};
 
@@ -38,12 +37,8 @@ impl Tool for VerifyArtifact {
     type Returns = Returns;
 
     const NAME: &'static str = "verify_artifact";
-    const ALIASES: &'static [Alias] = &[Alias {
-        name: "verify_hostagent_server",
-        adapt: |arguments| {
-            arguments.entry("name").or_insert_with(|| HOSTAGENT.into());
-        },
-    }];
+    const ALIASES: &'static [Alias] =
+        &[Alias { name: "verify_hostagent_server", adapt: of_hostagent }];
     const CATEGORY: Category = Category::Artifact;
     const DESCRIPTION: &'static str = "Tells whether an artifact that install_artifact installed on a device runs \
         and is well, and its version. For any other service, use check_service_health.";

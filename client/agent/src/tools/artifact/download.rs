@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use orion_catalog::tools::install_artifact::Wanted;
 use orion_domain::digest::Hasher;
-use orion_domain::{Actor, ErrorCode, Hint, ToolError};
+use orion_domain::{Actor, Digest, ErrorCode, Hint, ToolError};
 use reqwest::Response;
 
 use super::disk;
@@ -20,25 +20,32 @@ const MAX_TIME: Duration = Duration::from_mins(30);
 /// How long the host may send nothing.
 const MAX_SILENCE: Duration = Duration::from_secs(30);
 
-/// Downloads an archive into an empty file, and returns its size once its digest is the wanted one.
+/// Downloads an archive into an empty file, and returns its size and its digest.
 ///
 /// # Errors
-/// `PRECONDITION_FAILED` for an archive with another digest, `EXECUTION_FAILED` for a host that does not send it,
-/// `URL_FORBIDDEN`, `RESOURCE_EXHAUSTED`, `CANCELLED` and `TIMEOUT`. None has the address with its secret.
+/// `EXECUTION_FAILED` for a host that does not send it, `URL_FORBIDDEN`, `RESOURCE_EXHAUSTED`, `CANCELLED` and `TIMEOUT`. None has the address with its secret.
 pub(in crate::tools) fn download(
     wanted: &Wanted,
     into: &mut File,
     context: &Context<'_>,
-) -> Result<u64, ToolError> {
+) -> Result<(u64, Digest), ToolError> {
     refuse_unencrypted(wanted, context)?;
     let shown = wanted.address.shown();
     let request = Request::new(&wanted.address, context)?;
     let answer = request
         .get(MAX_TIME, context, async |response| body(response, &shown, into, context).await);
-    let (bytes, found) = answer?.map_err(|why| failed(&format!("{shown}: {}", why.0)))?;
+    answer?.map_err(|why| failed(&format!("{shown}: {}", why.0)))
+}
+
+/// Refuses an archive with another digest than was approved.
+///
+/// # Errors
+/// `PRECONDITION_FAILED`.
+pub(in crate::tools) fn refuse_other(wanted: &Wanted, found: Digest) -> Result<(), ToolError> {
     if found == wanted.sha256 {
-        return Ok(bytes);
+        return Ok(());
     }
+    let shown = wanted.address.shown();
     let message = format!(
         "{shown}: the archive has another SHA-256 than was approved. Nothing of it was used."
     );
@@ -72,7 +79,7 @@ async fn body(
     shown: &str,
     into: &mut File,
     context: &Context<'_>,
-) -> Result<(u64, orion_domain::Digest), ToolError> {
+) -> Result<(u64, Digest), ToolError> {
     let status = response.status();
     if status.is_redirection() {
         return Err(failed(&format!(

@@ -74,7 +74,7 @@ impl Manifest {
                 .ok_or_else(|| unfit(format!("{FILE}: {key} is no name of a file in the archive.")))
         };
         let health = WebAddress::parse(&written.health_url).ok();
-        // Whoever approved the artifact did so for one host, and this is another.
+        // The artifact was approved for one host, and this is another.
         let health = health.filter(|it| it.address.is_loopback()).ok_or_else(|| {
             unfit(format!("{FILE}: health_url is a web address of this device, such as http://localhost:8443/health."))
         })?;

@@ -6,7 +6,7 @@ use orion_domain::ToolError;
 use super::super::artifact::folder::Place;
 use super::super::artifact::{compose, download};
 use super::super::{CommandContext, Outcome};
-use super::work::refuse_containers;
+use super::work::{STEPS, refuse_containers};
 
 /// Looks at the device and says what would be done. Contacts no host.
 ///
@@ -25,7 +25,7 @@ pub(super) fn preview(
     } else {
         refuse_containers(wanted, context)?;
     }
-    let steps = [
+    let steps: [(&str, String); STEPS] = [
         ("docker", docker),
         ("download", format!("Would download {}.", address.shown())),
         ("sha256", format!("Would refuse any archive but {sha256}.")),

@@ -13,6 +13,8 @@ use super::super::artifact::manifest::Manifest;
 use super::super::artifact::{archive, compose, download, health};
 use crate::programs::run_in_own_folder;
 
+/// The number of steps of an installation.
+pub(super) const STEPS: usize = 8;
 /// How long an install script may take.
 const SCRIPT_TIME: Duration = Duration::from_mins(20);
 
@@ -37,14 +39,14 @@ impl<'a> Work<'a> {
     /// Installs the artifact and returns its version.
     pub(super) fn run(&mut self, context: &CommandContext<'_>) -> Result<String, ToolError> {
         self.step("docker", context, |work| work.docker(context))?;
-        let (mut archive, bytes) = self.step("download", context, |work| {
+        let (mut archive, bytes, found) = self.step("download", context, |work| {
             let mut file = work.place.download()?;
-            let bytes = download::download(work.wanted, &mut file, context)?;
+            let (bytes, found) = download::download(work.wanted, &mut file, context)?;
             let detail = format!("{bytes} bytes came from {}.", work.wanted.address.address);
-            Ok(((file, bytes), detail))
+            Ok(((file, bytes, found), detail))
         })?;
         self.step("sha256", context, |work| {
-            // Compared when the last byte came: another archive ended the download.
+            download::refuse_other(work.wanted, found)?;
             Ok(((), format!("The archive is the one that was approved: {}.", work.wanted.sha256)))
         })?;
         self.step("extract", context, |work| work.extract(&mut archive, bytes, context))?;
@@ -84,7 +86,7 @@ impl<'a> Work<'a> {
         context: &CommandContext<'_>,
         work: impl FnOnce(&mut Self) -> Result<(T, String), ToolError>,
     ) -> Result<T, ToolError> {
-        (context.progress)(self.steps.len() as u64, Some(8), name);
+        (context.progress)(self.steps.len() as u64, Some(STEPS as u64), name);
         let done = context.check().and_then(|()| work(self));
         let (ok, detail) = match &done {
             Ok((_, detail)) => (true, detail.clone()),
