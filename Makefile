@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-slow test-floods test-soak test-mutants fuzz check fmt bench bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants fuzz check fmt bench bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ test-sim: needs-rust ## tell stories of backend and agents from seeds, and see t
 test-transfer: needs-rust ## copy a file of 2 GB up, down and across while the link is cut ten times on each way, and see that nobody grows (TRANSFER_MIB=2048)
 	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
 	ORION_TEST_TRANSFER_MIB=$(or $(TRANSFER_MIB),2048) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e transfer::long:: -- --nocapture
+
+test-containers: needs-rust ## read and restart containers of the Docker engine of this machine (IMAGE=busybox, which it must have)
+	$(CARGO) build --locked --bins --test e2e $(PROGRAMS) -p orion-tests
+	ORION_TEST_IMAGE=$(or $(IMAGE),busybox) $(CARGO) test --locked $(PROGRAMS) -p orion-tests --test e2e engine:: -- --nocapture
 
 test-slow: needs-rust ## measure other devices and the backend's memory beside devices that take nothing and one that floods (SLOW_SECONDS=20)
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests

@@ -8,6 +8,8 @@ use orion_tests::{Call, Client, Device, World, eventually};
 use orion_wire::v1;
 use serde_json::{Value, json};
 
+mod many;
+
 const CEILING: &str = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
 
 /// How long a stopped program may live on.

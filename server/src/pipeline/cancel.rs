@@ -1,7 +1,7 @@
 //! Cancels a call. A call that was not sent ends at once. For a sent call the device receives a cancel and
 //! reports the outcome.
 
-use orion_domain::{CallState, Caller, ErrorCode, ToolError, UserName};
+use orion_domain::{CallId, CallState, Caller, DeviceId, ErrorCode, ToolError, UserName};
 
 use super::view::CallView;
 use super::{Pipeline, audit};
@@ -35,7 +35,8 @@ pub(super) async fn end(
     if is_over || waits_with_plan {
         return Ok(CallView::from(call));
     }
-    let (id, device) = (call.id, call.device.as_ref().map(|(id, _)| *id));
+    let id = call.id;
+    let device = call.device.as_ref().map(|(id, _)| *id);
     pipeline.store.request_cancel(id, by, now_ms()).await?;
     if let Some(question) = pipeline.store.withdraw_approval(id, now_ms()).await? {
         pipeline.bus.publish(Change::Approval(question.id, id));
@@ -43,12 +44,18 @@ pub(super) async fn end(
     // A person may approve the call at this moment. Either it is closed unsent here and never sent, or it
     // was sent and its result must come from the device.
     let error = ToolError::new(ErrorCode::Cancelled, message);
-    if !audit::close_unsent(pipeline, &CallView::from(call), error).await?
-        && !pipeline.fleet.waiting().stop(id)
+    if !audit::close_unsent(pipeline, &CallView::from(call), error).await? {
+        tell_device(pipeline, id, device);
+    }
+    pipeline.store.call(id).await.map(CallView::from)
+}
+
+/// Tells the device of a call that was sent to end it.
+pub(super) fn tell_device(pipeline: &Pipeline, call: CallId, device: Option<DeviceId>) {
+    if !pipeline.fleet.waiting().stop(call)
         && let Some(device) = device
     {
         // No task waits for the call, but a connected device may still run it.
-        pipeline.fleet.cancel(device, id);
+        pipeline.fleet.cancel(device, call);
     }
-    pipeline.store.call(id).await.map(CallView::from)
 }

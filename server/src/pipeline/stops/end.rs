@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{TryStreamExt as _, stream};
-use orion_domain::{ErrorCode, PlanId, ToolError};
+use orion_domain::{CallState, ErrorCode, PlanId, ToolError};
 
 use super::refusal::sentence;
 use crate::clock::now_ms;
 use crate::pipeline::reconcile::UNKNOWN_WINDOW_MS;
 use crate::pipeline::view::CallView;
 use crate::pipeline::{Pipeline, cancel, plan};
-use crate::store::{PlanRow, StopRow, StoreError};
+use crate::store::{CallRow, PlanRow, StopRow, StoreError};
 
 /// How many calls are cancelled at once.
 const MAX_CONCURRENT: usize = 64;
@@ -97,6 +97,13 @@ async fn end_covered(pipeline: &Pipeline, stop: &StopRow) -> Result<EndedCalls, 
         let Some(last) = page.last() else { return Ok(EndedCalls { calls, plans }) };
         after = Some(last.id);
         calls = calls.saturating_add(u32::try_from(page.len()).unwrap_or(u32::MAX));
+        // The stop is stored, so programs need not run until it is written at each call.
+        let is_sent = |call: &&CallRow| {
+            matches!(call.state, CallState::Dispatched | CallState::Running | CallState::Unknown)
+        };
+        for call in page.iter().filter(is_sent) {
+            cancel::tell_device(pipeline, call.id, call.device.as_ref().map(|(id, _)| *id));
+        }
         stream::iter(page.into_iter().map(Ok))
             .try_for_each_concurrent(MAX_CONCURRENT, |call| async move {
                 cancel::end(pipeline, &stop.by, call, message(stop)).await.map(drop)
