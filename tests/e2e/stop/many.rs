@@ -103,7 +103,10 @@ async fn a_hundred_calls_of_every_kind_are_gone_long_before_their_time_and_nothi
     let expected = [("AwaitingApproval", 20), ("Dispatched", working), ("Queued", QUEUED)];
     let expected = expected.map(|(state, count)| (state.to_owned(), count));
     assert_eq!(states, expected.into(), "a call of each kind is under way");
-    let before = kept(&devices);
+    let mut before = kept(&devices);
+    // What has come of the uploads goes with them.
+    let is_whole = |path: &PathBuf| !path.to_string_lossy().contains("/.orion-");
+    before.iter_mut().for_each(|names| names.retain(is_whole));
 
     let began = Instant::now();
     stop(admin, everything()).await;
