@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use orion_tests::{Cli, Launch, Output, Process, Tree, eventually, program, tree};
+use orion_tests::{Aimock, Cli, Launch, Output, Process, Tree, eventually, program, tree};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -115,4 +115,26 @@ async fn without_a_terminal_the_chat_reads_lines() {
     assert_eq!(chat.code, 0, "{chat:?}");
     assert_eq!(tree(&folder.path().join("d/files")), Tree::from([("Test".to_owned(), None)]));
     assert_eq!(processes(folder.path()), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_language_model_that_was_given_once_answers_from_then_on() {
+    let (folder, cli) = folder();
+    let fixtures = json!({"fixtures": [
+        {"match": {"userMessage": "hello"}, "response": {"content": "Hello from the model."}},
+    ]});
+    let aimock = Aimock::start(folder.path(), &fixtures).await;
+    let url = format!("{}/v1", aimock.url);
+    let refused =
+        say(&cli, &["--model-url", "localhost:1", "--model", "m", "--say", "hello"]).await;
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("http://127.0.0.1:11434/v1"), "{refused:?}");
+    let first = say(&cli, &["--model-url", &url, "--model", "test-model", "--say", "hello"]).await;
+    assert_eq!(first.code, 0, "{first:?}");
+    assert!(first.stdout.contains("Hello from the model."), "{first:?}");
+    let again = say(&cli, &["--say", "hello"]).await;
+    assert!(again.stdout.contains("Hello from the model."), "{again:?}");
+    let planned = say(&cli, &["--model", "planner", "--say", "Make a folder Test"]).await;
+    assert_eq!(planned.code, 0, "{planned:?}");
+    assert_eq!(tree(&folder.path().join("d/files")), Tree::from([("Test".to_owned(), None)]));
 }

@@ -3,17 +3,21 @@
 
 mod enrolment;
 mod folder;
+mod model;
 mod program;
 mod ready;
 
 use std::path::PathBuf;
 
 use clap::Args;
+use orion_domain::visible;
+use orion_wire::v1;
 
 pub(crate) use program::sibling;
 
 use crate::app::App;
 use crate::chat::{Session, converse, said};
+use crate::client::Client;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{DIM, Output};
@@ -21,6 +25,7 @@ use crate::terminal::{Restore, Spinner};
 
 use enrolment::DEVICE;
 use folder::Folder;
+use model::{ModelServer, of_ollama};
 use program::Programs;
 use ready::{Demonstration, start};
 
@@ -30,6 +35,7 @@ use ready::{Demonstration, start};
 Examples:
   orion demo                                              a chat
   orion demo --say \"Make a folder Test\" --yes             one message, then ends
+  orion demo --model-url http://127.0.0.1:11434/v1 --model qwen3   a chat with a language model
   orion demo --dir /tmp/d --serve                         runs until Ctrl-C, prints `ready`
   ORION_CONTEXT=/tmp/d/context.toml orion call demo-device list_directory
 
@@ -51,9 +57,8 @@ pub(crate) struct Demo {
     /// The port for devices; a free one when nothing is said
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     device_port: u16,
-    /// A model's name in the backend's configuration
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
+    #[command(flatten)]
+    model: ModelServer,
 }
 
 impl Demo {
@@ -85,10 +90,11 @@ impl Demo {
         folder: &Folder,
         programs: &mut Programs,
     ) -> Result<u8, Failure> {
+        let model = self.model.wanted()?;
         let waiting = Spinner::on(out, "starting the backend and the device");
         let ports = (self.port, self.device_port);
         let started = tokio::select! {
-            started = start(out, folder, ports, programs) => started,
+            started = start(out, folder, ports, model.as_ref(), programs) => started,
             _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
         };
         drop(waiting);
@@ -112,12 +118,11 @@ impl Demo {
         }
         let app = App::new(out, global, context);
         let client = app.signed_in().await?;
-        let mut session = Session::new(&app, client, None, self.model);
+        if self.say.is_empty() && self.model.model.is_none() {
+            say_who_answers(out, &client).await?;
+        }
+        let mut session = Session::new(&app, client, None, self.model.model);
         if self.say.is_empty() {
-            out.note(
-                "The built-in planner answers unless a model is configured: it knows some everyday \
-                 requests, such as “make a folder Test”, and is no language model.",
-            );
             return converse(&mut session).await;
         }
         let mut code = 0;
@@ -126,6 +131,31 @@ impl Demo {
         }
         Ok(code)
     }
+}
+
+/// Says which model answers, and what to type for a language model where there is none.
+async fn say_who_answers(out: &Output, client: &Client) -> Result<(), Failure> {
+    let models = client.ask(client.chat().list_models(v1::ListModelsRequest {})).await?.models;
+    match models.first() {
+        Some(first) if first.is_language_model => {
+            out.note(&format!("{} answers.", visible(&first.name)));
+        }
+        Some(_) | None => {
+            out.note(
+                "The built-in planner answers: it knows some everyday requests, such as “make a folder Test”, and is \
+                 no language model.",
+            );
+            let (found, command) = match of_ollama().await {
+                Some(command) => ("Ollama runs here; to talk to it", command),
+                None => {
+                    let command = "orion demo --model-url URL --model NAME".to_owned();
+                    ("To talk to a language model", command)
+                }
+            };
+            out.note(&format!("{DIM}{found}:{DIM:#} {command}"));
+        }
+    }
+    Ok(())
 }
 
 /// Returns when a signal other than Ctrl-C ends the program; the chat handles Ctrl-C.

@@ -9,7 +9,9 @@ use std::time::Duration;
 use orion_domain::{Grants, Hint};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+use toml_edit::DocumentMut;
 
+use super::model::Model;
 use crate::context::write_private;
 use crate::failure::Failure;
 
@@ -43,17 +45,6 @@ pub(crate) struct Enrolled {
     pub(crate) addresses: Vec<String>,
     /// Unix milliseconds. The end of the certificate's validity.
     pub(crate) not_after: i64,
-}
-
-#[derive(Serialize)]
-struct ServerConfig {
-    people: Listen,
-    devices: Listen,
-}
-
-#[derive(Serialize)]
-struct Listen {
-    listen: String,
 }
 
 #[derive(Serialize)]
@@ -135,14 +126,39 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes the backend's listen addresses.
+    /// Writes the backend's listen addresses, and the model if one is given. All else in the file stays.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub(crate) fn write_server_config(&self, people: u16, devices: u16) -> Result<(), Failure> {
-        let here = |port: u16| Listen { listen: format!("127.0.0.1:{port}") };
-        let config = ServerConfig { people: here(people), devices: here(devices) };
-        write_toml(&self.server.join("orion-server.toml"), &config)
+    /// The file is no TOML, or it cannot be written.
+    pub(crate) fn write_server_config(
+        &self,
+        people: u16,
+        devices: u16,
+        model: Option<&Model<'_>>,
+    ) -> Result<(), Failure> {
+        let path = self.server.join("orion-server.toml");
+        let invalid = |what: &str| {
+            Failure::Failed(format!("{}: {what}", path.display()))
+                .hint("mend the file, or remove it: the demo writes a new one")
+        };
+        let before = if path.exists() {
+            fs::read_to_string(&path).map_err(|error| invalid(&error.to_string()))?
+        } else {
+            String::new()
+        };
+        let parsed: Result<DocumentMut, _> = before.parse();
+        let mut config = parsed.map_err(|error| invalid(error.to_string().trim_end()))?;
+        for (section, port) in [("people", people), ("devices", devices)] {
+            let section = config.entry(section).or_insert_with(toml_edit::table);
+            let section = section
+                .as_table_like_mut()
+                .ok_or_else(|| invalid("people and devices are sections"))?;
+            section.insert("listen", toml_edit::value(format!("127.0.0.1:{port}")));
+        }
+        if let Some(model) = model {
+            model.put_first(&mut config);
+        }
+        write_private(&path, config.to_string().as_bytes())
     }
 
     /// Writes the device's ceiling.
@@ -208,11 +224,20 @@ mod tests {
     fn the_programs_are_told_in_their_own_grammars() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::take(dir.path()).unwrap();
-        folder.write_server_config(0, 7443).unwrap();
-        assert_eq!(
-            fs::read_to_string(folder.server.join("orion-server.toml")).unwrap(),
-            "[people]\nlisten = \"127.0.0.1:0\"\n\n[devices]\nlisten = \"127.0.0.1:7443\"\n"
-        );
+        folder.write_server_config(0, 7443, None).unwrap();
+        let path = folder.server.join("orion-server.toml");
+        let text = || fs::read_to_string(&path).unwrap();
+        let first =
+            "[people]\nlisten = \"127.0.0.1:0\"\n\n[devices]\nlisten = \"127.0.0.1:7443\"\n";
+        assert_eq!(text(), first);
+        let own = "\n# mine\n[[models]]\nname = \"p\"\nkind = \"planner\"\n";
+        fs::write(&path, format!("{first}{own}")).unwrap();
+        folder.write_server_config(7080, 7443, None).unwrap();
+        assert_eq!(text(), format!("{first}{own}").replace("127.0.0.1:0", "127.0.0.1:7080"));
+        fs::write(&path, "[people").unwrap();
+        let failure = folder.write_server_config(0, 0, None).unwrap_err();
+        assert!(failure.to_string().contains("orion-server.toml"), "{failure}");
+        assert_eq!(text(), "[people");
         let ceiling = Grants { profile: Some(Profile::Operator), ..Grants::default() };
         folder.write_agent_config(&ceiling).unwrap();
         assert_eq!(

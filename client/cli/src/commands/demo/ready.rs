@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::enrolment::enrol;
 use super::folder::{Folder, free_or_any};
+use super::model::Model;
 use super::program::{Program, Programs};
 use crate::client::Client;
 use crate::commands::devices;
@@ -46,7 +47,8 @@ struct Addresses {
     devices: SocketAddr,
 }
 
-/// Starts both programs, with the requested ports for people and devices; 0 selects a free one.
+/// Starts both programs, with the requested ports for people and devices; 0 selects a free one. A model that is given
+/// is remembered.
 ///
 /// # Errors
 /// A program is missing or fails, or the demo is not ready in time.
@@ -54,6 +56,7 @@ pub(super) async fn start(
     out: &Output,
     folder: &Folder,
     (port, device_port): (u16, u16),
+    model: Option<&Model<'_>>,
     programs: &mut Programs,
 ) -> Result<Demonstration, Failure> {
     folder.wait_until_left().await?;
@@ -77,7 +80,7 @@ pub(super) async fn start(
         0 => free_or_any(known_port.unwrap_or(0)),
         port => port,
     };
-    folder.write_server_config(people_port, device_port)?;
+    folder.write_server_config(people_port, device_port, model)?;
     let addresses = folder.server.join("addresses.toml");
     let _ = fs::remove_file(&addresses);
     let arguments: [OsString; 6] = [
