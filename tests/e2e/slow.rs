@@ -6,6 +6,7 @@
 
 mod figures;
 mod flood;
+mod programs;
 
 use std::time::Duration;
 

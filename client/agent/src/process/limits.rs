@@ -27,6 +27,7 @@ pub(super) fn use_huge_pages(may: bool) {
 /// Gives this process a session of its own, ends it with its parent, and limits what it may take.
 pub(super) fn apply(bounds: &Bounds) -> io::Result<()> {
     setsid()?;
+    come_after_others(NICENESS_OF_PROGRAMS)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     umask(Mode::WGRP | Mode::WOTH);
     limit(Resource::Core, 0)?;
@@ -36,6 +37,18 @@ pub(super) fn apply(bounds: &Bounds) -> io::Result<()> {
     limit(Resource::Data, bounds.memory)?;
     // The kernel counts all processes of the user, and these are among those of the machine.
     limit(Resource::Nproc, (processes_on_machine() + bounds.processes) as u64)?;
+    Ok(())
+}
+
+/// By how much other processes come before a program.
+const NICENESS_OF_PROGRAMS: i32 = 10;
+
+/// Lets other processes come before this one and those that it starts, and before its session as a whole, which a
+/// desktop's kernel gives a share of the processor of its own.
+fn come_after_others(niceness: i32) -> io::Result<()> {
+    nice(niceness)?;
+    // The kernel may have no such shares, and sets few of them in a second.
+    drop(std::fs::write("/proc/self/autogroup", niceness.to_string()));
     Ok(())
 }
 

@@ -23,13 +23,14 @@ impl CommandTool for InstallArtifact {
     ) -> Result<Outcome<Returns>, ToolError> {
         let wanted = arguments.wanted()?;
         let place = Place::of(&wanted.name, context);
+        // Looked at in its turn: another call may be installing the same.
+        let _turn = if context.dry_run { None } else { Some(folder::turn()?) };
         if let Some(manifest) = place.installed()? {
             return Err(already(&wanted, &manifest.version));
         }
         if context.dry_run {
             return preview::preview(&wanted, &place, context);
         }
-        let _turn = folder::turn()?;
         let left = context.deadline.saturating_duration_since(Instant::now());
         let deadline = context.deadline.checked_sub(TO_UNDO.min(left / 2));
         let deadline = deadline.unwrap_or(context.deadline);

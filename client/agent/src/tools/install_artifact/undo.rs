@@ -45,7 +45,7 @@ pub(super) fn undo(work: Work<'_>, error: ToolError, context: &CommandContext<'_
         said.push("Its folder was left.".to_owned());
     }
     if said.is_empty() {
-        said.push("Nothing was installed.".to_owned());
+        said.push("This call installed nothing.".to_owned());
     }
     let mut error = error;
     error.message = format!("{} {}", error.message, said.join(" "));
