@@ -18,8 +18,9 @@ help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: needs-rust ## build everything, start a backend and a device here, open the chat (ARGS='--say "…" --yes')
-	@$(CARGO) build --locked --release $(PROGRAMS)
-	@exec $(TARGET)/release/orion demo $(ARGS)
+	@test -x $(TARGET)/demo/orion || echo 'The first build takes about five minutes on two cores; the next start takes seconds.' >&2
+	@$(CARGO) build --locked --profile demo $(PROGRAMS)
+	@exec $(TARGET)/demo/orion demo $(ARGS)
 
 clean-demo: ## remove what the demo made in ./orion-demo
 	rm -rf orion-demo
