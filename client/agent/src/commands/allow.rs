@@ -42,10 +42,16 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     let wider = changed.wider.map(|wider| {
         format!(" {wider} includes it, and what is allowed there is allowed here as well.")
     });
+    let wider = wider.unwrap_or_default();
+    let follows = follows(&places.config);
+    if !changed.refused_by.is_empty() {
+        let refused_by = changed.refused_by.join(", and ");
+        return print(&format!(
+            "{path} is in the list of paths now, but not all of it is allowed yet: the file also has {refused_by}. Change that too.{wider} {follows}"
+        ));
+    }
     print(&format!(
-        "What is in {path} may {what} here, as far as an admin of the backend grants it too.{} {}",
-        wider.unwrap_or_default(),
-        follows(&places.config)
+        "What is in {path} may {what} here, as far as an admin of the backend grants it too.{wider} {follows}"
     ))
 }
 

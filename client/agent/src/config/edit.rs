@@ -6,7 +6,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use orion_domain::{Access, DevicePath, Places};
+use orion_domain::touches::PathTouch;
+use orion_domain::{Access, Capability, DevicePath, Places};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 use super::{ConfigError, Required, Settings, file, home, own_files_of, source};
@@ -31,6 +32,8 @@ pub struct Changed {
     pub changed: bool,
     /// An allowed path, as it is written, that includes the changed one. What it allows holds there too.
     pub wider: Option<String>,
+    /// What in the file still refuses an access that was allowed, as its keys.
+    pub refused_by: Vec<String>,
 }
 
 /// Changes what the file at `path` allows for the path `written`. A missing file is created.
@@ -92,13 +95,49 @@ pub fn change(
         }
     }
     let after = document.to_string();
-    parse(&after)?;
+    let refused_by = match change {
+        Change::Allow(accesses) => refusing(&parse(&after)?, &places, &target, accesses),
+        Change::Deny => parse(&after).map(|_| Vec::new())?,
+    };
     if after == before && path.exists() {
-        return Ok(Changed { changed: false, wider });
+        return Ok(Changed { changed: false, wider, refused_by });
     }
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     replace(path, &after).map_err(failed)?;
-    Ok(Changed { changed: true, wider })
+    Ok(Changed { changed: true, wider, refused_by })
+}
+
+/// Returns what in the file refuses one of these accesses to a path that it allows.
+fn refusing(
+    settings: &Settings,
+    places: &Places,
+    path: &DevicePath,
+    accesses: &BTreeSet<Access>,
+) -> Vec<String> {
+    let (scope, _) = settings.ceiling.compile(places);
+    let changes = accesses.iter().any(|access| *access != Access::Read);
+    let mut found = Vec::new();
+    if settings.ceiling.read_only && changes {
+        found.push("read_only = true".to_owned());
+    }
+    let touch = |access: &Access| PathTouch { path: path.clone(), access: *access };
+    if let Some(entry) = accesses.iter().find_map(|access| scope.denying_touch(&touch(access))) {
+        let pattern = entry.pattern.as_text();
+        let of =
+            if entry.built_in.is_some() { "the built-in denial of" } else { "deny_paths with" };
+        found.push(format!("{of} {pattern}"));
+    }
+    let needed = |access: &Access| match access {
+        Access::Read => Capability::FileRead,
+        Access::Write => Capability::FileWrite,
+        Access::Delete => Capability::FileDelete,
+        Access::Execute => Capability::CommandExecute,
+    };
+    let missing = accesses.iter().find_map(|it| scope.missing_capability(&[needed(it)]));
+    if let Some(missing) = missing {
+        found.push(format!("the profile or the permissions, without {missing}"));
+    }
+    found
 }
 
 /// Returns `[ceiling]`. A file without it has the ceiling of a first file, so that a path adds to that.
@@ -218,12 +257,15 @@ mod tests {
 
     #[test]
     fn a_denied_path_closes_what_is_below_it_and_an_allowed_one_is_there_once() {
-        let folder = Folder::with("[ceiling]\npaths = [\"/srv/a\", \"/srv/a/b\", \"/srv/a/\"]\n");
+        let folder = Folder::with(
+            "[ceiling]\nprofile = \"operator\"\npaths = [\"/srv/a\", \"/srv/a/b\", \"/srv/a/\"]\n",
+        );
         let file = folder.0.path().join("agent.toml");
         let state = folder.0.path().join("state");
         let reading = Change::Allow([Access::Read].into());
         let changed = super::change(&file, "/srv/a/b", &reading, &state).unwrap();
-        assert_eq!(changed, Changed { changed: true, wider: Some("/srv/a".to_owned()) });
+        let wider = Some("/srv/a".to_owned());
+        assert_eq!(changed, Changed { changed: true, wider, refused_by: Vec::new() });
         assert!(folder.change("/srv/a", &reading).unwrap());
         let paths = folder.ceiling().paths;
         assert_eq!(paths.iter().map(|it| &*it.path).collect::<Vec<_>>(), ["/srv/a", "/srv/a/b"]);
@@ -234,6 +276,34 @@ mod tests {
             ["/srv"],
             "what is below stays named and is closed"
         );
+    }
+
+    #[test]
+    fn what_still_refuses_an_allowed_path_is_said() {
+        for (rest, all, reading) in [
+            ("profile = \"operator\"\n", "", ""),
+            ("profile = \"reader\"\n", "the profile or the permissions, without file_write", ""),
+            (
+                "profile = \"operator\"\ndeny_paths = [\"/srv/a\"]\n",
+                "deny_paths with /srv/a",
+                "deny_paths with /srv/a",
+            ),
+            (
+                "",
+                "the profile or the permissions, without file_read",
+                "the profile or the permissions, without file_read",
+            ),
+        ] {
+            let folder = Folder::with(&format!("[ceiling]\n{rest}"));
+            let file = folder.0.path().join("agent.toml");
+            for (change, expected) in
+                [(every(), all), (Change::Allow([Access::Read].into()), reading)]
+            {
+                let changed =
+                    super::change(&file, "/srv/a/b", &change, &folder.0.path().join("state"));
+                assert_eq!(changed.unwrap().refused_by.join("; "), expected, "{rest}");
+            }
+        }
     }
 
     #[test]
