@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use orion_domain::extract::{ExtractProblem, ExtractedCall};
-use orion_domain::{Caller, Digest, ToolError};
+use orion_domain::{Caller, Digest, ToolError, TurnId};
 use tokio::sync::mpsc;
 
 use super::error::ChatError;
@@ -23,6 +23,8 @@ pub(super) struct Turn<'a> {
     pub(super) model: &'a Model,
     pub(super) events: &'a mpsc::Sender<Event>,
     pub(super) messages: Vec<Message>,
+    /// This turn, for the calls that are made in it.
+    pub(super) id: TurnId,
     pub(super) used: Vec<ToolUse>,
     /// The untrusted content of this conversation.
     pub(super) taint: TaintTracker,

@@ -51,9 +51,9 @@ impl Store {
             .apply(
                 Batch::new(Durability::Commit)
                     .statement(
-                        sql("INSERT INTO conversations (id, user_name, created_at) VALUES \
-                 ($1, $2, $3)")
-                        .with(values![id, user.as_str(), now]),
+                        sql("INSERT INTO conversations (id, user_name, created_at, has_language_model) \
+                 VALUES ($1, $2, $3, $4)")
+                        .with(values![id, user.as_str(), now, false]),
                     )
                     .event(event),
             )
@@ -84,6 +84,31 @@ impl Store {
             )
             .await
             .map(drop)
+    }
+
+    /// Returns whether a language model has taken part in a conversation, or nobody knows.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn has_language_model(
+        &self,
+        conversation: ConversationId,
+    ) -> Result<bool, StoreError> {
+        let without = sql("SELECT 1 FROM conversations WHERE id = $1 AND NOT has_language_model");
+        Ok(!self.db().exists(without.bind(conversation)).await?)
+    }
+
+    /// Records that a language model takes part in a conversation.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn set_language_model(&self, conversation: ConversationId) -> Result<(), StoreError> {
+        if self.has_language_model(conversation).await? {
+            return Ok(());
+        }
+        let set = sql("UPDATE conversations SET has_language_model = $2 WHERE id = $1");
+        let batch = Batch::new(Durability::Commit).statement(set.with(values![conversation, true]));
+        self.db().apply(batch).await.map(drop)
     }
 
     /// Returns whether the conversation exists and belongs to this person.

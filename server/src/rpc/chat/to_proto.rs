@@ -20,9 +20,11 @@ pub(super) fn model((name, model): &(String, Model)) -> v1::Model {
 /// Converts an event of a chat turn.
 pub(super) fn event(event: Event) -> Wire {
     match event {
-        Event::Began { conversation, model } => {
-            Wire::Began(v1::Began { conversation_id: conversation.to_string(), model })
-        }
+        Event::Began { conversation, turn, model } => Wire::Began(v1::Began {
+            conversation_id: conversation.to_string(),
+            model,
+            turn_id: turn.to_string(),
+        }),
         Event::Text(text) => Wire::TextDelta(v1::TextDelta { text }),
         Event::CallBegan { call, written, quoted } => Wire::CallBegan(v1::CallBegan {
             call_id: call.to_string(),

@@ -255,6 +255,34 @@ fn strangers_content_raises_what_changes_something_by_one(
 }
 
 #[test]
+fn strangers_content_leaves_a_change_alone_that_can_be_undone_and_stays_where_it_is() {
+    let make =
+        || Ask { risk: Risk::Medium, can_undo: true, tainted: true, ..Ask::make("D:/Projects/x") };
+    let raised = |ask: Ask| {
+        ask.asked(&granted(), |_, found| (found.content_raises().to_vec(), found.decision()))
+    };
+    assert_eq!(raised(make()), (vec![], Decision::Allow));
+    for content in [&[ContentRaise::Copied][..], &[ContentRaise::CrossesDevices]] {
+        assert_eq!(raised(Ask { content, ..make() }), (content.to_vec(), Decision::Ask));
+        assert_eq!(raised(Ask { content, tainted: false, ..make() }), (vec![], Decision::Allow));
+    }
+    let lost = Ask { raises: &[RiskRaise::CannotBeUndone], ..make() };
+    assert_eq!(raised(lost), (vec![ContentRaise::CannotBeUndone], Decision::Ask));
+    let starts = Ask::path("write_file", Risk::Medium, "D:/Projects/.x", Access::Write);
+    let starts = Ask { can_undo: true, tainted: true, ..starts };
+    assert_eq!(raised(starts), (vec![ContentRaise::StartsPrograms], Decision::Ask));
+    let app = Ask {
+        touches: Touches { apps: vec!["chrome".to_owned()], ..Touches::nothing() },
+        ..make()
+    };
+    assert_eq!(raised(app), (vec![ContentRaise::StartsPrograms], Decision::Ask));
+    let url = || Touches { urls: vec!["https://example.com/".to_owned()], ..Touches::nothing() };
+    let sends = |tool| Ask { touches: url(), tool, ..make() };
+    assert_eq!(raised(sends("open_app")).0, [ContentRaise::SendsOut]);
+    assert_eq!(raised(sends("list_directory")).0, [ContentRaise::SendsOut], "it tells the host");
+}
+
+#[test]
 fn strict_grants_ask_for_every_change_and_show_it_first() {
     let strict = |paths: &str| policy(&json!({"profile": "strict", "paths": [paths]}));
     let make = Ask::make("D:/x");

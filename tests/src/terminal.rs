@@ -1,0 +1,111 @@
+//! `orion` at a terminal with a person who types, by `script` of the system.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin};
+
+use crate::eventually::PATIENCE;
+
+/// A program at a terminal of 80 columns and 24 lines.
+#[derive(Debug)]
+pub struct Terminal {
+    child: Child,
+    keys: ChildStdin,
+    /// Everything that was shown, with the codes that the terminal obeys.
+    shown: Arc<Mutex<Vec<u8>>>,
+    /// How much of it was seen.
+    seen: usize,
+}
+
+impl Terminal {
+    /// Takes over what `script` runs.
+    pub(crate) fn new(mut child: Child) -> Self {
+        let keys = child.stdin.take().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let shown = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&shown);
+        tokio::spawn(async move {
+            let mut piece = [0; 4096];
+            while let Ok(read @ 1..) = output.read(&mut piece).await {
+                into.lock().unwrap_or_else(PoisonError::into_inner).extend(&piece[..read]);
+            }
+        });
+        Self { child, keys, shown, seen: 0 }
+    }
+
+    /// Types text, without a line end.
+    ///
+    /// # Panics
+    /// The program has ended.
+    pub async fn types(&mut self, text: &str) {
+        self.keys.write_all(text.as_bytes()).await.unwrap();
+        self.keys.flush().await.unwrap();
+    }
+
+    /// Types a line.
+    pub async fn line(&mut self, text: &str) {
+        self.types(&format!("{text}\r")).await;
+    }
+
+    /// Presses Ctrl-C.
+    pub async fn interrupt(&mut self) {
+        self.types("\u{3}").await;
+    }
+
+    /// Returns what was shown and not seen yet, without the codes that the terminal obeys.
+    #[must_use]
+    pub fn unseen(&self) -> String {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        plain(&String::from_utf8_lossy(shown.get(self.seen..).unwrap_or_default()))
+    }
+
+    /// Waits until this text is shown, behind what was seen before, and returns what is shown up to now.
+    ///
+    /// # Panics
+    /// It is not shown.
+    pub async fn sees(&mut self, text: &str) -> String {
+        let seen = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let unseen = self.unseen();
+                if unseen.contains(text) {
+                    return unseen;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+        let Ok(seen) = seen else { panic!("`{text}` is not shown:\n{}", self.unseen()) };
+        self.seen = self.shown.lock().unwrap_or_else(PoisonError::into_inner).len();
+        seen
+    }
+
+    /// Waits until the program has ended, and returns its exit code.
+    ///
+    /// # Panics
+    /// It does not end.
+    pub async fn ended(&mut self) -> i32 {
+        let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        let Ok(status) = ended else { panic!("it does not end:\n{}", self.unseen()) };
+        status.unwrap().code().unwrap()
+    }
+}
+
+/// Returns a text without the codes that a terminal obeys.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' => {
+                // `ESC [ … letter`; other codes have one character.
+                if letters.next() == Some('[') {
+                    letters.by_ref().find(|c| c.is_ascii_alphabetic());
+                }
+            }
+            '\r' => {}
+            letter => plain.push(letter),
+        }
+    }
+    plain
+}
