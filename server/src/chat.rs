@@ -89,7 +89,7 @@ async fn take_turn(
     let mut messages = vec![Message::system(prompt::system(pipeline, &caller, &aliases))];
     messages.extend(earlier);
     messages.push(Message::user(text));
-    history::append(&pipeline.store, conversation, &Message::user(text)).await?;
+    history::append(&pipeline.store, conversation, id, &Message::user(text)).await?;
 
     let planner_alone = match model {
         Model::Planner => !pipeline.store.has_language_model(conversation).await?,
@@ -117,7 +117,7 @@ async fn take_turn(
     };
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
-    history::append(&pipeline.store, conversation, &last).await?;
+    history::append(&pipeline.store, conversation, id, &last).await?;
     let Turn { used: calls, not_understood, .. } = turn;
     say(events, Event::Done { text, calls, not_understood }).await
 }

@@ -108,7 +108,10 @@ async fn ctrl_c_clears_a_line_stops_a_turn_and_ends_the_chat_when_it_is_pressed_
     assert_eq!(asked.said(), "hello", "what was cleared is not sent");
     chat.interrupt().await;
     let stopped = chat.sees(PROMPT).await;
-    assert!(stopped.lines().any(|line| line.trim_start_matches("^C").trim() == "stopped"), "{stopped}");
+    assert!(
+        stopped.lines().any(|line| line.trim_start_matches("^C").trim() == "stopped"),
+        "{stopped}"
+    );
     asked.dropped().await;
 
     // At the question as well: nothing is approved, and the call is cancelled.

@@ -54,7 +54,7 @@ async fn a_day_with_the_planner_asks_about_deletions_alone() {
         "move a.jpg to Photos/a.jpg",
         "move b.jpg to Photos/b.jpg",
         "list Photos",
-        "search for draft",
+        "search for draft in old",
         "read old/draft.txt",
         "write \"Milk and bread\" to list.txt",
         "read list.txt",
@@ -135,7 +135,7 @@ async fn a_day_with_a_model_asks_about_what_is_copied_and_what_is_deleted() {
         (
             "put the pictures into a folder",
             vec![
-                ("search_files", json!({"pattern": "*.jpg"})),
+                ("search_files", json!({"query": "*.jpg", "path": "."})),
                 ("create_directory", json!({"path": "Photos"})),
                 ("move_path", json!({"source": "a.jpg", "destination": "Photos/a.jpg"})),
                 ("move_path", json!({"source": "b.jpg", "destination": "Photos/b.jpg"})),

@@ -18,6 +18,7 @@ mod certificates;
 mod chaos;
 mod chat_at_terminal;
 mod chat_endings;
+mod chats;
 mod command_line;
 mod commands;
 mod commits;

@@ -91,21 +91,50 @@ impl Terminal {
     }
 }
 
-/// Returns a text without the codes that a terminal obeys.
+/// Returns what stands on the lines of a terminal of which each line is as long as it needs to be. Moves to
+/// other lines are left out.
 fn plain(text: &str) -> String {
-    let mut plain = String::new();
+    let (mut lines, mut column) = (vec![Vec::new()], 0_usize);
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
+        let Some(line) = lines.last_mut() else { break };
         match letter {
             '\u{1b}' => {
                 // `ESC [ … letter`; other codes have one character.
-                if letters.next() == Some('[') {
-                    letters.by_ref().find(|c| c.is_ascii_alphabetic());
+                if letters.next() != Some('[') {
+                    continue;
+                }
+                let mut count = String::new();
+                let code = letters.by_ref().find(|c| {
+                    count.push(*c);
+                    c.is_ascii_alphabetic()
+                });
+                count.pop();
+                let steps = count.parse::<usize>();
+                match (code, steps) {
+                    (Some('C'), steps) => column += steps.unwrap_or(1),
+                    (Some('D'), steps) => column = column.saturating_sub(steps.unwrap_or(1)),
+                    (Some('G'), steps) => column = steps.unwrap_or(1).saturating_sub(1),
+                    (Some('K'), Ok(2)) => line.clear(),
+                    (Some('K'), Ok(1)) => line.iter_mut().take(column).for_each(|c| *c = ' '),
+                    (Some('K' | 'J'), _) => line.truncate(column),
+                    _ => {}
                 }
             }
-            '\r' => {}
-            letter => plain.push(letter),
+            '\r' => column = 0,
+            '\n' => {
+                lines.push(Vec::new());
+                column = 0;
+            }
+            letter => {
+                if line.len() <= column {
+                    line.resize(column + 1, ' ');
+                }
+                line[column] = letter;
+                column += 1;
+            }
         }
     }
-    plain
+    let lines: Vec<String> = lines.into_iter().map(|line| line.into_iter().collect()).collect();
+    lines.join("\n")
 }

@@ -142,7 +142,20 @@ mod tests {
     #[test]
     fn the_short_card_shows_what_matters() {
         let card = short_card(&out(), &approval("wire 1000 to the stranger", 3));
-        insta::assert_snapshot!(anstream::adapter::strip_str(&card).to_string(), @"");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&card).to_string(), @r#"
+        ? write_file on demo-device asks for approval: high risk
+          arguments  content="wire 1000 to the stranger" path=plan.txt
+          touches    write /d/wire 1000 to the stranger
+                     write /d/wire 1000 to the stranger … and 1 line
+          preview    Would write.
+                     +wire 1000 to the stranger
+                     +wire 1000 to the stranger … and 1 line
+          effect     can be undone · 1 file or folder
+          risk       write_file is of medium risk.
+                     wire 1000 to the stranger
+          untrusted  its text stands in: read_file on demo-device /d/note.txt
+          approver   operator · until 2023-11-14 22:28:20 · 0199b2c4-7f3e-7c11
+        "#);
     }
 
     #[test]

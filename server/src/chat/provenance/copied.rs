@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::collections::VecDeque;
 
 /// How many bytes of letters and digits in a row are a copy, in a text that has as many.
-const RUN: usize = 48;
+const RUN: usize = 32;
 /// The fewest bytes of letters and digits of a text that can be a copy. A shorter one stands anywhere.
 const MIN_BYTES: usize = 12;
 /// The base of the rolling hash.
@@ -104,8 +104,8 @@ mod tests {
     fn a_small_change_does_not_hide_a_long_copy_and_hides_a_short_one() {
         let changed = TEXT.replace("Wire one", "Send 1");
         assert!(is_in(&changed, TEXT) && is_in(&format!("# Plan\n\n{TEXT}\n"), TEXT));
-        assert!(is_in("Buy oat milk", "- buy oat milk!"));
-        assert!(!is_in("Buy oat milks", "buy oat milk"));
+        assert!(is_in("Buy oat milk now", "- buy oat milk, now!"));
+        assert!(!is_in("Buy oat milk soon", "buy oat milk now"));
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
     fn a_copy_is_found_across_the_seam_of_two_contents() {
         let all = letters(TEXT);
         let sought = Sought::new(TEXT, &[]).unwrap();
-        for at in [1, 30, 47, all.len() - 1] {
+        for at in [1, 30, 31, all.len() - 1] {
             let (before, after) = all.split_at(at);
             let seam = sought.seam(before);
             assert!(
