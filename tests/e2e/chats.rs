@@ -43,10 +43,11 @@ async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
     assert_eq!(names(laptop.tree()), ["A", "A/a.txt"]);
     let undone = cli.run(&["undo", &turn]).await;
     assert_eq!(undone.code, 0, "{undone:?}");
-    let order: Vec<_> = ["write_file on server", "create_directory on server", "write_file on laptop"]
-        .iter()
-        .map(|line| undone.stderr.find(line).unwrap_or_else(|| panic!("{line}: {undone:?}")))
-        .collect();
+    let order: Vec<_> =
+        ["write_file on server", "create_directory on server", "write_file on laptop"]
+            .iter()
+            .map(|line| undone.stderr.find(line).unwrap_or_else(|| panic!("{line}: {undone:?}")))
+            .collect();
     assert!(order.is_sorted(), "the last one first: {undone:?}");
     assert_eq!((names(laptop.tree()), names(server.tree())), (vec![], vec![]));
 
@@ -83,7 +84,10 @@ async fn a_plan_is_taken_back_and_what_cannot_be_is_named_before_anything_is() {
     assert_eq!(names(nas.tree()), ["new"], "nothing is done without a yes");
     let undone = cli.run(&["undo", &plan.plan_id, "--yes"]).await;
     assert_eq!(undone.code, 0, "{undone:?}");
-    assert_eq!((names(kiosk.tree()), names(nas.tree())), (vec!["made".into(), "old.txt".into()], vec![]));
+    assert_eq!(
+        (names(kiosk.tree()), names(nas.tree())),
+        (vec!["made".into(), "old.txt".into()], vec![])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,7 +6,7 @@ use orion_wire::v1;
 use serde_json::{Value, json};
 
 /// The most questions of a chat of twenty requests.
-const MOST_QUESTIONS: usize = 2;
+const MAX_QUESTIONS: usize = 2;
 
 /// Says something, approves whatever is asked, and returns the tools that were asked about.
 async fn approving(world: &World, chat: &str, text: &str) -> (Answer, Vec<String>) {
@@ -72,7 +72,7 @@ async fn a_day_with_the_planner_asks_about_deletions_alone() {
         asked.extend(questions);
     }
     assert_eq!(asked, ["delete_file"]);
-    assert!(asked.len() <= MOST_QUESTIONS);
+    assert!(asked.len() <= MAX_QUESTIONS);
 }
 
 /// A request, and the calls that the model makes of it, one after the other.

@@ -53,31 +53,30 @@ impl Terminal {
         self.types("\u{3}").await;
     }
 
-    /// Returns what was shown and not seen yet, without the codes that the terminal obeys.
-    #[must_use]
-    pub fn unseen(&self) -> String {
+    /// Returns what was shown and not seen yet, with the codes that the terminal obeys.
+    fn unseen(&self) -> String {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        plain(&String::from_utf8_lossy(shown.get(self.seen..).unwrap_or_default()))
+        String::from_utf8_lossy(shown.get(self.seen..).unwrap_or_default()).into_owned()
     }
 
-    /// Waits until this text is shown, behind what was seen before, and returns what is shown up to now.
+    /// Waits until this text is shown, behind what was seen before, and returns what is shown up to its end.
     ///
     /// # Panics
     /// It is not shown.
     pub async fn sees(&mut self, text: &str) -> String {
-        let seen = tokio::time::timeout(PATIENCE, async {
+        let found = tokio::time::timeout(PATIENCE, async {
             loop {
                 let unseen = self.unseen();
-                if unseen.contains(text) {
-                    return unseen;
+                if let Some(at) = unseen.find(text) {
+                    return unseen.get(..at + text.len()).unwrap_or_default().to_owned();
                 }
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
         })
         .await;
-        let Ok(seen) = seen else { panic!("`{text}` is not shown:\n{}", self.unseen()) };
-        self.seen = self.shown.lock().unwrap_or_else(PoisonError::into_inner).len();
-        seen
+        let Ok(found) = found else { panic!("`{text}` is not shown:\n{}", plain(&self.unseen())) };
+        self.seen += found.len();
+        plain(&found)
     }
 
     /// Waits until the program has ended, and returns its exit code.
@@ -86,7 +85,7 @@ impl Terminal {
     /// It does not end.
     pub async fn ended(&mut self) -> i32 {
         let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
-        let Ok(status) = ended else { panic!("it does not end:\n{}", self.unseen()) };
+        let Ok(status) = ended else { panic!("it does not end:\n{}", plain(&self.unseen())) };
         status.unwrap().code().unwrap()
     }
 }

@@ -1,6 +1,7 @@
 //! The laws of the evaluator, and the product's first story.
 
 mod around;
+mod content;
 mod hints;
 mod lines;
 mod previews;
