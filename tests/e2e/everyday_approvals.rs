@@ -148,7 +148,7 @@ async fn a_day_with_a_model_asks_about_what_is_copied_and_what_is_deleted() {
             vec![("copy_path", json!({"source": "notes", "destination": "backup"}))],
         ),
         ("how big is it?", vec![("analyze_disk", json!({"path": "backup"}))]),
-        ("where is the draft?", vec![("search_text", json!({"query": "draft", "path": "."}))]),
+        ("where is the draft?", vec![("search_text", json!({"pattern": "draft", "path": "."}))]),
         ("throw it away", vec![("delete_file", json!({"path": "old/draft.txt", "confirm": true}))]),
         ("read my week again", vec![read("week.txt")]),
         (
