@@ -224,6 +224,10 @@ impl<'a> Session<'a> {
                     }
                     speech.end_line()?;
                     answer.text = text;
+                    if answer.calls.iter().filter(|call| can_be_undone(call)).count() > 1 {
+                        let turn = text::one_line(&answer.turn_id, 80);
+                        out.note(&format!("{DIM}undo all of it:{DIM:#} orion undo {turn}"));
+                    }
                     if let (Some(last), true) = (tools_used.last(), answer.calls.is_empty()) {
                         answer.exit_code = exit_code_of(&last.code);
                     }
@@ -266,6 +270,13 @@ impl Speech<'_> {
         self.at_line_start = true;
         self.out.data("\n")
     }
+}
+
+/// Returns whether a call with this envelope can be undone.
+fn can_be_undone(envelope: &Value) -> bool {
+    let tool = envelope["meta"]["tool"].as_str().unwrap_or_default();
+    let is_done = envelope["success"] == true && envelope["dry_run"] != true;
+    is_done && orion_catalog::find(tool).is_some_and(|(spec, _)| spec.undo)
 }
 
 fn call_line(call: &v1::CallBegan) -> String {
