@@ -133,12 +133,14 @@ async fn ctrl_c_clears_a_line_stops_a_turn_and_ends_the_chat_when_it_is_pressed_
 
     chat.interrupt().await;
     chat.sees("Ctrl-C once more").await;
+    chat.sees(PROMPT).await;
     chat.types("x").await;
     chat.sees("x").await;
     chat.interrupt().await;
     chat.sees(PROMPT).await;
     chat.interrupt().await;
     chat.sees("Ctrl-C once more").await;
+    chat.sees(PROMPT).await;
     chat.interrupt().await;
     assert_eq!(chat.ended().await, 0);
 }
@@ -173,6 +175,7 @@ async fn ctrl_c_on_a_half_typed_line_leaves_the_demo_running() {
     assert!(folder.path().join("d/files/Test").is_dir());
     demo.interrupt().await;
     demo.sees("Ctrl-C once more").await;
+    demo.sees(PROMPT).await;
     demo.interrupt().await;
     assert_eq!(demo.ended().await, 0);
 }
