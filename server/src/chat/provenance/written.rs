@@ -61,19 +61,12 @@ pub(super) fn texts(spec: &ToolSpec, arguments: &Map<String, Value>) -> Vec<Stri
 
 fn collect(spec: &ToolSpec, arguments: &Map<String, Value>, into: &mut Vec<String>) {
     for (name, value) in arguments {
-        match value {
-            Value::String(text) if spec.writes.contains(&name.as_str()) => {
-                let bytes = STANDARD.decode(text.trim()).ok();
-                into.extend(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
-                into.push(text.clone());
-            }
-            Value::Array(items) => {
-                items
-                    .iter()
-                    .filter_map(Value::as_object)
-                    .for_each(|item| collect(spec, item, into));
-            }
-            _ => {}
+        if let (Some(text), true) = (value.as_str(), spec.writes.contains(&name.as_str())) {
+            let bytes = STANDARD.decode(text.trim()).ok();
+            into.extend(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+            into.push(text.to_owned());
         }
+        let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+        items.iter().filter_map(Value::as_object).for_each(|item| collect(spec, item, into));
     }
 }
