@@ -15,7 +15,7 @@ mod turn;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use orion_domain::{Caller, ConversationId, Digest};
+use orion_domain::{Caller, ConversationId, Digest, TurnId};
 use tokio::sync::mpsc;
 
 use crate::clock::{new_uuid, now_ms};
@@ -25,7 +25,7 @@ use crate::pipeline::Pipeline;
 
 pub use self::event::{Event, ToolUse};
 pub use error::ChatError;
-use provenance::TaintTracker;
+use provenance::{Persons, TaintTracker};
 use turn::Turn;
 
 /// What chats use.
@@ -82,15 +82,25 @@ async fn take_turn(
     events: &mpsc::Sender<Event>,
 ) -> Result<(), ChatError> {
     let conversation = caller.conversation.ok_or(ChatError::NoConversation)?;
-    say(events, Event::Began { conversation, model: name.to_owned() }).await?;
+    let id = TurnId::new(new_uuid());
+    say(events, Event::Began { conversation, turn: id, model: name.to_owned() }).await?;
 
     let aliases = pipeline.store.aliases(&caller.user).await?;
     let mut messages = vec![Message::system(prompt::system(pipeline, &caller, &aliases))];
     messages.extend(earlier);
     messages.push(Message::user(text));
-    history::append(&pipeline.store, conversation, &Message::user(text)).await?;
+    history::append(&pipeline.store, conversation, id, &Message::user(text)).await?;
 
-    let taint = TaintTracker::before(&pipeline.store, conversation).await?;
+    let planner_alone = match model {
+        Model::Planner => !pipeline.store.has_language_model(conversation).await?,
+        Model::OpenAi(_) => {
+            pipeline.store.set_language_model(conversation).await?;
+            false
+        }
+    };
+    let devices: Vec<_> = pipeline.fleet.all().iter().map(|it| it.name.clone()).collect();
+    let persons = Persons::said(&messages, &devices);
+    let taint = TaintTracker::before(&pipeline.store, conversation, persons, planner_alone).await?;
     let (used, fatal) = (Vec::new(), HashMap::new());
     let mut turn = Turn {
         pipeline,
@@ -99,6 +109,7 @@ async fn take_turn(
         model,
         events,
         messages,
+        id,
         used,
         taint,
         fatal,
@@ -106,7 +117,7 @@ async fn take_turn(
     };
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
-    history::append(&pipeline.store, conversation, &last).await?;
+    history::append(&pipeline.store, conversation, id, &last).await?;
     let Turn { used: calls, not_understood, .. } = turn;
     say(events, Event::Done { text, calls, not_understood }).await
 }

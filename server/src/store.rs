@@ -50,7 +50,7 @@ pub use calls::{
     Admitted, CallRow, CloseCall, ClosedBy, NewCall, QueueError, QueueLimits, RecordedCall,
     StateChange, UnreconciledCall, Witness, first_id_at,
 };
-pub use chats::MessageRow;
+pub use chats::{ChatRow, MessageRow};
 pub use checkpoints::{CheckpointRow, SignedTree};
 pub use custom_tools::{AnnouncedTool, CustomToolRow, CustomToolState, ToolDecision};
 pub use db::{copy_file, newest_version};

@@ -72,11 +72,32 @@ impl Cli {
     /// # Panics
     /// It does not end, or ends by a signal.
     #[cfg(target_os = "linux")]
-    #[expect(clippy::disallowed_methods, reason = "tests are about processes")]
     pub async fn at_terminal(&self, arguments: &str) -> (i32, String) {
-        let command = format!("'{}' {arguments}", program("orion").display());
-        let ended = tokio::process::Command::new("script")
-            .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        let ended = self.script(arguments).stdin(Stdio::null()).output();
+        let ended = tokio::time::timeout(COMMAND_TIMEOUT, ended).await.unwrap().unwrap();
+        (ended.status.code().unwrap(), String::from_utf8(ended.stdout).unwrap())
+    }
+
+    /// Starts `orion` with these arguments at a terminal with a person who types.
+    ///
+    /// # Panics
+    /// There is no `script`.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn terminal(&self, arguments: &str) -> crate::Terminal {
+        let mut command = self.script(arguments);
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        crate::Terminal::new(child)
+    }
+
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::disallowed_methods, reason = "tests are about processes")]
+    fn script(&self, arguments: &str) -> tokio::process::Command {
+        let size = "stty cols 80 rows 24 2>/dev/null";
+        let run = format!("{size}; exec '{}' {arguments}", program("orion").display());
+        let mut command = tokio::process::Command::new("script");
+        command
+            .args(["--quiet", "--return", "--command", &run, "/dev/null"])
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", &self.folder)
@@ -84,11 +105,8 @@ impl Cli {
             .env("TERM", "xterm")
             .env("ORION_CONTEXT", &self.context)
             .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output();
-        let ended = tokio::time::timeout(COMMAND_TIMEOUT, ended).await.unwrap().unwrap();
-        (ended.status.code().unwrap(), String::from_utf8(ended.stdout).unwrap())
+            .kill_on_drop(true);
+        command
     }
 
     /// Runs any of the programs.

@@ -30,6 +30,8 @@ mod process;
 mod proxy;
 mod record;
 mod seen;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod transfer;
 mod tree;
 mod usage;
@@ -55,6 +57,8 @@ pub use process::{Launch, Process};
 pub use proxy::{Cut, Faults, Flow, Proxy};
 pub use record::{audit_of, change_one_byte, commits, open_record};
 pub use seen::Seen;
+#[cfg(target_os = "linux")]
+pub use terminal::Terminal;
 pub use transfer::{MILK, upload};
 pub use tree::{Tree, tree};
 pub use usage::Usage;

@@ -18,6 +18,7 @@ const TRUTHS: &[&str] = &[
     "device_reported_unknown",
     "dry_run",
     "has_effects",
+    "has_language_model",
     "is_own",
     "is_own_preview",
     "keep_going",

@@ -320,7 +320,7 @@ impl Guard {
             confirmed: parsed.confirmed,
             at: self.timezone.moment(now_ms()),
             // Only the backend tracks untrusted output and counts calls.
-            tainted: false,
+            content: None,
             raises: &[],
             counted: None,
         }

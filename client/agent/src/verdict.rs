@@ -180,7 +180,7 @@ impl Verdict {
             dry_run,
             confirmed: self.confirmed,
             at: self.at,
-            tainted: false,
+            content: None,
             raises: &[],
             counted: None,
         }

@@ -2,11 +2,14 @@
 //! arrives. The model's text is untrusted data; calls, approval requests and notes are shown beside it.
 
 mod lines;
+mod question;
+mod reply;
+mod typed;
 
 use std::pin::pin;
 use std::time::Duration;
 
-use orion_domain::{ErrorCode, Hint, ToolError};
+use orion_domain::Hint;
 use orion_wire::v1;
 use orion_wire::v1::send_message_response::Event;
 use serde::Serialize;
@@ -20,8 +23,7 @@ use crate::client::Client;
 use crate::failure::{Failure, exit_code_of};
 use crate::follow::LiveCall;
 use crate::output::{DIM, Output};
-use crate::show::card::{card, hint};
-use crate::show::{ApprovalView, short_arguments};
+use crate::show::short_arguments;
 use crate::terminal::{self, Spinner};
 use crate::text;
 
@@ -68,6 +70,8 @@ pub(crate) struct Session<'a> {
 pub(crate) struct ChatAnswer {
     /// The conversation's id, to continue with.
     pub(crate) conversation_id: String,
+    /// This message with all that followed from it, to undo it.
+    pub(crate) turn_id: String,
     /// The model that answered.
     pub(crate) model: String,
     /// The model's text.
@@ -170,10 +174,11 @@ impl<'a> Session<'a> {
             }
             waiting = None;
             match event {
-                Event::Began(v1::Began { conversation_id, model }) => {
+                Event::Began(v1::Began { conversation_id, model, turn_id }) => {
                     self.conversation.clone_from(&conversation_id);
                     answer.conversation_id = conversation_id;
                     answer.model = model;
+                    answer.turn_id = turn_id;
                     waiting = Some(Spinner::on(out, "…"));
                 }
                 Event::TextDelta(delta) => speech.say(&delta.text)?,
@@ -219,6 +224,10 @@ impl<'a> Session<'a> {
                     }
                     speech.end_line()?;
                     answer.text = text;
+                    if answer.calls.iter().filter(|call| can_be_undone(call)).count() > 1 {
+                        let turn = text::one_line(&answer.turn_id, 80);
+                        out.note(&format!("{DIM}undo all of it:{DIM:#} orion undo {turn}"));
+                    }
                     if let (Some(last), true) = (tools_used.last(), answer.calls.is_empty()) {
                         answer.exit_code = exit_code_of(&last.code);
                     }
@@ -232,52 +241,6 @@ impl<'a> Session<'a> {
         drop(waiting);
         Err(Failure::Failed("the answer broke off".to_owned())
             .hint(Hint::run("see what was done until then", "orion audit list")))
-    }
-
-    /// Approves or denies a request, or leaves it to others.
-    async fn decide(&self, approval: v1::Approval) -> Result<(), Failure> {
-        let approval_id = approval.approval_id.clone();
-        let approve = match self.consent {
-            Consent::Leave => {
-                let error = ToolError::new(
-                    ErrorCode::ApprovalRequired,
-                    format!("{} waits for approval.", approval.tool),
-                );
-                self.out.note(&hint(&approval_id));
-                return Err(error.with("approval_id", approval_id).into());
-            }
-            Consent::Yes => {
-                self.out.note(&card(self.out, &ApprovalView::from(approval)));
-                self.out.note("approved by --yes");
-                true
-            }
-            Consent::Ask => {
-                self.out.error_line(&card(self.out, &ApprovalView::from(approval)));
-                terminal::confirm("Approve?").await?
-            }
-        };
-        let reason = if approve { "" } else { "Denied at the terminal." };
-        let reason = reason.to_owned();
-        let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
-        match self.client.ask(self.client.approvals().decide_approval(request)).await {
-            Ok(answer) => {
-                if answer.approval.is_some_and(|it| it.state == i32::from(v1::ApprovalState::Open))
-                {
-                    self.out.note("more people must approve the call; it waits for them");
-                }
-                Ok(())
-            }
-            // Another person decided first, or the request expired: the stream reports what follows.
-            // Where another person must approve, this command waits.
-            Err(failure)
-                if matches!(failure.exit_code(), 6 | 9)
-                    || (failure.exit_code() == 5 && self.consent == Consent::Ask) =>
-            {
-                self.out.note(&text::plain(&failure.to_string()));
-                Ok(())
-            }
-            Err(failure) => Err(failure),
-        }
     }
 }
 
@@ -307,6 +270,13 @@ impl Speech<'_> {
         self.at_line_start = true;
         self.out.data("\n")
     }
+}
+
+/// Returns whether a call with this envelope can be undone.
+fn can_be_undone(envelope: &Value) -> bool {
+    let tool = envelope["meta"]["tool"].as_str().unwrap_or_default();
+    let is_done = envelope["success"] == true && envelope["dry_run"] != true;
+    is_done && orion_catalog::find(tool).is_some_and(|(spec, _)| spec.undo)
 }
 
 fn call_line(call: &v1::CallBegan) -> String {

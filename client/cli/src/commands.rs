@@ -7,6 +7,7 @@ pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod chat;
+mod chats;
 pub(crate) mod completion;
 pub(crate) mod cp;
 pub(crate) mod demo;
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Logout(logout::Logout),
     /// Chat with a model that calls tools on your devices
     Chat(chat::Chat),
+    /// List, show and search your chats
+    Chats(chats::Chats),
     /// Send a model one message, and print its answer
     Ask(ask::Ask),
     /// Call one tool on one device
@@ -111,6 +114,7 @@ pub(crate) async fn run(command: Command, global: &Global, out: &Output) -> Resu
         Command::Calls(command) => interruptible(command.run(&app()?)).await,
         Command::Stop(command) => interruptible(command.run(&app()?)).await,
         Command::Resume(command) => interruptible(command.run(&app()?)).await,
+        Command::Chats(command) => interruptible(command.run(&app()?)).await,
         Command::Undo(command) => interruptible(command.run(&app()?)).await,
         Command::Why(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,

@@ -9,12 +9,15 @@ mod device;
 mod person;
 mod plan;
 mod policy;
+mod short_card;
 mod stop;
 mod tool;
 mod value;
 
 pub(crate) use alias::{AliasView, aliases_table};
-pub(crate) use approval::{ApprovalView, StandingRuleView, VoteView, approvals_table, rules_table};
+pub(crate) use approval::{
+    ApprovalView, LabelView, StandingRuleView, VoteView, approvals_table, rules_table,
+};
 pub(crate) use call::{CallView, call_page, calls_table};
 pub(crate) use custom_tool::{CustomToolView, custom_tool_page, custom_tools_table};
 pub(crate) use device::{DeviceView, devices_table, pending_table};
@@ -24,6 +27,7 @@ pub(crate) use policy::{
     DeviceChangeView, FindingView, OnDeviceView, VersionView, changes_text, findings_text,
     found_there, on_devices_table, versions_table,
 };
+pub(crate) use short_card::short_card;
 pub(crate) use stop::{StopView, stops_table};
 pub(crate) use tool::{ToolView, openai, tool_page, tools_table};
 pub(crate) use value::{short_arguments, value};

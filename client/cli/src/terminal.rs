@@ -1,5 +1,7 @@
 //! Prompts and spinners, which need a terminal with a person. Elsewhere nothing is shown.
 
+mod line;
+
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -10,6 +12,8 @@ use inquire::{InquireError, Password, PasswordDisplayMode, Text};
 use crate::failure::Failure;
 use crate::output::{DIM, Output};
 use crate::text;
+
+pub(crate) use line::Question;
 
 /// Returns whether a person can be prompted.
 pub(crate) fn is_interactive() -> bool {

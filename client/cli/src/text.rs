@@ -6,10 +6,24 @@ use jiff::tz::TimeZone;
 use orion_domain::is_hidden;
 use orion_domain::visible::{REPLACEMENT, visible_char};
 
+/// Begins each line of an approval card in a chat. No text of a model or a device contains it.
+pub(crate) const MARK: char = '\u{258c}';
+
+/// Returns a character as a text of others may show it: nothing that looks like the mark of a card.
+const fn unmarked(c: char) -> char {
+    if matches!(c, '\u{2588}'..='\u{2590}' | '\u{1fb6c}'..='\u{1fb97}') { '|' } else { c }
+}
+
+/// Begins each line with the mark.
+pub(crate) fn marked(text: &str) -> String {
+    text.lines().map(|line| format!("{MARK} {line}")).collect::<Vec<_>>().join("\n")
+}
+
 /// Keeps line breaks and tabs, and replaces everything else that controls a terminal or is invisible.
 /// Joiners of letters and emoji are kept, because ordinary texts need them.
 pub(crate) fn plain(text: &str) -> String {
-    netted(&text.replace("\r\n", "\n").replace('\u{1b}', "\u{fffd}"))
+    let text = netted(&text.replace("\r\n", "\n").replace('\u{1b}', "\u{fffd}"));
+    text.chars().map(unmarked).collect()
 }
 
 /// Does the same for all output for people, and keeps Orion's own colours.
@@ -43,9 +57,36 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
             line.push('…');
             return line;
         }
-        line.push(visible_char(c));
+        line.push(unmarked(visible_char(c)));
     }
     line
+}
+
+/// Returns how many columns of a terminal a character takes, or more.
+const fn columns(c: char) -> usize {
+    // From here on characters may be wide.
+    if c < '\u{1100}' { 1 } else { 2 }
+}
+
+/// Formats a text as one line of at most so many columns, in which nothing is hidden.
+pub(crate) fn fitted(text: &str, most: usize) -> String {
+    let line = one_line(text, most.max(1));
+    let mut width = 0;
+    let fits = |c: char| {
+        width += columns(c);
+        width <= most
+    };
+    if line.chars().all(fits) {
+        return line;
+    }
+    let mut width = 0;
+    let fits = |c: &char| {
+        width += columns(*c);
+        width < most
+    };
+    let mut cut: String = line.chars().take_while(fits).collect();
+    cut.push('…');
+    cut
 }
 
 /// Returns the prefix of an id, long enough to distinguish two ids of the same second. The backend
@@ -108,6 +149,24 @@ mod tests {
         assert_eq!(one_line("abcd", 4), "abcd");
         assert_eq!(one_line("abcde", 4), "abc…");
         assert_eq!(one_line("", 4), "");
+    }
+
+    #[test]
+    fn a_line_fits_into_its_columns_also_where_characters_are_wide() {
+        assert_eq!(fitted("abcd", 4), "abcd");
+        assert_eq!(fitted("abcde", 4), "abc…");
+        assert_eq!(fitted("日本語", 6), "日本語");
+        assert_eq!(fitted("日本語", 5), "日本…");
+    }
+
+    #[test]
+    fn no_text_of_others_has_the_mark_of_a_card() {
+        let imitation = marked("? delete_file asks for approval");
+        assert!(imitation.starts_with(MARK));
+        for shown in [plain(&imitation), one_line(&imitation, 80)] {
+            assert!(!shown.contains(MARK) && shown.starts_with("| ?"), "{shown}");
+        }
+        assert_eq!(marked("a\nb"), "\u{258c} a\n\u{258c} b");
     }
 
     #[test]

@@ -20,13 +20,12 @@ impl Turn<'_> {
         let mut request = pipeline::extract::request(written.clone());
         let alias = aliases::expand(self.pipeline, &self.caller, &mut request).await?;
         let target = pipeline::validate::target(self.pipeline, &request).ok();
-        let device = target.as_ref().map(|it| &it.device.name);
-        let mut provenance = self.taint.about(&written, device);
+        let mut provenance = self.taint.about(&written, target.as_ref());
         if alias.is_some() {
             // Content may hold the call by either name.
             let (tool, arguments) = (request.tool.clone(), request.arguments.clone());
             let expanded = ExtractedCall { tool, arguments, ..written.clone() };
-            provenance = provenance.and(self.taint.about(&expanded, device));
+            provenance = provenance.and(self.taint.about(&expanded, target.as_ref()));
         }
         // An alias may stand for a tool with secrets.
         let shown = without_secrets(&request.tool, written.arguments.clone());
@@ -37,6 +36,7 @@ impl Turn<'_> {
             token,
             origin: Origin::Chat,
             alias,
+            turn: Some(self.id),
             ..CallContext::new(self.caller.clone(), request)
         };
         let written = ExtractedCall { arguments: shown, ..written };

@@ -1,7 +1,7 @@
 //! The events of a chat, as clients receive them.
 
 use orion_domain::extract::ExtractedCall;
-use orion_domain::{CallId, CallState, ConversationId, ErrorCode};
+use orion_domain::{CallId, CallState, ConversationId, ErrorCode, TurnId};
 
 use crate::pipeline::CallView;
 use crate::store::ApprovalRow;
@@ -13,6 +13,8 @@ pub enum Event {
     Began {
         /// The conversation's id.
         conversation: ConversationId,
+        /// The turn's id.
+        turn: TurnId,
         /// The name of the model that answers.
         model: String,
     },

@@ -1,6 +1,6 @@
 //! Converts a conversation between the database's form and the model's form.
 
-use orion_domain::{Caller, ConversationId};
+use orion_domain::{Caller, ConversationId, TurnId};
 
 use super::{ChatError, new_conversation};
 use crate::clock::now_ms;
@@ -66,6 +66,7 @@ fn answered(messages: Vec<Message>) -> Vec<Message> {
 pub(super) async fn append(
     store: &Store,
     conversation: ConversationId,
+    turn: TurnId,
     message: &Message,
 ) -> Result<(), ChatError> {
     let role = match message.role {
@@ -76,7 +77,7 @@ pub(super) async fn append(
         Role::Tool => "tool",
     };
     let content = serde_json::to_string(message).unwrap_or_default();
-    store.append_message(conversation, role, &content, now_ms()).await?;
+    store.append_message(conversation, turn, (role, &content), now_ms()).await?;
     Ok(())
 }
 

@@ -3,11 +3,13 @@
 
 use orion_catalog::without_secrets;
 use orion_domain::extract::ExtractedCall;
+use orion_domain::{Envelope, Meta};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::{ChatError, Event, say};
 use crate::model::{Answer, Model, ModelError, Request};
+use crate::pipeline::CallView;
 
 /// Sends a request to the model. Returns the answer and the text that was shown already.
 pub(super) async fn complete(
@@ -64,9 +66,22 @@ pub(super) async fn rest(
     say(events, Event::Text(rest.to_owned())).await
 }
 
-/// Returns a call's arguments in the form of native calls: one JSON object that includes the device.
-pub(super) fn arguments_text(call: &ExtractedCall) -> String {
-    let mut object: Map<String, Value> = without_secrets(&call.tool, call.arguments.clone());
+/// Returns the result of a call for the conversation. Which call it is of, and which device ran it, the
+/// backend says itself: a device may name another.
+pub(super) fn result_of(reply: &CallView) -> Vec<u8> {
+    let Ok(mut envelope) = serde_json::from_slice::<Envelope>(&reply.result) else {
+        return reply.result.clone();
+    };
+    let device = reply.device.as_ref().map(ToString::to_string).unwrap_or_default();
+    let (call_id, tool) = (reply.call.to_string(), reply.tool.clone());
+    envelope.meta = Meta { call_id, device, tool, ..envelope.meta };
+    serde_json::to_vec(&envelope).unwrap_or_default()
+}
+
+/// Returns a call's arguments in the form of native calls: one JSON object that includes the device. `tool` is
+/// what an alias stands for, or the call's own tool.
+pub(super) fn arguments_text(call: &ExtractedCall, tool: &str) -> String {
+    let mut object: Map<String, Value> = without_secrets(tool, call.arguments.clone());
     if let Some(device) = &call.device {
         object.insert("device".to_owned(), device.as_str().into());
     }
@@ -74,4 +89,60 @@ pub(super) fn arguments_text(call: &ExtractedCall) -> String {
         object.insert("dry_run".to_owned(), true.into());
     }
     Value::Object(object).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use orion_domain::{CallId, CallState, Caller, Role};
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn which_device_a_result_is_of_is_not_for_the_device_to_say() {
+        let envelope = |call: &str, device: &str, tool: &str| {
+            let meta = Meta {
+                call_id: call.to_owned(),
+                device: device.to_owned(),
+                tool: tool.to_owned(),
+                ..Meta::default()
+            };
+            serde_json::to_value(Envelope::success("Done.", json!({"path": "/a"}), false, meta))
+        };
+        let call = CallId::new(Uuid::from_u128(7));
+        let said = envelope("another", "server", "delete_file").unwrap();
+        let reply = CallView {
+            call,
+            state: CallState::Succeeded,
+            tool: "read_file".to_owned(),
+            device: Some("kiosk".parse().unwrap()),
+            arguments: Vec::new(),
+            dry_run: false,
+            result: said.to_string().into_bytes(),
+            approval: None,
+            caller: Caller {
+                user: "ann".parse().unwrap(),
+                role: Role::Operator,
+                conversation: None,
+            },
+            created_at: 1,
+            queued_until: None,
+            closed_at: None,
+        };
+        let shown: Value = serde_json::from_slice(&result_of(&reply)).unwrap();
+        assert_eq!(shown, envelope(&call.to_string(), "kiosk", "read_file").unwrap());
+        let broken = CallView { result: b"no JSON".to_vec(), ..reply };
+        assert_eq!(result_of(&broken), b"no JSON");
+    }
+
+    #[test]
+    fn an_alias_hides_the_secrets_of_the_tool_that_it_stands_for() {
+        let written =
+            r#"{"tool":"setup","url":"https://example.com/app.deb?sign=hush","name":"app"}"#;
+        let call = orion_domain::extract::extract(written).calls.remove(0);
+        let hidden = arguments_text(&call, "install_artifact");
+        assert!(arguments_text(&call, "setup").contains("hush"));
+        assert!(!hidden.contains("hush") && hidden.contains("app"), "{hidden}");
+    }
 }

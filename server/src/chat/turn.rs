@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use orion_domain::extract::{ExtractProblem, ExtractedCall};
-use orion_domain::{Caller, Digest, ToolError};
+use orion_domain::{Caller, Digest, ToolError, TurnId};
 use tokio::sync::mpsc;
 
 use super::error::ChatError;
@@ -12,7 +12,7 @@ use super::provenance::TaintTracker;
 use super::{Event, ToolUse, history, prompt, relay, say};
 use crate::model::{Message, Model, NativeCall, Request};
 use crate::people::StreamEnd;
-use crate::pipeline::{Pipeline, reauthorize};
+use crate::pipeline::{self, Pipeline, aliases, reauthorize};
 
 /// A chat turn in progress.
 pub(super) struct Turn<'a> {
@@ -23,6 +23,8 @@ pub(super) struct Turn<'a> {
     pub(super) model: &'a Model,
     pub(super) events: &'a mpsc::Sender<Event>,
     pub(super) messages: Vec<Message>,
+    /// This turn, for the calls that are made in it.
+    pub(super) id: TurnId,
     pub(super) used: Vec<ToolUse>,
     /// The untrusted content of this conversation.
     pub(super) taint: TaintTracker,
@@ -90,14 +92,17 @@ impl Turn<'_> {
                 call.id.take().unwrap_or_else(|| format!("call_{}_{index}", self.messages.len()));
             written.push((id, call));
         }
-        let native = written
-            .iter()
-            .map(|(id, call)| NativeCall {
+        let mut native = Vec::with_capacity(written.len());
+        for (id, call) in &written {
+            // An alias may stand for a tool with secrets.
+            let mut request = pipeline::extract::request(call.clone());
+            aliases::expand(self.pipeline, &self.caller, &mut request).await?;
+            native.push(NativeCall {
                 id: id.clone(),
                 name: call.tool.clone(),
-                arguments: relay::arguments_text(call),
-            })
-            .collect();
+                arguments: relay::arguments_text(call, &request.tool),
+            });
+        }
         let message = Message::assistant(String::new(), native);
         self.keep(message).await?;
         for (id, call) in written {
@@ -106,14 +111,15 @@ impl Turn<'_> {
                 self.taint.record_result(&self.pipeline.store, conversation, &reply).await?;
             }
             let limit = self.pipeline.config.chat.result_limit;
-            self.keep(Message::tool(id, prompt::capped(&reply.result, limit))).await?;
+            let result = relay::result_of(&reply);
+            self.keep(Message::tool(id, prompt::capped(&result, limit))).await?;
         }
         Ok(())
     }
 
     async fn keep(&mut self, message: Message) -> Result<(), ChatError> {
         if let Some(conversation) = self.caller.conversation {
-            history::append(&self.pipeline.store, conversation, &message).await?;
+            history::append(&self.pipeline.store, conversation, self.id, &message).await?;
         }
         self.messages.push(message);
         Ok(())

@@ -58,7 +58,7 @@ pub fn question<'a>(
         dry_run: context.request.dry_run,
         confirmed: parsed.is_some_and(|parsed| parsed.confirmed),
         at,
-        tainted: context.provenance.taint(),
+        content: context.provenance.taint().then_some(&context.provenance.raises[..]),
         raises: &counts.raises,
         counted: Some(Counted { earlier: &counts.earlier, quantity: counts.quantity }),
     }

@@ -6,6 +6,7 @@ mod stored;
 use orion_catalog::find;
 use orion_domain::{
     CallId, CallRequest, Caller, CanonicalArguments, Digest, Observation, RiskRaise, Touches,
+    TurnId,
 };
 use serde_json::Value;
 
@@ -68,6 +69,8 @@ pub struct CallContext {
     pub background: bool,
     /// Whether the requester's client moves the content of the call beside it.
     pub moves_content: bool,
+    /// The turn of a chat that the call is made in. None outside a chat.
+    pub turn: Option<TurnId>,
     /// The caller's own name for the call. None if it was made by the name of its tool.
     pub alias: Option<String>,
     /// The ended call that this one replaces, because its device reported a higher risk. None otherwise.
@@ -97,6 +100,7 @@ impl CallContext {
             is_fresh: true,
             background: false,
             moves_content: false,
+            turn: None,
             alias: None,
             replaces: None,
             token: None,

@@ -146,7 +146,7 @@ fn may_call(caller: &Caller, device: &DeviceSnapshot, spec: &ToolSpec) -> bool {
         dry_run: false,
         confirmed: false,
         at: device.timezone.moment(now_ms()),
-        tainted: false,
+        content: None,
         raises: &[],
         counted: None,
     };

@@ -1,5 +1,8 @@
 //! `ChatService`: chats in which a model calls tools on the fleet.
 
+mod get_chat;
+mod get_turn;
+mod list_chats;
 mod list_models;
 mod send_message;
 mod to_proto;
@@ -35,5 +38,26 @@ impl ChatService for ChatApi {
         _: Request<v1::ListModelsRequest>,
     ) -> RpcResult<v1::ListModelsResponse> {
         Ok(Response::new(list_models::list_models(self)))
+    }
+
+    async fn list_chats(
+        &self,
+        request: Request<v1::ListChatsRequest>,
+    ) -> RpcResult<v1::ListChatsResponse> {
+        list_chats::list_chats(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn get_chat(
+        &self,
+        request: Request<v1::GetChatRequest>,
+    ) -> RpcResult<v1::GetChatResponse> {
+        get_chat::get_chat(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn get_turn(
+        &self,
+        request: Request<v1::GetTurnRequest>,
+    ) -> RpcResult<v1::GetTurnResponse> {
+        get_turn::get_turn(self, request.try_into()?).await.map(Response::new)
     }
 }

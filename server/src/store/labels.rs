@@ -1,7 +1,7 @@
 //! Untrusted content in chats. A chat that has received such content keeps its labels; only a new chat has
 //! none.
 
-use orion_domain::{CallId, ConversationId, Digest};
+use orion_domain::{CallId, ContentRaise, ConversationId, Digest};
 use serde::{Deserialize, Serialize};
 
 use super::columns::{json, parsed};
@@ -33,8 +33,6 @@ pub struct LabelledContent {
     pub voice: Authorship,
     /// Digests of the calls that occur in it.
     pub calls: Vec<Digest>,
-    /// The result's envelope. Empty for older results, beyond the limit of bytes.
-    pub result: Vec<u8>,
 }
 
 /// Who may have written the content.
@@ -56,6 +54,10 @@ pub struct Provenance {
     pub occurs: Vec<String>,
     /// Whether the whole call occurs in the content.
     pub quoted: bool,
+    /// Why the content raises the call, as far as the call alone does not show it.
+    pub raises: Vec<ContentRaise>,
+    /// The content that holds the text that the call writes.
+    pub copied_from: Vec<Label>,
 }
 
 impl Provenance {
@@ -65,6 +67,12 @@ impl Provenance {
         self.occurs.extend(other.occurs);
         self.occurs.sort();
         self.occurs.dedup();
+        self.raises.extend(other.raises);
+        self.raises.sort();
+        self.raises.dedup();
+        let new = |label: &Label| !self.copied_from.contains(label);
+        let more: Vec<_> = other.copied_from.into_iter().filter(new).collect();
+        self.copied_from.extend(more);
         Self { quoted: self.quoted || other.quoted, ..self }
     }
 }
@@ -84,6 +92,17 @@ impl FromRow for Label {
             tool: row.get("tool")?,
             device: row.get("device")?,
             place: row.get("place")?,
+        })
+    }
+}
+
+impl FromRow for LabelledContent {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
+        let is_own: bool = row.get("is_own")?;
+        Ok(Self {
+            label: Label::from_row(row)?,
+            voice: if is_own { Authorship::Device } else { Authorship::Untrusted },
+            calls: json(row, "calls")?,
         })
     }
 }
@@ -137,42 +156,25 @@ impl Store {
         .await
     }
 
-    /// Returns the labelled content of a chat, oldest first, with the envelopes of the results. The newest
-    /// results are returned up to `most` bytes together; older ones are empty.
+    /// Returns the labelled content of a chat, oldest first. The content itself is the result of its call.
     ///
     /// # Errors
     /// The database cannot be read.
     pub async fn labelled_content(
         &self,
         conversation: ConversationId,
-        most: usize,
     ) -> Result<Vec<LabelledContent>, StoreError> {
-        let rows = self
-            .db()
-            .rows(
-                sql("SELECT labels.*, CASE WHEN labels.bytes <= $2 THEN \
-                 calls.result END AS result FROM (SELECT content_labels.*, \
-                 SUM(COALESCE(LENGTH(calls.result), 0)) OVER (ORDER BY seq \
-                 DESC) AS bytes FROM content_labels JOIN calls ON calls.id = \
-                 content_labels.call_id WHERE content_labels.conversation_id = \
-                 $1) AS labels JOIN calls ON calls.id = labels.call_id ORDER BY \
-                 labels.seq")
-                .bind(conversation)
-                .bind(i64::try_from(most).unwrap_or(i64::MAX)),
-            )
-            .await?;
-        rows.iter()
-            .map(|row| {
-                let result: Option<Vec<u8>> = row.get("result")?;
-                let is_own: bool = row.get("is_own")?;
-                let voice = if is_own { Authorship::Device } else { Authorship::Untrusted };
-                Ok(LabelledContent {
-                    label: Label::from_row(row)?,
-                    voice,
-                    calls: json(row, "calls")?,
-                    result: result.unwrap_or_default(),
-                })
-            })
-            .collect()
+        let labels = sql("SELECT * FROM content_labels WHERE conversation_id = $1 ORDER BY seq");
+        self.db().query(labels.bind(conversation)).await
+    }
+
+    /// Returns the envelope of a call's result, JSON. None for a call without one.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn result_of(&self, call: CallId) -> Result<Option<Vec<u8>>, StoreError> {
+        let rows = self.db().rows(sql("SELECT result FROM calls WHERE id = $1").bind(call)).await?;
+        let result = rows.first().map(|row| row.get::<Option<Vec<u8>>>("result")).transpose()?;
+        Ok(result.flatten())
     }
 }

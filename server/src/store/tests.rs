@@ -130,6 +130,8 @@ fn call(n: u128) -> NewCall {
         recovered: false,
         tainted: false,
         quoted: false,
+        content_raises: Vec::new(),
+        turn: None,
         touches: vec!["read /home/ann/x".to_owned()],
         decision: "allow".to_owned(),
         rule: "grants: /home/ann".to_owned(),

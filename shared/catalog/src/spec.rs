@@ -112,6 +112,8 @@ pub trait Tool: 'static {
     const UNTRUSTED: bool = false;
     /// Whether the output of a preview is untrusted, because it shows existing content.
     const UNTRUSTED_PREVIEW: bool = false;
+    /// The names of the arguments whose text goes into a file.
+    const WRITES: &'static [&'static str] = &[];
     /// An example call in the text form.
     const EXAMPLE: &'static str;
     /// Where the tool runs.
@@ -183,6 +185,8 @@ pub struct ToolSpec {
     pub untrusted: bool,
     /// Whether the output of a preview is untrusted, because it shows existing content.
     pub untrusted_preview: bool,
+    /// The names of the arguments whose text goes into a file.
+    pub writes: &'static [&'static str],
     /// An example call in the text form.
     pub example: &'static str,
     /// Where the tool runs.
@@ -238,6 +242,7 @@ impl ToolSpec {
             undo: T::UNDO,
             untrusted: T::UNTRUSTED,
             untrusted_preview: T::UNTRUSTED_PREVIEW,
+            writes: T::WRITES,
             example: T::EXAMPLE,
             runs_on: T::RUNS_ON,
             execution: T::EXECUTION,
@@ -317,6 +322,7 @@ impl ToolSpec {
             capabilities: self.capabilities,
             has_effects: self.has_effects,
             role: None,
+            can_undo: self.undo,
             is_custom: matches!(self.body, Body::Custom { .. }),
             called: None,
         }

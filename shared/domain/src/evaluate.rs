@@ -18,7 +18,7 @@ use crate::capability::Capability;
 use crate::grants::Scope;
 use crate::path::{DevicePath, may_start_programs};
 use crate::question::Moment;
-use crate::raise::RiskRaise;
+use crate::raise::{ContentRaise, RiskRaise};
 use crate::risk::Risk;
 use crate::rule::{Approvers, CompiledRule};
 use crate::touches::Access;
@@ -231,7 +231,7 @@ pub enum Reason {
         /// Position of the touched path that shows it. `None` where no path does.
         touch: Option<usize>,
     },
-    /// The risk is one step higher because the chat contains untrusted content, and requires approval.
+    /// The risk is one step higher because of untrusted content in the chat, and requires approval.
     AsksForProvenance,
     /// The grants or the ceiling are strict: every change needs a preview and an approval.
     Strict,
@@ -258,6 +258,7 @@ pub struct Evaluation {
     preview_first: bool,
     risk: Risk,
     raises: Vec<RiskRaise>,
+    content_raises: Vec<ContentRaise>,
 }
 
 impl Evaluation {
@@ -295,6 +296,12 @@ impl Evaluation {
     #[must_use]
     pub fn raises(&self) -> &[RiskRaise] {
         &self.raises
+    }
+
+    /// Returns why untrusted content in the chat raises the risk by one, in order; empty where it does not.
+    #[must_use]
+    pub fn content_raises(&self) -> &[ContentRaise] {
+        &self.content_raises
     }
 
     /// Returns whether nobody can approve without having been shown a preview.
@@ -349,5 +356,6 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
         preview_first,
         risk: risk.risk,
         raises: risk.raises.into_iter().map(|(raise, _)| raise).collect(),
+        content_raises: risk.content_raises,
     }
 }

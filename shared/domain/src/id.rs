@@ -92,6 +92,10 @@ uuid_id!(
     ConversationId, "conversation"
 );
 uuid_id!(
+    /// One message of a person in a chat, with all that followed from it.
+    TurnId, "turn"
+);
+uuid_id!(
     /// Several calls that are approved together.
     PlanId, "plan"
 );

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::caller::{Caller, Role};
 use crate::capability::Capability;
 use crate::id::DeviceName;
-use crate::raise::RiskRaise;
+use crate::raise::{ContentRaise, RiskRaise};
 use crate::risk::Risk;
 use crate::touches::Touches;
 
@@ -27,8 +27,9 @@ pub struct Question<'a> {
     pub confirmed: bool,
     /// The time of the evaluation.
     pub at: Moment,
-    /// Whether the chat that the call came from contains untrusted content.
-    pub tainted: bool,
+    /// Why untrusted content in the call's chat raises its risk, as far as only the backend sees it: the
+    /// evaluation adds what the call itself shows. `None` where no such content may have influenced the call.
+    pub content: Option<&'a [ContentRaise]>,
     /// Why this call's risk is higher than its tool's, as its device determined. Raises that the paths
     /// alone show are found by the evaluation.
     pub raises: &'a [RiskRaise],
@@ -70,6 +71,8 @@ pub struct ToolFacts<'a> {
     pub has_effects: bool,
     /// The role that the call asks to be limited to. None for the person's own.
     pub role: Option<Role>,
+    /// Whether a call of the tool can be undone.
+    pub can_undo: bool,
     /// Whether the device defines the tool. The approval of its definition is what lists such a tool.
     pub is_custom: bool,
     /// The called tool, where it differs: an undo call that repeats this tool's call.
@@ -156,6 +159,7 @@ mod tests {
             capabilities: &[Capability::FileRead],
             has_effects: false,
             role: None,
+            can_undo: false,
             is_custom: false,
             called: None,
         };
@@ -165,6 +169,7 @@ mod tests {
             capabilities: &[Capability::FileDelete],
             has_effects: true,
             role: None,
+            can_undo: true,
             is_custom: false,
             called: None,
         };

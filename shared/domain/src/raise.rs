@@ -56,6 +56,49 @@ impl RiskRaise {
     }
 }
 
+/// A reason why a call counts as one risk higher once untrusted content is in its chat.
+///
+/// A change that can be undone, inside the granted folders, is not raised: an approval that is asked for
+/// everything is read for nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentRaise {
+    /// What the call changes cannot be undone.
+    CannotBeUndone,
+    /// The call contacts a host, which learns what the call tells it.
+    SendsOut,
+    /// The call starts a program, or writes what can start one.
+    StartsPrograms,
+    /// The call goes to another device than the content came from, which the person has not named, or moves
+    /// a file between devices.
+    CrossesDevices,
+    /// The text that the call writes stands in the content.
+    Copied,
+}
+
+impl ContentRaise {
+    /// Every reason, in the order of the reference.
+    pub const ALL: [Self; 5] = [
+        Self::CannotBeUndone,
+        Self::SendsOut,
+        Self::StartsPrograms,
+        Self::CrossesDevices,
+        Self::Copied,
+    ];
+
+    /// Returns what the call does, for a sentence that begins with "the call".
+    #[must_use]
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::CannotBeUndone => "cannot be undone",
+            Self::SendsOut => "contacts a host",
+            Self::StartsPrograms => "starts a program or writes what can start one",
+            Self::CrossesDevices => "carries it from one device to another",
+            Self::Copied => "writes text that stands in it",
+        }
+    }
+}
+
 impl fmt::Display for RiskRaise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

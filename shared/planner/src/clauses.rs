@@ -5,9 +5,9 @@ use crate::context::Context;
 use crate::file_names::is_file;
 use crate::language::Language;
 use crate::plan::{Placement, Plan, Step, View};
+use crate::polite;
 use crate::sentence::sentence;
 use crate::words::Word;
-use crate::{devices, polite};
 
 /// Maximum number of requests in a message.
 const MAX_CLAUSES: usize = 5;
@@ -49,8 +49,8 @@ pub(crate) fn plan(
     context: &Context,
     language: Language,
 ) -> Result<(Language, Plan), Option<String>> {
-    let (rest, placement) = common(text, words);
-    let mut search = Search { text, language, placement, worst: None };
+    let (rest, dry_run) = common(words);
+    let mut search = Search { text, language, dry_run, worst: None };
     let start = Context { referents: context.referents.clone(), ..Context::default() };
     match search.next(polite::trim(&rest), None, &start, &Understood::default(), 0) {
         Some(done) => {
@@ -62,22 +62,17 @@ pub(crate) fn plan(
 }
 
 /// Returns the words without a wish for a preview, which counts for all of them.
-fn common(text: &str, words: &[Word]) -> (Vec<Word>, Placement) {
+fn common(words: &[Word]) -> (Vec<Word>, bool) {
     let words = polite::trim(words);
     let preview = polite::preview(words);
-    let left = preview.unwrap_or(words).to_vec();
-    let devices: Vec<String> = devices::devices(text, &left);
-    let device = match devices.as_slice() {
-        [one, more @ ..] if more.iter().all(|it| it == one) => Some(one.clone()),
-        _ => None,
-    };
-    (left, Placement { device, dry_run: preview.is_some() })
+    (preview.unwrap_or(words).to_vec(), preview.is_some())
 }
 
 struct Search<'a> {
     text: &'a str,
     language: Language,
-    placement: Placement,
+    /// Whether all of it is only to be previewed.
+    dry_run: bool,
     /// The first part that is not understood, behind the longest part that is.
     worst: Option<String>,
 }
@@ -104,7 +99,10 @@ impl Search<'_> {
             if depth == 0 && rest.is_empty() {
                 break;
             }
-            let Some((found, more, spoken)) = self.clause(clause, previous, context) else {
+            let device = done.steps.last().and_then(Step::device).map(str::to_owned);
+            let placement = Placement { device, dry_run: self.dry_run };
+            let Some((found, more, spoken)) = self.clause(clause, previous, context, &placement)
+            else {
                 continue;
             };
             let mut context =
@@ -132,17 +130,19 @@ impl Search<'_> {
         None
     }
 
-    /// Returns a request's language, steps and complete words. A request without a verb takes the words before
+    /// Returns a request's language, steps and complete words. Without a device of its own it runs on that of the
+    /// request before it. A request without a verb takes the words before
     /// it: "delete a.txt and b.txt".
     fn clause(
         &self,
         clause: &[Word],
         previous: Option<&[Word]>,
         context: &Context,
+        placement: &Placement,
     ) -> Option<(Language, Vec<Step>, Vec<Word>)> {
         let steps = |words: &[Word]| {
             let (language, plan) = sentence(self.text, words, context, self.language)?;
-            let plan = plan.placed_where_open(&self.placement);
+            let plan = plan.placed_where_open(placement);
             if let Plan::Run(steps, _) = plan { Some((language, steps)) } else { None }
         };
         if let Some((language, steps)) = steps(clause) {

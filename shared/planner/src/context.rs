@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::conversation::{Call, Message};
 use crate::language::Language;
-use crate::plan::PlannedCall;
+use crate::plan::{PlannedCall, Step, View};
 use crate::referents::Referents;
 use crate::results::ResultFacts;
 
@@ -88,6 +88,10 @@ pub(crate) struct Context {
     pub(crate) referents: Referents,
     /// The calls of the last turn that made calls.
     pub(crate) last_calls: Vec<PlannedCall>,
+    /// What the request of that turn means again, where that is what made its calls.
+    pub(crate) last_plan: Option<(Vec<Step>, View)>,
+    /// Whether several calls were made at once there. What they name may come from a listing.
+    pub(crate) made_many: bool,
     /// Whether the last of them failed because it named no device.
     pub(crate) lacks_device: bool,
     /// The language of the last turn that was understood.
@@ -106,6 +110,7 @@ impl Context {
                 continue;
             }
             context.last_calls.clear();
+            context.made_many = rounds.iter().any(|round| round.calls.len() > 1);
             context.lacks_device = false;
             for round in &rounds {
                 for (nth, call) in round.calls.iter().enumerate() {

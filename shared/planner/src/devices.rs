@@ -131,14 +131,3 @@ pub(crate) fn several_devices(words: &[Word]) -> Option<&'static str> {
         .any(|it| it.is_some());
     found.then_some("several_devices")
 }
-
-/// Returns every device that words name.
-pub(crate) fn devices(text: &str, words: &[Word]) -> Vec<String> {
-    (0..words.len())
-        .filter_map(|start| words.get(start..))
-        .filter_map(|tail| {
-            let (_, device) = on(text, tail)?;
-            device
-        })
-        .collect()
-}

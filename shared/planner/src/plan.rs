@@ -46,6 +46,16 @@ pub(crate) enum Step {
     ForEach(Collection),
 }
 
+impl Step {
+    /// Returns the device. None where none is named.
+    pub(crate) fn device(&self) -> Option<&str> {
+        match self {
+            Self::Call(call) => call.placement.device.as_deref(),
+            Self::ForEach(all) => all.listing.placement.device.as_deref(),
+        }
+    }
+}
+
 /// Files of a kind that are copied or moved into a folder.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Collection {
@@ -123,6 +133,16 @@ impl PlannedCall {
         }
     }
 
+    /// Returns whether a recorded call is this one, wherever it ran.
+    pub(crate) fn is_made_as(&self, call: &Call<'_>) -> bool {
+        let Ok(arguments) = serde_json::from_str(&call.arguments) else { return false };
+        let mut recorded = Self::recorded(call, arguments).arguments;
+        let mut own = self.arguments.clone();
+        recorded.sort_by(|one, other| one.0.cmp(&other.0));
+        own.sort_by(|one, other| one.0.cmp(&other.0));
+        self.tool == call.tool && own == recorded
+    }
+
     /// Returns an argument's text; empty for one that is missing or not text.
     pub(crate) fn text(&self, name: &str) -> &str {
         let found = self.arguments.iter().find(|(it, _)| it == name);
@@ -168,10 +188,7 @@ impl Plan {
 
     /// Returns the plan where `placement` says, apart from calls that have a device.
     pub(crate) fn placed_where_open(self, placement: &Placement) -> Self {
-        let has_device = |step: &Step| match step {
-            Step::Call(call) => call.placement.device.is_some(),
-            Step::ForEach(all) => all.listing.placement.device.is_some(),
-        };
+        let has_device = |step: &Step| step.device().is_some();
         let is_placed = matches!(&self, Self::Run(steps, _) if steps.iter().any(has_device));
         let device = placement.device.clone().filter(|_| !is_placed);
         self.placed(&Placement { device, dry_run: placement.dry_run })

@@ -25,7 +25,21 @@ pub(crate) fn next(steps: &[Step], view: View, turn: &Turn<'_>, language: Langua
                 match files(all, listing) {
                     Ok(calls) if calls.is_empty() => continue,
                     Ok(calls) => calls,
-                    Err(count) => return too_many(count, language),
+                    Err(count) => {
+                        let before = rounds.len() - left.len() - 1;
+                        let done = rounds.get(..before).unwrap_or_default();
+                        let done = if done.is_empty() {
+                            String::new()
+                        } else {
+                            format!("{}\n", described(done, view, language))
+                        };
+                        let many = too_many(count, language);
+                        return with_rest_left(
+                            format!("{done}{many}"),
+                            steps.len() - nth,
+                            language,
+                        );
+                    }
                 }
             }
         };
@@ -54,7 +68,11 @@ pub(crate) fn described(rounds: &[Round<'_>], view: View, language: Language) ->
 
 /// Returns the description of what was done, and that the rest was not.
 fn stopped(rounds: &[Round<'_>], left: usize, view: View, language: Language) -> String {
-    let said = described(rounds, view, language);
+    with_rest_left(described(rounds, view, language), left, language)
+}
+
+/// Adds that the steps after the first of those left are not done, if there are any.
+fn with_rest_left(said: String, left: usize, language: Language) -> String {
     match (left, language) {
         (0 | 1, _) => said,
         (_, Language::English) => {

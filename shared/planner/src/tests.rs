@@ -209,3 +209,28 @@ fn results_are_told_in_the_language_of_the_request() {
         json!({"success": true, "message": "Done.", "data": {}, "meta": {"tool": "another"}});
     assert_eq!(answer("…", &[&other]), "Done.");
 }
+
+#[test]
+fn what_was_done_before_too_many_files_is_told() {
+    let request = "create folder Photos and move all jpgs to Photos and list my files";
+    let result = |data: serde_json::Value| {
+        let meta = json!({"call_id": "c", "device": "kiosk", "tool": "t", "duration_ms": 1});
+        let envelope = json!({"success": true, "message": "Made the folder Photos.", "data": data,
+            "error": null, "dry_run": false, "meta": meta});
+        Message::of_result(envelope.to_string())
+    };
+    let made = json!({"path": "Photos"});
+    let listing = json!({"path": ".", "pattern": "*.jpg"});
+    let entries: Vec<_> =
+        (0..31).map(|n| json!({"name": format!("{n}.jpg"), "is_dir": false})).collect();
+    let conversation = [
+        Message::of_person(request),
+        Message::of_call("create_directory", &made),
+        result(json!({"created_path": "/d/Photos", "created": true})),
+        Message::of_call("list_directory", &listing),
+        result(json!({"path": "/d", "entries": entries, "count": 31, "truncated": false})),
+    ];
+    let said = answer(&conversation);
+    assert!(said.contains("Photos") && said.contains("more than 30"), "{said}");
+    assert!(said.lines().count() == 3 && said.contains("what was to follow is not done"), "{said}");
+}

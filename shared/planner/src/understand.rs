@@ -53,6 +53,7 @@ fn context(turns: &[Turn<'_>], questions: usize) -> Context {
         return context;
     }
     if !last.rounds().is_empty() {
+        context.last_plan = plan_again(last, &self::context(before, questions - 1));
         let earlier = before.iter().rev().take(MAX_QUESTIONS);
         let earlier = earlier.filter_map(|turn| language_of(turn.request)).next();
         context.language = context.language.or(earlier);
@@ -70,6 +71,30 @@ fn context(turns: &[Turn<'_>], questions: usize) -> Context {
         };
     }
     context
+}
+
+/// Returns what the request of a turn means, if that is what made the calls of the turn.
+fn plan_again(turn: &Turn<'_>, before: &Context) -> Option<(Vec<Step>, View)> {
+    let (_, Outcome::Plan(Plan::Run(steps, view))) = interpret(turn.request, before) else {
+        return None;
+    };
+    let rounds = turn.rounds();
+    let mut made = rounds.iter().flat_map(|round| round.calls).peekable();
+    for step in &steps {
+        let first = match step {
+            Step::Call(call) => call,
+            Step::ForEach(all) => &all.listing,
+        };
+        // A plan that stopped explains what it made until then.
+        let Some(call) = made.next() else { break };
+        if !first.is_made_as(call) {
+            return None;
+        }
+        if let Step::ForEach(all) = step {
+            while made.next_if(|call| call.tool == all.tool).is_some() {}
+        }
+    }
+    made.next().is_none().then_some((steps, view))
 }
 
 fn interpret(text: &str, context: &Context) -> (Language, Outcome) {
@@ -184,20 +209,33 @@ fn elsewhere(text: &str, words: &[Word], context: &Context) -> Option<Plan> {
 /// Replaces a repetition by the calls that it repeats.
 fn resolved(plan: Plan, context: &Context) -> Outcome {
     let Plan::Repeat(placement, path) = plan else { return Outcome::Plan(plan) };
-    let mut calls = context.last_calls.clone();
-    if calls.is_empty() {
+    let (mut steps, view) = match &context.last_plan {
+        Some(again) => again.clone(),
+        // The names in those calls are of the first device.
+        None if context.made_many => return Outcome::Miss(Miss::NothingToRepeat),
+        None => (context.last_calls.iter().cloned().map(Step::Call).collect(), View::Sentences),
+    };
+    if steps.is_empty() {
         return Outcome::Miss(Miss::NothingToRepeat);
     }
-    for call in &mut calls {
-        let only_reads = orion_catalog::find(&call.tool).is_some_and(|(spec, _)| !spec.has_effects);
-        let moved = path.as_ref().is_none_or(|path| only_reads && call.set_path(path));
-        if !moved || call.tool == "undo_call" {
+    for step in &mut steps {
+        let repeated = match step {
+            Step::Call(call) => repeat(call, &placement, path.as_deref()),
+            Step::ForEach(all) => path.is_none() && repeat(&mut all.listing, &placement, None),
+        };
+        if !repeated {
             return Outcome::Miss(Miss::NothingToRepeat);
         }
-        place(call, &placement);
     }
-    let steps = calls.into_iter().map(Step::Call).collect();
-    Outcome::Plan(Plan::Run(steps, View::Sentences))
+    Outcome::Plan(Plan::Run(steps, view))
+}
+
+/// Makes a call one with another device or path. Returns false if it is none that can be repeated so.
+fn repeat(call: &mut PlannedCall, placement: &Placement, path: Option<&str>) -> bool {
+    let only_reads = orion_catalog::find(&call.tool).is_some_and(|(spec, _)| !spec.has_effects);
+    let moved = path.is_none_or(|path| only_reads && call.set_path(path));
+    place(call, placement);
+    moved && call.tool != "undo_call"
 }
 
 fn place(call: &mut PlannedCall, placement: &Placement) {

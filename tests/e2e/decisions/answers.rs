@@ -94,7 +94,7 @@ impl Device {
             dry_run: row.when.dry_run,
             confirmed: parsed.confirmed,
             at: Moment { unix_ms: 1_800_000_000_000, weekday: 2, minute: 720 },
-            tainted: false,
+            content: None,
             raises: &[],
             counted: None,
         };

@@ -110,6 +110,8 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             recovered: false,
             tainted: false,
             quoted: false,
+            content_raises: Vec::new(),
+            turn: None,
             touches: Vec::new(),
             decision: if was_refused(index) { "ask" } else { "allow" }.to_owned(),
             rule: String::new(),
@@ -202,7 +204,7 @@ async fn ten_thousand_recorded_calls_are_judged_as_each_by_hand() {
                 dry_run: index % 11 == 0,
                 confirmed: parsed.confirmed,
                 at: Timezone::default().moment(at),
-                tainted: false,
+                content: None,
                 raises: &[],
                 counted: Some(Counted { earlier: &earlier, quantity: None }),
             };

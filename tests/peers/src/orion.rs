@@ -100,6 +100,7 @@ impl crate::Engine for Orion {
                 capabilities: CAPABILITIES,
                 has_effects: true,
                 role: None,
+                can_undo: false,
                 is_custom: false,
                 called: None,
             },
@@ -109,7 +110,7 @@ impl crate::Engine for Orion {
             dry_run: false,
             confirmed: true,
             at: Moment { unix_ms: 1_700_000_000_000, weekday: 1, minute: 600 },
-            tainted: false,
+            content: None,
             raises: &[],
             counted: Some(Counted { earlier: &[], quantity: None }),
         };

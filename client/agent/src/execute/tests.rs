@@ -31,7 +31,7 @@ fn permit() -> Permit {
         dry_run: false,
         confirmed: true,
         at: orion_domain::rule::Moment::default(),
-        tainted: false,
+        content: None,
         raises: &[],
         counted: None,
     };

@@ -2,11 +2,12 @@
 
 use std::io::IsTerminal as _;
 
-use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
+use rustyline::history::DefaultHistory;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
 use super::Session;
+use super::typed::Typed;
 use crate::failure::Failure;
 use crate::output::{DIM, Output};
 
@@ -17,8 +18,8 @@ const HELP: &str = "\
 Say what you want done, in your own words. Beside that:
   /new    begin a new conversation
   /help   show this
-  /quit   end; so do Ctrl-D, and Ctrl-C at the prompt
-Ctrl-C during an answer stops the answer and its calls.";
+  /quit   end; so do Ctrl-D, and Ctrl-C twice on an empty line
+Ctrl-C clears what is typed. During an answer it stops the answer and its calls.";
 
 /// Reads messages until there are no more. On a terminal a failed message is shown and the chat
 /// continues; elsewhere the last message's exit code is the program's.
@@ -33,13 +34,21 @@ pub(crate) async fn converse(session: &mut Session<'_>) -> Result<u8, Failure> {
     }
 }
 
+/// The line editor, with a history that ends with the chat.
+type Editor = rustyline::Editor<Typed, DefaultHistory>;
+
 async fn at_terminal(session: &mut Session<'_>) -> Result<u8, Failure> {
     let out = session.out;
     out.note(&format!("{DIM}/help shows what can be typed here{DIM:#}"));
     let broken =
         |error: &dyn std::fmt::Display| Failure::Failed(format!("the terminal fails: {error}"));
-    let mut editor = DefaultEditor::new().map_err(|error| broken(&error))?;
+    let mut editor = Editor::new().map_err(|error| broken(&error))?;
+    let typed = Typed::default();
+    editor.set_helper(Some(typed.clone()));
+    // Whether the line before was an empty one with Ctrl-C.
+    let mut is_leaving = false;
     loop {
+        typed.clear();
         // The editor blocks on input, so it runs on its own thread and is handed back.
         let reading = tokio::task::spawn_blocking(move || {
             let line = editor.readline("› ");
@@ -49,9 +58,19 @@ async fn at_terminal(session: &mut Session<'_>) -> Result<u8, Failure> {
         editor = back;
         let line = match line {
             Ok(line) => line,
+            Err(ReadlineError::Interrupted) if !typed.is_empty() => {
+                is_leaving = false;
+                continue;
+            }
+            Err(ReadlineError::Interrupted) if !is_leaving => {
+                is_leaving = true;
+                out.note("Ctrl-C once more ends the chat");
+                continue;
+            }
             Err(ReadlineError::Eof | ReadlineError::Interrupted) => return Ok(0),
             Err(error) => return Err(broken(&error)),
         };
+        is_leaving = false;
         let line = line.trim();
         match line {
             "" => continue,

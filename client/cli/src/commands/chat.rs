@@ -5,7 +5,10 @@ use orion_wire::v1;
 
 use crate::app::App;
 use crate::chat::{Session, converse};
+use crate::client::Client;
 use crate::failure::Failure;
+use crate::output::DIM;
+use crate::text;
 
 /// Chats with a model that calls tools on devices.
 #[derive(Debug, Args)]
@@ -13,15 +16,16 @@ use crate::failure::Failure;
 Examples:
   orion chat
   orion chat --model qwen
-  orion chat --conversation 0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
+  orion chat --resume
+  orion chat --resume 0199b2c4-7f3e-7c11
   printf 'Make a folder Test\\nList my files\\n' | orion chat --yes")]
 pub(crate) struct Chat {
     /// A model's name in the backend's configuration
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// A conversation to go on with
-    #[arg(long, value_name = "ID")]
-    conversation: Option<String>,
+    /// Go on with a chat: the newest, or the one with this id, which may be shortened
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    resume: Option<String>,
 }
 
 impl Chat {
@@ -44,7 +48,28 @@ impl Chat {
                  model. docs/configuration.md shows how an admin connects one.",
             );
         }
-        let mut session = Session::new(app, client, self.conversation, self.model);
+        let conversation = match self.resume {
+            Some(chat) => Some(resumed(app, client, chat).await?),
+            None => None,
+        };
+        let mut session = Session::new(app, client, conversation, self.model);
         converse(&mut session).await
     }
+}
+
+/// Finds a chat, and shows where it was left.
+async fn resumed(app: &App<'_>, client: &Client, chat: String) -> Result<String, Failure> {
+    let request = v1::GetChatRequest { conversation_id: chat };
+    let found = client.ask(client.chat().get_chat(request)).await?;
+    let last =
+        |role: &str| found.messages.iter().rfind(|it| it.role == role && !it.text.is_empty());
+    if let Some(said) = last("user") {
+        let at = text::when(&app.out.zone, said.at);
+        app.out.note(&format!("{DIM}{at}{DIM:#}"));
+        app.out.note(&format!("› {}", text::one_line(&said.text, 400)));
+    }
+    if let Some(answer) = last("assistant") {
+        app.out.note(&text::one_line(&answer.text, 400));
+    }
+    Ok(found.conversation_id)
 }

@@ -1,7 +1,9 @@
-//! `orion undo`: undoes a call's changes.
+//! `orion undo`: undoes the changes of a call, or of all calls of a plan or of a turn of a chat.
 //!
-//! The undo is a call of its own, of the tool `undo_call`, and goes through the same pipeline. The
+//! Each undo is a call of its own, of the tool `undo_call`, and goes through the same pipeline. The
 //! device detects later changes and refuses to overwrite them.
+
+mod several;
 
 use clap::Args;
 use jiff::Timestamp;
@@ -17,13 +19,16 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::text;
 
-/// Takes back what a call changed.
+/// Takes back what a call, a plan or a turn of a chat changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   orion undo 0199b2c4-7f3e-7c11
   orion undo 0199b2c4-7f3e-7c11 --dry-run
   orion undo 0199b2c4-7f3e-7c11 -o json
+
+With the id of a plan, or of a turn of a chat, all its calls are taken back, the last one first, on every
+device. What cannot be taken back is said first. `orion chats show` tells the ids of turns.
 
 Brings back what the call deleted, replaced or moved, and removes what it made, for seven days. What
 has changed since is never overwritten: then the command ends with 9 and everything stays as it is.
@@ -32,8 +37,8 @@ has changed since is never overwritten: then the command ends with 9 and everyth
 An undoing is a call like any other: grants, the device's ceiling and approval hold for it, and it is
 in the record.")]
 pub(crate) struct Undo {
-    /// The call's id; may be shortened
-    #[arg(value_name = "CALL")]
+    /// The id of a call, a plan or a turn of a chat; may be shortened
+    #[arg(value_name = "ID")]
     call: String,
     /// Change nothing; show what would be taken back
     #[arg(long)]
@@ -52,7 +57,16 @@ impl Undo {
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let Self { call, dry_run, wait } = self;
         let client = app.signed_in().await?;
-        let request = undoing(&recorded(client, call).await?)?;
+        let recorded = match recorded(client, call.clone()).await {
+            Ok(call) => call,
+            Err(missing) => {
+                return match several::find(client, &call).await? {
+                    Some(calls) => several::undo(app, client, &calls, dry_run, wait).await,
+                    None => Err(missing),
+                };
+            }
+        };
+        let request = undoing(&recorded)?;
         make(app, client, v1::CallToolRequest { dry_run, ..request }, wait).await
     }
 }
@@ -60,7 +74,7 @@ impl Undo {
 async fn recorded(client: &Client, call_id: String) -> Result<v1::Call, Failure> {
     let shown = text::one_line(&call_id, 80);
     let missing = || {
-        Failure::NotFound(format!("there is no call {shown} of yours"))
+        Failure::NotFound(format!("there is no call, plan or turn {shown} of yours"))
             .hint(Hint::run("list the calls", "orion audit list"))
     };
     let request = v1::GetCallRequest { call_id, wait_ms: 0 };

@@ -46,6 +46,7 @@ pub(crate) struct ApprovalView {
     pub(crate) is_cut: bool,
     pub(crate) plan_id: String,
     pub(crate) written_by: String,
+    pub(crate) copied_from: Vec<LabelView>,
 }
 
 /// One person's decision.
@@ -165,6 +166,7 @@ impl From<v1::Approval> for ApprovalView {
             is_cut,
             plan_id,
             written_by,
+            copied_from,
         } = approval;
         Self {
             approval_id,
@@ -209,6 +211,7 @@ impl From<v1::Approval> for ApprovalView {
             is_cut,
             plan_id,
             written_by,
+            copied_from: copied_from.into_iter().map(LabelView::from).collect(),
         }
     }
 }

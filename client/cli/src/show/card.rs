@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ApprovalView, VoteView};
+use super::{ApprovalView, LabelView, VoteView};
 use crate::output::{ASKS, DIM, Output, facts};
 use crate::text;
 
@@ -70,7 +70,7 @@ fn lines(texts: &[String]) -> String {
 }
 
 /// Formats how much the call touches, as its preview reports.
-fn how_much(approval: &ApprovalView) -> String {
+pub(super) fn how_much(approval: &ApprovalView) -> String {
     let entries = approval.entries.map(|entries| match entries {
         1 => "1 file or folder".to_owned(),
         entries => format!("{entries} files and folders"),
@@ -96,12 +96,18 @@ fn provenance(approval: &ApprovalView) -> String {
             approval.occurs_in_content.join(", ")
         ));
     }
+    if !approval.copied_from.is_empty() {
+        lines.push("the text that the call writes stands in:".to_owned());
+        lines.extend(approval.copied_from.iter().map(source));
+    }
     lines.push("untrusted content in this chat:".to_owned());
-    lines.extend(approval.content.iter().map(|label| {
-        let label = format!("- {} on {} {}", label.tool, label.device, label.place);
-        text::one_line(label.trim_end(), MAX_LINE_CHARS)
-    }));
+    lines.extend(approval.content.iter().map(source));
     clipped(&lines.join("\n"))
+}
+
+fn source(label: &LabelView) -> String {
+    let label = format!("- {} on {} {}", label.tool, label.device, label.place);
+    text::one_line(label.trim_end(), MAX_LINE_CHARS)
 }
 
 /// Formats who must approve, and how many approvals are missing.

@@ -6,16 +6,39 @@ use orion_domain::extract::{ExtractedCall, MAX_OUTPUT_BYTES, extract};
 use orion_domain::{CanonicalArguments, Digest};
 use serde_json::{Map, Value};
 
+use super::copied::letters;
 use super::texts::ResultTexts;
+use crate::store::Label;
 
 /// The content of one result, and the digests of the calls that occur in it.
 #[derive(Debug)]
 pub(super) struct Text {
-    pub(super) words: String,
-    pub(super) calls: Vec<Digest>,
+    pub(super) label: Label,
+    words: String,
+    /// The messages of the device's agent.
+    own: String,
+    calls: Vec<Digest>,
 }
 
 impl Text {
+    /// Keeps at most so many bytes of each kind of text.
+    pub(super) fn new(label: Label, texts: ResultTexts, calls: Vec<Digest>, most: usize) -> Self {
+        let ResultTexts { content: mut words, mut own } = texts;
+        for text in [&mut words, &mut own] {
+            text.truncate(text.floor_char_boundary(most));
+        }
+        Self { label, words, own, calls }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.words.len() + self.own.len()
+    }
+
+    /// Returns the letters and digits of all texts.
+    pub(super) fn letters(&self) -> String {
+        format!("{}{}", letters(&self.words), letters(&self.own))
+    }
+
     pub(super) fn holds(&self, value: &str) -> bool {
         self.words.contains(value) || self.words.contains(&escaped(value))
     }

@@ -94,6 +94,8 @@ fn common(
         recovered: context.request.recovered,
         tainted: context.provenance.taint(),
         quoted: context.provenance.quoted,
+        content_raises: context.provenance.raises.clone(),
+        turn: context.turn,
         touches: Vec::new(),
         decision: "deny".to_owned(),
         rule: String::new(),

@@ -20,9 +20,15 @@ impl EvaluatedCall {
         };
         because.extend(self.parsed.reasons.iter().cloned());
         because.extend(self.raises().iter().map(|raise| raise.sentence().to_owned()));
-        if self.context.provenance.taint() && does.has_effects {
+        if let [phrases @ .., last] =
+            &self.content_raises().iter().map(|raise| raise.phrase()).collect::<Vec<_>>()[..]
+        {
+            let all = match phrases {
+                [] => (*last).to_owned(),
+                phrases => format!("{} and {last}", phrases.join(", ")),
+            };
             because.push(format!(
-                "It changes something, and untrusted content is in this chat, so it counts as {}.",
+                "Untrusted content is in this chat, and the call {all}, so it counts as {}.",
                 self.risk()
             ));
         }

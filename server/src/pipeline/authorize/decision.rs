@@ -2,7 +2,7 @@
 
 use orion_domain::evaluate::{Decision, Evidence, Layer, Reason};
 use orion_domain::rule::Approvers;
-use orion_domain::{Approved, ErrorCode, Permit, Risk, RiskRaise, ToolError};
+use orion_domain::{Approved, ContentRaise, ErrorCode, Permit, Risk, RiskRaise, ToolError};
 
 use super::EvaluatedCall;
 use super::quoted::QUOTED;
@@ -28,7 +28,8 @@ impl EvaluatedCall {
             // A standing approval covers one tool, and a redo runs another one.
             && self.parsed.undo.as_ref().is_none_or(|undo| !undo.redo)
             && !self.preview_first()
-            && !self.context.provenance.taint()
+            && self.content_raises().is_empty()
+            && !self.is_quoted()
             && self.raises().is_empty()
             && self.evaluation.evidence().iter().all(plain)
             && count <= 1
@@ -47,6 +48,12 @@ impl EvaluatedCall {
     #[must_use]
     pub fn raises(&self) -> &[RiskRaise] {
         self.evaluation.raises()
+    }
+
+    /// Returns why untrusted content in the chat raises the risk by one; empty where it does not.
+    #[must_use]
+    pub fn content_raises(&self) -> &[ContentRaise] {
+        self.evaluation.content_raises()
     }
 
     /// Returns who has to approve the call, if approval is needed.

@@ -53,6 +53,7 @@ impl CallContext {
             provenance,
             origin,
             observed,
+            turn: row.turn,
             token: row.token,
             ..Self::new(row.caller.clone(), request)
         }
@@ -107,5 +108,6 @@ fn provenance_of(row: &CallRow) -> Provenance {
         place: String::new(),
     };
     let content = if row.tainted { vec![label] } else { Vec::new() };
-    Provenance { content, occurs: Vec::new(), quoted: row.quoted }
+    let raises = row.content_raises.clone();
+    Provenance { content, quoted: row.quoted, raises, ..Provenance::default() }
 }

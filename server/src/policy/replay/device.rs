@@ -39,7 +39,7 @@ impl ReplayDevice {
             dry_run: call.dry_run,
             confirmed: parsed.confirmed,
             at: self.known.timezone.moment(call.created_at),
-            tainted: call.tainted,
+            content: call.content.as_deref(),
             raises: &[],
             // The quantity that a preview reported is not stored with the call, so it is unknown.
             counted: None,

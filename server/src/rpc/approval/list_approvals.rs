@@ -43,6 +43,7 @@ fn within(room: &mut usize, mut card: v1::Approval) -> v1::Approval {
         (card.arguments, card.preview) = (Bytes::new(), Bytes::new());
         card.content.clear();
         card.occurs_in_content.clear();
+        card.copied_from.clear();
         card.touches.truncate(MAX_LINES);
         let lines = card.touches.iter_mut().chain(&mut card.risk_because);
         let said = card.votes.iter_mut().map(|vote| &mut vote.reason);

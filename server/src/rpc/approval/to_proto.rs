@@ -8,7 +8,8 @@ use crate::store::{ApprovalRow, ApprovalState, Card, Label, Provenance, Standing
 pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
     // `raises` is left out: `risk_because` names what raises the risk.
     let Card { risk_because, can_undo, provenance, entries, bytes, raises: _ } = row.card;
-    let Provenance { content, occurs, quoted } = provenance;
+    // What it raises is in `risk_because` as well.
+    let Provenance { content, occurs, quoted, raises: _, copied_from } = provenance;
     v1::Approval {
         approval_id: row.id.to_string(),
         call_id: row.call.to_string(),
@@ -45,6 +46,7 @@ pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
         is_cut: false,
         plan_id: row.plan.map(|plan| plan.to_string()).unwrap_or_default(),
         written_by: row.written_by.map(String::from).unwrap_or_default(),
+        copied_from: copied_from.into_iter().map(label).collect(),
     }
 }
 

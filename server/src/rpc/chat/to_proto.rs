@@ -4,9 +4,10 @@ use orion_wire::v1::send_message_response::Event as Wire;
 use orion_wire::{call_state, v1};
 
 use crate::chat::{Event, ToolUse};
-use crate::model::Model;
+use crate::model::{Message, Model};
 use crate::rpc::approval::to_proto::approval;
 use crate::rpc::tool::to_proto::call;
+use crate::store::{ChatRow, MessageRow};
 
 /// Converts a model with its name.
 pub(super) fn model((name, model): &(String, Model)) -> v1::Model {
@@ -17,12 +18,57 @@ pub(super) fn model((name, model): &(String, Model)) -> v1::Model {
     v1::Model { name: name.clone(), kind: kind.to_owned(), is_language_model }
 }
 
+/// The longest text of a list, in characters.
+const MAX_LISTED_CHARS: usize = 200;
+/// The most bytes of a message in a chat that is shown; 500 of them fit into one answer.
+const MAX_SHOWN_BYTES: usize = 6 * 1024;
+
+/// Converts a chat for a list.
+pub(super) fn summary(chat: ChatRow) -> v1::ChatSummary {
+    let text = |content: Option<String>| {
+        let message = content.and_then(|text| serde_json::from_str::<Message>(&text).ok());
+        let text = message.map(|message| message.content).unwrap_or_default();
+        text.chars().take(MAX_LISTED_CHARS).collect()
+    };
+    v1::ChatSummary {
+        conversation_id: chat.id.to_string(),
+        created_at: chat.created_at,
+        last_at: chat.last_at,
+        first_message: text(chat.first),
+        found: text(chat.found),
+    }
+}
+
+/// Converts a message of a chat. None for one that cannot be read.
+pub(super) fn message(row: MessageRow) -> Option<v1::ChatMessage> {
+    let message: Message = serde_json::from_str(&row.content).ok()?;
+    let calls = message.tool_calls.iter();
+    Some(v1::ChatMessage {
+        role: row.role,
+        text: shown(message.content),
+        at: row.at,
+        calls: calls.map(|call| shown(format!("{} {}", call.name, call.arguments))).collect(),
+        turn_id: row.turn.map(|turn| turn.to_string()).unwrap_or_default(),
+    })
+}
+
+/// Cuts a text that is long.
+fn shown(mut text: String) -> String {
+    if text.len() > MAX_SHOWN_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_SHOWN_BYTES));
+        text.push('…');
+    }
+    text
+}
+
 /// Converts an event of a chat turn.
 pub(super) fn event(event: Event) -> Wire {
     match event {
-        Event::Began { conversation, model } => {
-            Wire::Began(v1::Began { conversation_id: conversation.to_string(), model })
-        }
+        Event::Began { conversation, turn, model } => Wire::Began(v1::Began {
+            conversation_id: conversation.to_string(),
+            model,
+            turn_id: turn.to_string(),
+        }),
         Event::Text(text) => Wire::TextDelta(v1::TextDelta { text }),
         Event::CallBegan { call, written, quoted } => Wire::CallBegan(v1::CallBegan {
             call_id: call.to_string(),

@@ -1,6 +1,6 @@
 //! Recorded calls, oldest first, with what a new evaluation of them needs.
 
-use orion_domain::{CallId, Caller, DeviceId, Undo};
+use orion_domain::{CallId, Caller, ContentRaise, DeviceId, Undo};
 
 use crate::store::columns::{json_option, parsed, parsed_option, signed};
 use crate::store::db::{DecodeError, FromRow, Row, sql, values};
@@ -16,7 +16,7 @@ macro_rules! recorded {
     ($of:literal) => {
         concat!(
             "SELECT id, user_name, role, conversation_id, device_id, tool, undo_json, arguments, dry_run, \
-             tainted, decision, created_at, admitted_at IS NOT NULL AS was_admitted \
+             tainted, content_raises, decision, created_at, admitted_at IS NOT NULL AS was_admitted \
              FROM (SELECT page_id, SUM(size) OVER (ORDER BY page_id) AS bytes, \
              ROW_NUMBER() OVER (ORDER BY page_id) AS place FROM (SELECT id AS page_id, \
              LENGTH(arguments) AS size FROM calls ",
@@ -44,8 +44,9 @@ pub struct RecordedCall {
     pub arguments: Vec<u8>,
     /// Whether only a preview was requested.
     pub dry_run: bool,
-    /// Whether untrusted content was in the chat.
-    pub tainted: bool,
+    /// Where untrusted content was in the chat: why it raises the call, as far as the call alone does not
+    /// show it.
+    pub content: Option<Vec<ContentRaise>>,
     /// The decision at that time.
     pub decision: String,
     /// Whether it was admitted: not denied, not waiting, not ended while it waited.
@@ -56,6 +57,7 @@ pub struct RecordedCall {
 
 impl FromRow for RecordedCall {
     fn from_row(row: &Row) -> Result<Self, DecodeError> {
+        let raises = json_option(row, "content_raises")?.unwrap_or_default();
         Ok(Self {
             id: parsed(row, "id")?,
             caller: Caller {
@@ -68,7 +70,7 @@ impl FromRow for RecordedCall {
             undo: json_option(row, "undo_json")?,
             arguments: row.get("arguments")?,
             dry_run: row.get("dry_run")?,
-            tainted: row.get("tainted")?,
+            content: row.get::<bool>("tainted")?.then_some(raises),
             decision: row.get("decision")?,
             was_admitted: row.get("was_admitted")?,
             created_at: row.get("created_at")?,

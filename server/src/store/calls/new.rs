@@ -1,8 +1,8 @@
 //! A new call and the end of a call, as they are stored.
 
 use orion_domain::{
-    CallId, CallState, Caller, ConversationId, DeviceId, DeviceName, Digest, ErrorCode, PlanId,
-    Risk, Secret, Undo,
+    CallId, CallState, Caller, ContentRaise, ConversationId, DeviceId, DeviceName, Digest,
+    ErrorCode, PlanId, Risk, Secret, TurnId, Undo,
 };
 use serde::Serialize;
 
@@ -35,6 +35,10 @@ pub struct NewCall {
     pub tainted: bool,
     /// Whether the call occurs in that content.
     pub quoted: bool,
+    /// Why that content raises the call, as far as the call alone does not show it.
+    pub content_raises: Vec<ContentRaise>,
+    /// The turn of the chat. None outside a chat.
+    pub turn: Option<TurnId>,
     /// What the call would touch, a line each.
     pub touches: Vec<String>,
     /// The decision.

@@ -12,9 +12,10 @@ const INSERT: &str = "INSERT INTO calls (id, user_name, role, conversation_id, d
     device_name, tool, arguments, arguments_digest, dry_run, recovered, touches_json, decision, \
     rule, policy_version, risk, has_effects, state, history, idempotency_key, deadline_at, \
     created_at, code, result, result_digest, duration_us, closed_at, tainted, quoted, \
-    admitted_at, plan_id, is_own_preview, queued_until, token_hash, undo_json, secrets) \
+    admitted_at, plan_id, is_own_preview, queued_until, token_hash, undo_json, secrets, content_raises, \
+    turn_id) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
-    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36)";
+    $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38)";
 
 impl Store {
     /// Stores a call in its initial state.
@@ -176,6 +177,9 @@ fn insert(call: NewCall, close: Option<CloseCall>) -> Result<Statement, StoreErr
     }
     history.extend(close.as_ref().map(|close| StateChange { state, at: close.at }));
     let (device_id, device_name) = call.device.unzip();
+    let raises = (!call.content_raises.is_empty())
+        .then(|| serde_json::to_string(&call.content_raises).map_err(|_| StoreError::Corrupt))
+        .transpose()?;
     let end = close.map(|close| (Digest::of(&close.result), close));
     let of_end = |value: fn(&(Digest, CloseCall)) -> Value| end.as_ref().map_or(Value::Null, value);
     Ok(sql(INSERT).with(values![
@@ -214,6 +218,8 @@ fn insert(call: NewCall, close: Option<CloseCall>) -> Result<Statement, StoreErr
         call.queued_until,
         call.token,
         call.undo.and_then(|undo| serde_json::to_string(&undo).ok()),
-        call.secrets.filter(|_| end.is_none()).map(|secrets| secrets.expose().to_owned())
+        call.secrets.filter(|_| end.is_none()).map(|secrets| secrets.expose().to_owned()),
+        raises,
+        call.turn
     ]))
 }

@@ -1,8 +1,8 @@
 //! The row of a call.
 
 use orion_domain::{
-    ApprovalId, CallId, CallState, Caller, DeviceId, DeviceName, Digest, ErrorCode, PlanId, Risk,
-    Secret, Undo,
+    ApprovalId, CallId, CallState, Caller, ContentRaise, DeviceId, DeviceName, Digest, ErrorCode,
+    PlanId, Risk, Secret, TurnId, Undo,
 };
 
 use super::StateChange;
@@ -37,6 +37,10 @@ pub struct CallRow {
     pub tainted: bool,
     /// Whether the call occurs in that content.
     pub quoted: bool,
+    /// Why that content raises the call, as far as the call alone does not show it.
+    pub content_raises: Vec<ContentRaise>,
+    /// The turn of the chat. None outside a chat.
+    pub turn: Option<TurnId>,
     /// What the call would touch, a line each.
     pub touches: Vec<String>,
     /// The decision.
@@ -105,6 +109,8 @@ impl FromRow for CallRow {
             recovered: row.get("recovered")?,
             tainted: row.get("tainted")?,
             quoted: row.get("quoted")?,
+            content_raises: json_option(row, "content_raises")?.unwrap_or_default(),
+            turn: parsed_option(row, "turn_id")?,
             touches: json(row, "touches_json")?,
             decision: row.get("decision")?,
             rule: row.get("rule")?,

@@ -2,7 +2,7 @@
 
 use orion_domain::id::InviteId;
 use orion_domain::{
-    ApprovalId, CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, UserName,
+    ApprovalId, CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, TurnId, UserName,
 };
 
 /// A value that a statement is given. Ids are text, digests are bytes.
@@ -82,5 +82,5 @@ macro_rules! texts {
         })+
     };
 }
-texts!(ApprovalId, CallId, ConversationId, DeviceId, InviteId, PlanId);
+texts!(ApprovalId, CallId, ConversationId, DeviceId, InviteId, PlanId, TurnId);
 texts!(UserName, &UserName, DeviceName, &DeviceName);

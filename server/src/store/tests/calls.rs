@@ -1,5 +1,7 @@
 //! Calls: the state machine, idempotency, lookups, recovery.
 
+use orion_domain::{ContentRaise, TurnId};
+
 use super::*;
 use crate::store::{ApprovalScope, CallRow, NewVote, QueueError, StateChange, StoreError};
 
@@ -71,6 +73,8 @@ async fn a_call_is_read_back_as_it_was_written() {
         recovered: true,
         tainted: true,
         quoted: true,
+        content_raises: vec![ContentRaise::Copied],
+        turn: Some(TurnId::new(Uuid::from_u128(7))),
         state: CallState::Dispatched,
         idempotency_key: Some("k".to_owned()),
         token: Some(Digest::of(b"token")),
@@ -95,6 +99,8 @@ async fn a_call_is_read_back_as_it_was_written() {
         recovered: true,
         tainted: true,
         quoted: true,
+        content_raises: new.content_raises,
+        turn: new.turn,
         touches: new.touches,
         decision: new.decision,
         rule: new.rule,

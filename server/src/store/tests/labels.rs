@@ -30,7 +30,7 @@ async fn chat(calls: u128, bytes: usize) -> Place {
 }
 
 #[tokio::test]
-async fn the_newest_results_are_given_and_of_those_before_the_labels_alone() {
+async fn labels_are_given_in_order_and_the_result_of_each_by_itself() {
     let place = chat(3, 100).await;
     let (store, id) = (&place.store, conversation_id(1));
     for n in 1..=3 {
@@ -39,16 +39,14 @@ async fn the_newest_results_are_given_and_of_those_before_the_labels_alone() {
             .await
             .unwrap();
     }
-    let given = |n, bytes| LabelledContent {
+    let given = |n| LabelledContent {
         label: label(n, "kiosk"),
         voice: Authorship::Untrusted,
         calls: vec![digest(n)],
-        result: vec![b'x'; bytes],
     };
-    let most = async |most| store.labelled_content(id, most).await.unwrap();
-    assert_eq!(most(250).await, [given(1, 0), given(2, 100), given(3, 100)]);
-    assert_eq!(most(99).await, [given(1, 0), given(2, 0), given(3, 0)]);
-    assert_eq!(most(300).await, [given(1, 100), given(2, 100), given(3, 100)]);
+    assert_eq!(store.labelled_content(id).await.unwrap(), [given(1), given(2), given(3)]);
+    assert_eq!(store.result_of(call_id(2)).await.unwrap(), Some(vec![b'x'; 100]));
+    assert_eq!(store.result_of(call_id(9)).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -60,7 +58,7 @@ async fn a_device_that_says_much_makes_no_other_label_forgotten() {
     for _ in 0..60 {
         store.label_content(id, label(3, "loud"), Authorship::Device, &[], 5).await.unwrap();
     }
-    let kept = store.labelled_content(id, 0).await.unwrap();
+    let kept = store.labelled_content(id).await.unwrap();
     assert_eq!(kept.len(), 52);
     let first = |n: usize| (kept[n].label.clone(), kept[n].voice);
     assert_eq!(first(0), (label(1, "kiosk"), Authorship::Untrusted));

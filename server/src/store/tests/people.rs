@@ -1,5 +1,7 @@
 //! People, tokens and conversations.
 
+use orion_domain::TurnId;
+
 use super::*;
 use crate::store::{ChangeUserError, MessageRow, NewToken, StoreError, TokenError, TokenFilter};
 
@@ -256,13 +258,15 @@ async fn a_restored_admin_is_enabled_an_admin_and_signed_out() {
 async fn a_conversation_is_read_by_its_owner_alone() {
     let place = Place::new().await;
     let (store, id) = (&place.store, conversation_id(1));
+    let turn = TurnId::new(Uuid::from_u128(1));
     store.create_conversation(id, &user("ann"), 1).await.unwrap();
-    store.append_message(id, "user", r#"{"text":"hello"}"#, 2).await.unwrap();
-    store.append_message(id, "assistant", r#"{"text":"hi"}"#, 3).await.unwrap();
+    store.append_message(id, turn, ("user", r#"{"text":"hello"}"#), 2).await.unwrap();
+    store.append_message(id, turn, ("assistant", r#"{"text":"hi"}"#), 3).await.unwrap();
     let said = |role: &str, text: &str, at| MessageRow {
         role: role.to_owned(),
         content: json!({ "text": text }).to_string(),
         at,
+        turn: Some(turn),
     };
     let all = vec![said("user", "hello", 2), said("assistant", "hi", 3)];
     assert_eq!(store.messages(id, &user("ann")).await, Ok(all));
@@ -270,18 +274,74 @@ async fn a_conversation_is_read_by_its_owner_alone() {
     assert_eq!(store.owns_conversation(id, &user("ann")).await, Ok(true));
     assert_eq!(store.owns_conversation(id, &user("bob")).await, Ok(false));
     let no = Err(StoreError::Conflict);
-    assert_eq!(store.append_message(conversation_id(2), "user", "{}", 4).await, no);
-    assert_eq!(store.append_message(id, "system", "{}", 4).await, no);
+    assert_eq!(store.append_message(conversation_id(2), turn, ("user", "{}"), 4).await, no);
+    assert_eq!(store.append_message(id, turn, ("system", "{}"), 4).await, no);
     assert_eq!(store.create_conversation(id, &user("bob"), 4).await, no);
+}
+
+#[tokio::test]
+async fn conversations_are_listed_searched_and_found_by_their_owner_alone() {
+    let place = Place::new().await;
+    let (store, ann, bob) = (&place.store, user("ann"), user("bob"));
+    let turn = TurnId::new(Uuid::from_u128(1));
+    for n in 1..=3 {
+        store.create_conversation(conversation_id(n), &ann, 1).await.unwrap();
+    }
+    store.create_conversation(conversation_id(4), &bob, 9).await.unwrap();
+    let say = async |n, role: &str, text: &str, at| {
+        let content = json!({ "content": text }).to_string();
+        store.append_message(conversation_id(n), turn, (role, &content), at).await.unwrap();
+    };
+    say(2, "user", "say \"100%\"\nplease", 5).await;
+    say(1, "user", "hello", 7).await;
+    say(1, "tool", "a result of 100%", 8).await;
+    say(4, "user", "bob says 100%", 9).await;
+    let ids = async |text: Option<&str>, most| {
+        let chats = store.chats(&ann, text, most).await.unwrap();
+        chats.iter().map(|chat| chat.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(None, 50).await, [1, 2, 3].map(conversation_id));
+    assert_eq!(ids(None, 1).await, [conversation_id(1)]);
+    for text in ["100%", "\"100%\"\npl", "SAY"] {
+        assert_eq!(ids(Some(text), 50).await, [conversation_id(2)], "{text}");
+    }
+    assert_eq!(ids(Some("100_"), 50).await, []);
+    let found = store.chats(&ann, Some("100%"), 50).await.unwrap().remove(0);
+    assert_eq!((found.created_at, found.last_at, &found.found), (1, 5, &found.first));
+    let find = async |id: &str| store.find_chat(&ann, id).await;
+    assert_eq!(find("").await, Ok(conversation_id(1)));
+    assert_eq!(find(&conversation_id(3).to_string()).await, Ok(conversation_id(3)));
+    assert_eq!(find("0").await, Err(StoreError::Conflict));
+    for id in [conversation_id(4).to_string(), "x".to_owned()] {
+        assert_eq!(find(&id).await, Err(StoreError::NotFound));
+    }
+}
+
+#[tokio::test]
+async fn the_calls_of_a_turn_are_given_in_order_and_to_their_person_alone() {
+    let place = Place::new().await;
+    let store = &place.store;
+    let turn = |n| Some(TurnId::new(Uuid::from_u128(n)));
+    for (n, of) in [(1, turn(7)), (2, None), (3, turn(7)), (4, turn(8))] {
+        store.open_call(NewCall { turn: of, ..call(n) }).await.unwrap();
+    }
+    let id = turn(7).unwrap().to_string();
+    let calls = store.calls_of_turn(&user("ann"), &id).await.unwrap();
+    assert_eq!(calls.iter().map(|it| it.id).collect::<Vec<_>>(), [1, 3].map(call_id));
+    let none = store.calls_of_turn(&user("bob"), &id).await;
+    assert_eq!(none.unwrap_err(), StoreError::NotFound);
+    let both = store.calls_of_turn(&user("ann"), "0").await;
+    assert_eq!(both.unwrap_err(), StoreError::Conflict);
 }
 
 #[tokio::test]
 async fn of_a_long_conversation_the_newest_messages_are_given() {
     let place = Place::new().await;
     let id = conversation_id(1);
+    let turn = TurnId::new(Uuid::from_u128(1));
     place.store.create_conversation(id, &user("ann"), 0).await.unwrap();
     for at in 1..=510 {
-        place.store.append_message(id, "user", "{}", at).await.unwrap();
+        place.store.append_message(id, turn, ("user", "{}"), at).await.unwrap();
     }
     let messages = place.store.messages(id, &user("ann")).await.unwrap();
     assert_eq!(

@@ -67,7 +67,6 @@ const BOUNDED: &[(&str, &str, &str)] = &[
     ("FROM approvals WHERE state = 'open' ORDER BY", "ORDER BY", "what stands"),
     ("AND approvals.id > $2 ORDER BY", "ORDER BY", "what is under way"),
     ("DELETE FROM content_labels", "GROUP BY", "one chat's, fifty and one a device"),
-    ("AS labels JOIN calls", "ORDER BY", "one chat's, fifty and one a device"),
     ("FROM plans WHERE state", "ORDER BY", "a hundred plans are open or run"),
     ("FROM standing_rules", "ORDER BY", "the rules that hold; 200 a device"),
     (

@@ -52,6 +52,7 @@ impl Tool for EditFile {
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const UNTRUSTED: bool = true;
+    const WRITES: &'static [&'static str] = &["new_text"];
     const EXAMPLE: &'static str = r#"{"tool":"edit_file","device":"laptop-123","path":"notes.md","old_text":"Milk","new_text":"Oat milk"}"#;
     const EXECUTION: Execution = Execution::File;
     const SAMPLE: Sample = Sample {

@@ -74,6 +74,7 @@ impl Tool for ModifyConfig {
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const UNTRUSTED: bool = true;
+    const WRITES: &'static [&'static str] = &["new"];
     const EXAMPLE: &'static str = r#"{"tool":"modify_config","device":"laptop-123","path":"Projects/app/settings.toml","changes":[{"line":3,"old":"port = 80","new":"port = 8080"}],"confirm":true}"#;
     const EXECUTION: Execution = Execution::File;
     const SAMPLE: Sample = Sample {

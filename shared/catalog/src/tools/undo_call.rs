@@ -1,6 +1,8 @@
 //! `undo_call`: undoes the changes of an earlier call.
 
-use orion_domain::{Access, Capability, ErrorCode, Hint, Places, Risk, ToolError, Touches};
+use orion_domain::{
+    Access, Capability, ErrorCode, Hint, Places, Risk, ToolError, ToolFacts, Touches,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -92,6 +94,11 @@ impl Tool for UndoCall {
     const EXAMPLE: &'static str = r#"{"tool":"undo_call","device":"laptop-123","call_id":"01893e2a-7c00-7000-8000-000000000001","paths":["old/notes.txt"]}"#;
     const EXECUTION: Execution = Execution::File;
     const SAMPLE: Sample = Sample { target: Target::Entry, arguments: "{}" };
+
+    fn facts(_arguments: &Arguments, facts: ToolFacts<'static>) -> ToolFacts<'static> {
+        // What an undo changes, another undo brings back.
+        ToolFacts { can_undo: true, ..facts }
+    }
 
     fn touches(arguments: &Arguments, places: &Places) -> Result<Touches, ToolError> {
         let mut touches = Touches::nothing();

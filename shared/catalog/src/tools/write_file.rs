@@ -73,6 +73,7 @@ impl Tool for WriteFile {
     const IDEMPOTENT: bool = false;
     const UNDO: bool = true;
     const UNTRUSTED_PREVIEW: bool = true;
+    const WRITES: &'static [&'static str] = &["content"];
     const EXAMPLE: &'static str =
         r#"{"tool":"write_file","device":"laptop-123","path":"notes/today.md","content":"Milk\n"}"#;
     const EXECUTION: Execution = Execution::File;

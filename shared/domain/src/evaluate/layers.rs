@@ -3,7 +3,7 @@
 use super::{Decision, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
 use crate::grants::Scope;
-use crate::raise::RiskRaise;
+use crate::raise::{ContentRaise, RiskRaise};
 use crate::risk::Risk;
 use crate::rule::{Approvers, CompiledRule, RuleAction};
 use crate::touches::{Access, PathTouch, Touches};
@@ -183,6 +183,14 @@ pub(super) struct RiskOutcome {
     pub(super) saved_by: Option<usize>,
     /// Why the risk is higher than the tool's, each with the position of the touched path that shows it.
     pub(super) raises: Vec<(RiskRaise, Option<usize>)>,
+    /// Why untrusted content raises the risk by one.
+    pub(super) content_raises: Vec<ContentRaise>,
+}
+
+impl RiskOutcome {
+    const fn stated(risk: Risk) -> Self {
+        Self { risk, saved_by: None, raises: Vec::new(), content_raises: Vec::new() }
+    }
 }
 
 /// Evaluates the risk. A preview changes nothing, so its risk requires nothing.
@@ -198,11 +206,11 @@ pub(super) fn risk(
     };
     if question.is_preview() {
         line(Decision::Allow, Reason::Fits);
-        return RiskOutcome { risk: stated, saved_by: None, raises: Vec::new() };
+        return RiskOutcome::stated(stated);
     }
     if stated.is_dangerous() && question.touches.is_some() && !question.confirmed {
         line(Decision::Deny, Reason::ConfirmMissing);
-        return RiskOutcome { risk: stated, saved_by: None, raises: Vec::new() };
+        return RiskOutcome::stated(stated);
     }
     let raises = raises(question, policy);
     let least = raises.iter().map(|(raise, _)| raise.risk()).fold(stated, Risk::max);
@@ -212,7 +220,8 @@ pub(super) fn risk(
     };
     // A pre-approval replaces an approval, never a denial, including one that untrusted content causes.
     let ignored = outcome.preapproved_tainted.is_some() && of(least.raised()) != Decision::Deny;
-    let tainted = question.tainted && tool.has_effects && !ignored;
+    let content_raises = if ignored { Vec::new() } else { content_raises(question, &raises) };
+    let tainted = !content_raises.is_empty();
     let risk = if tainted { least.raised() } else { least };
     let preapproved =
         outcome.preapproved_tainted.or_else(|| outcome.preapproved.filter(|_| !tainted));
@@ -240,7 +249,32 @@ pub(super) fn risk(
             evidence.push(Evidence { layer, decision: Decision::Ask, reason: Reason::Strict });
         }
     }
-    RiskOutcome { risk, saved_by: preapproved.filter(|_| strict_grants || saved), raises }
+    let saved_by = preapproved.filter(|_| strict_grants || saved);
+    RiskOutcome { risk, saved_by, raises, content_raises }
+}
+
+/// Returns why untrusted content in the chat raises the risk of a call, in order; empty where it does not.
+fn content_raises(
+    question: &Question<'_>,
+    raises: &[(RiskRaise, Option<usize>)],
+) -> Vec<ContentRaise> {
+    let Some(seen) = question.content else { return Vec::new() };
+    let tool = &question.tool;
+    let raised = |wanted| raises.iter().any(|(raise, _)| *raise == wanted);
+    let touched = |has: fn(&Touches) -> bool| question.touches.is_some_and(has);
+    let holds = |raise: &ContentRaise| match raise {
+        ContentRaise::SendsOut => touched(|it| !it.urls.is_empty() || !it.hosts.is_empty()),
+        // The rest is about changes.
+        _ if !tool.has_effects => false,
+        ContentRaise::CannotBeUndone => !tool.can_undo || raised(RiskRaise::CannotBeUndone),
+        ContentRaise::StartsPrograms => {
+            tool.is_custom
+                || raised(RiskRaise::StartsPrograms)
+                || touched(|it| !it.commands.is_empty() || !it.apps.is_empty())
+        }
+        ContentRaise::CrossesDevices | ContentRaise::Copied => seen.contains(raise),
+    };
+    ContentRaise::ALL.into_iter().filter(holds).collect()
 }
 
 /// Returns why the risk of a call is higher than its tool's, each reason once.

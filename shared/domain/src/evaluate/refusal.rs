@@ -236,7 +236,7 @@ impl Evidence {
                 ToolError::new(
                     code,
                     format!(
-                        "{tool} changes something, and untrusted content is in this chat: {what}."
+                        "{tool} counts as one risk higher, because untrusted content is in this chat: {what}."
                     ),
                 )
             }

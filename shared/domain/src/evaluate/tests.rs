@@ -1,6 +1,7 @@
 //! The laws of the evaluator, and the product's first story.
 
 mod around;
+mod content;
 mod hints;
 mod lines;
 mod previews;
@@ -55,7 +56,10 @@ struct Ask {
     confirmed: bool,
     user: &'static str,
     at: Moment,
+    can_undo: bool,
     tainted: bool,
+    content: &'static [ContentRaise],
+    raises: &'static [RiskRaise],
     counted: Option<Counted<'static>>,
 }
 
@@ -72,7 +76,10 @@ impl Ask {
             confirmed: false,
             user: "ann",
             at: Moment::default(),
+            can_undo: false,
             tainted: false,
+            content: &[],
+            raises: &[],
             counted: None,
         }
     }
@@ -97,6 +104,7 @@ impl Ask {
                 capabilities: &[Capability::FileWrite],
                 has_effects: self.tool != "list_directory",
                 role: self.limit,
+                can_undo: self.can_undo,
                 is_custom: false,
                 called: None,
             },
@@ -106,8 +114,8 @@ impl Ask {
             dry_run: self.dry_run,
             confirmed: self.confirmed,
             at: self.at,
-            tainted: self.tainted,
-            raises: &[],
+            content: self.tainted.then_some(self.content),
+            raises: self.raises,
             counted: self.counted,
         };
         read(&question, evaluate(&question, policy))
@@ -168,6 +176,7 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
             capabilities: &[Capability::FileWrite],
             has_effects: true,
             role: None,
+            can_undo: false,
             is_custom: false,
             called: None,
         },
@@ -177,7 +186,7 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
         dry_run: false,
         confirmed: false,
         at: Moment::default(),
-        tainted: false,
+        content: None,
         raises: &[],
         counted: None,
     };

@@ -243,6 +243,7 @@ fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Ac
             capabilities: &[Capability::FileRead, Capability::FileWrite, Capability::FileDelete],
             has_effects: access != Access::Read,
             role: None,
+            can_undo: false,
             is_custom: false,
             called: None,
         },
@@ -252,7 +253,7 @@ fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Ac
         dry_run: false,
         confirmed: true,
         at: Moment::default(),
-        tainted: false,
+        content: None,
         raises: &[],
         counted: None,
     };

@@ -86,7 +86,7 @@ fn speaks(
         dry_run: false,
         confirmed: true,
         at: moment(rule, call),
-        tainted: false,
+        content: None,
         raises: &[],
         counted: Some(enough(rule)),
     };

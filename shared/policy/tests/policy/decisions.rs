@@ -48,7 +48,7 @@ fn decide(row: &Row) -> (String, String) {
         dry_run: row.when.dry_run,
         confirmed: parsed.confirmed,
         at: Moment { unix_ms: row.when.unix_ms.unwrap_or(1_800_000_000_000), weekday, minute },
-        tainted: row.when.tainted,
+        content: row.when.content.as_deref(),
         raises: &[],
         counted: Some(Counted { earlier: &earlier, quantity }),
     };

@@ -38,7 +38,7 @@ fn decide(text: &str, tool: &str, arguments: &Value) -> Result<Decision, Box<Too
         dry_run: false,
         confirmed: parsed.confirmed,
         at: Moment::default(),
-        tainted: false,
+        content: None,
         raises: &[],
         counted: Some(Counted { earlier: &[], quantity: None }),
     };

@@ -5,11 +5,11 @@ use crate::grants::Profile;
 use crate::rule::{Approvers, Hours, Quantity, Rate};
 
 /// Grants everything, so that only the tested part decides.
-fn granted() -> Policy {
+pub(super) fn granted() -> Policy {
     policy(&json!({"profile": "operator", "paths": ["D:/"], "apps": ["chrome"]}))
 }
 
-fn with(rules: Vec<Rule>) -> Policy {
+pub(super) fn with(rules: Vec<Rule>) -> Policy {
     let rules = rules.into_iter().map(|rule| rule.compile(&windows()).0).collect();
     Policy { rules, ..granted() }
 }
@@ -18,7 +18,7 @@ fn rule(action: RuleAction) -> Rule {
     Rule::new("r1", action)
 }
 
-fn preapproval() -> Rule {
+pub(super) fn preapproval() -> Rule {
     Rule { tools: vec!["delete_directory".to_owned()], ..rule(RuleAction::Preapprove) }
 }
 
@@ -205,53 +205,6 @@ fn the_preview_that_tells_how_much_it_is_can_be_made() {
     };
     assert!(measures(&rules, preview(None)));
     assert!(!measures(&with(vec![rule(RuleAction::Deny)]), preview(None)));
-}
-
-#[test]
-fn strangers_content_pauses_a_pre_approval_unless_it_says_otherwise() {
-    let tainted = || Ask { tainted: true, ..Ask::delete("D:/x") };
-    assert_eq!(tainted().of(&with(vec![preapproval()])).0, Decision::Ask);
-    let firm = || Rule { ignore_provenance: true, id: "r2".to_owned(), ..preapproval() };
-    assert_eq!(tainted().of(&with(vec![firm()])).0, Decision::Allow);
-    let both = with(vec![preapproval(), firm()]);
-    assert_eq!(tainted().of(&both).2, Ok("rule r2".to_owned()));
-    assert_eq!(Ask::delete("D:/x").of(&with(vec![firm()])).0, Decision::Allow);
-}
-
-#[test]
-fn a_refusal_that_strangers_content_leads_to_is_not_pre_approved() {
-    let firm = Rule {
-        ignore_provenance: true,
-        tools: vec!["create_directory".to_owned()],
-        ..preapproval()
-    };
-    let forbids =
-        Policy { risk: RiskDefaults::new(Decision::Allow, Decision::Deny), ..with(vec![firm]) };
-    let make = |tainted| Ask { tainted, ..Ask::make("D:/x") }.of(&forbids).0;
-    assert_eq!((make(false), make(true)), (Decision::Allow, Decision::Deny));
-}
-
-#[rstest]
-#[case(Risk::Low, Decision::Allow, Role::Operator, false)]
-#[case(Risk::Medium, Decision::Ask, Role::Operator, false)]
-#[case(Risk::High, Decision::Ask, Role::Admin, true)]
-#[case(Risk::Critical, Decision::Ask, Role::Admin, true)]
-fn strangers_content_raises_what_changes_something_by_one(
-    #[case] risk: Risk,
-    #[case] decision: Decision,
-    #[case] role: Role,
-    #[case] second_if_any: bool,
-) {
-    let ask = Ask { risk, confirmed: true, tainted: true, ..Ask::make("D:/x") };
-    ask.asked(&granted(), |_, evaluation| {
-        let expected = Approvers { role, second_if_any, ..Approvers::default() };
-        assert_eq!((evaluation.decision(), evaluation.approvers()), (decision, expected));
-    });
-    let read =
-        Ask { tainted: true, ..Ask::path("list_directory", Risk::Medium, "D:/", Access::Read) };
-    assert_eq!(read.of(&granted()).0, Decision::Allow, "what only reads stays as it is");
-    let preview = Ask { dry_run: true, tainted: true, ..Ask::delete("D:/x") };
-    assert_eq!(preview.of(&granted()).0, Decision::Allow);
 }
 
 #[test]

@@ -149,6 +149,7 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
                 ],
                 has_effects: access != Access::Read,
                 role: None,
+                can_undo: false,
                 is_custom: false,
                 called: None,
             },
@@ -158,7 +159,7 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
             dry_run: false,
             confirmed: true,
             at: Moment::default(),
-            tainted: false,
+            content: None,
             raises: &[],
             counted: None,
         };

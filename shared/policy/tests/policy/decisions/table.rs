@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use orion_domain::ContentRaise;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -51,8 +52,8 @@ pub(crate) struct When {
     pub(crate) unix_ms: Option<i64>,
     /// The day, 0 for Monday, and the minute of the day, in the policy's time zone.
     pub(crate) at: Option<(u8, u16)>,
-    /// Whether the chat contains untrusted content; only the backend knows.
-    pub(crate) tainted: bool,
+    /// Where the chat contains untrusted content: what the backend found of the call in it.
+    pub(crate) content: Option<Vec<ContentRaise>>,
     /// The number of such calls before; only the backend counts.
     pub(crate) earlier: Option<u32>,
     /// The number of files and folders that the preview reported; only the backend requests it.

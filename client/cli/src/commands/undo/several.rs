@@ -1,0 +1,120 @@
+//! Undoes all calls of a plan or of a turn of a chat, the last one first.
+
+use orion_domain::{CallState, ErrorCode};
+use orion_wire::{call_state_from, v1};
+
+use super::undoing;
+use crate::app::App;
+use crate::client::Client;
+use crate::commands::call::make;
+use crate::failure::Failure;
+use crate::show::short_arguments;
+use crate::terminal;
+use crate::text;
+
+/// Returns the calls of a plan or a turn, oldest first. None if there is none with this id.
+///
+/// # Errors
+/// The backend fails, or several ids begin so.
+pub(super) async fn find(client: &Client, id: &str) -> Result<Option<Vec<v1::Call>>, Failure> {
+    let request = v1::GetTurnRequest { turn_id: id.to_owned() };
+    if let Some(turn) = found(client.ask(client.chat().get_turn(request)).await)? {
+        return Ok(Some(turn.calls));
+    }
+    let request = v1::GetPlanRequest { plan_id: id.to_owned(), ..v1::GetPlanRequest::default() };
+    let Some(answer) = found(client.ask(client.plans().get_plan(request)).await)? else {
+        return Ok(None);
+    };
+    let mut calls = Vec::new();
+    for step in answer.plan.unwrap_or_default().steps {
+        if step.call_id.is_empty() {
+            continue;
+        }
+        let request = v1::GetCallRequest { call_id: step.call_id, wait_ms: 0 };
+        calls.extend(client.ask(client.tools().get_call(request)).await?.call);
+    }
+    Ok(Some(calls))
+}
+
+/// Returns an answer. None where nothing was found.
+fn found<T>(answer: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(Failure::Tool(error)) if error.code == ErrorCode::NotFound => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Undoes the calls, the last one first, and stops at the first that cannot be undone.
+///
+/// # Errors
+/// Nothing can be undone, the person does not want it, or the backend fails. A failed undo is no error
+/// here: its envelope is printed and its exit code returned.
+pub(super) async fn undo(
+    app: &App<'_>,
+    client: &Client,
+    calls: &[v1::Call],
+    dry_run: bool,
+    wait: bool,
+) -> Result<u8, Failure> {
+    let mut requests = Vec::new();
+    let mut stay = Vec::new();
+    for call in calls.iter().rev().filter(|call| may_have_changed(call)) {
+        match undoing(call) {
+            Ok(request) => requests.push((line(call), request)),
+            Err(why) => stay.push(format!("{}: {why}", line(call))),
+        }
+    }
+    if requests.is_empty() && stay.is_empty() {
+        return Err(Failure::Conflict("these calls changed nothing".to_owned()));
+    }
+    if !stay.is_empty() {
+        app.out.note("This cannot be taken back:");
+        stay.iter().for_each(|line| app.out.note(&format!("  {line}")));
+    }
+    if requests.is_empty() {
+        return Err(Failure::Conflict("nothing of it can be taken back".to_owned()));
+    }
+    app.out.note(if dry_run { "This would be taken back:" } else { "This is taken back:" });
+    requests.iter().for_each(|(line, _)| app.out.note(&format!("  {line}")));
+    if dry_run {
+        // The preview of an earlier call depends on what the undo of the later one leaves.
+        let Some((_, last)) = requests.into_iter().next() else { return Ok(0) };
+        return make(app, client, v1::CallToolRequest { dry_run, ..last }, wait).await;
+    }
+    if !stay.is_empty() && !app.yes {
+        if !terminal::is_interactive() {
+            return Err(Failure::Conflict("not all of it can be taken back".to_owned())
+                .hint("take back the rest with --yes"));
+        }
+        if !terminal::confirm("Take back the rest?").await? {
+            return Err(Failure::Interrupted);
+        }
+    }
+    let count = requests.len();
+    for (index, (_, request)) in requests.into_iter().enumerate() {
+        let code = make(app, client, request, wait).await?;
+        if code != 0 {
+            let left = u64::try_from(count - index - 1).unwrap_or_default();
+            if left > 0 {
+                let calls = text::counted(left, "earlier call", "earlier calls");
+                app.out.note(&format!("stopped there; {calls} not taken back"));
+            }
+            return Ok(code);
+        }
+    }
+    Ok(0)
+}
+
+/// Returns whether a call may have changed something. A call that was denied or refused has not.
+fn may_have_changed(call: &v1::Call) -> bool {
+    let state = call_state_from(call.state).unwrap_or(CallState::Unknown);
+    let changes = orion_catalog::find(&call.tool).is_none_or(|(spec, _)| spec.has_effects);
+    changes && !call.dry_run && !matches!(state, CallState::Denied | CallState::Refused)
+}
+
+fn line(call: &v1::Call) -> String {
+    let device = text::one_line(&call.device, 64);
+    let tool = text::one_line(&call.tool, 64);
+    format!("{tool} on {device} {}", short_arguments(&call.arguments))
+}

@@ -1,0 +1,125 @@
+//! Chats afterwards: they are listed, searched, shown and resumed, and a turn is taken back as one.
+
+use orion_domain::Role;
+use orion_tests::{HeldModel, Tree, World};
+use orion_wire::v1;
+use serde_json::{Value, json};
+
+fn names(tree: Tree) -> Vec<String> {
+    tree.into_keys().collect()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
+    let mut model = HeldModel::start().await;
+    let world = World::configured(&model.section).await;
+    let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
+    let grants = || json!({"profile": "developer", "paths": ["{files}"]});
+    let laptop = world.device("laptop").grant(grants()).ceiling(ceiling).start().await;
+    let server = world.device("server").grant(grants()).ceiling(ceiling).start().await;
+    let admin = world.admin().clone();
+    let said = "make all of it on laptop and server";
+    let talking = tokio::spawn(async move { admin.say_in("", said).await });
+    for (tool, arguments) in [
+        ("list_directory", json!({"device": "laptop", "path": "."})),
+        ("create_directory", json!({"device": "laptop", "path": "A"})),
+        ("write_file", json!({"device": "laptop", "path": "A/a.txt", "content": "one"})),
+        ("create_directory", json!({"device": "server", "path": "B"})),
+        ("write_file", json!({"device": "server", "path": "B/b.txt", "content": "two"})),
+    ] {
+        model.asked().await.call(&[(tool, arguments)]).await;
+    }
+    model.asked().await.answer("Done.").await;
+    let made = talking.await.unwrap();
+    assert!(made.calls.iter().all(|call| call.end().1.is_none()), "{made:?}");
+    let cli = world.cli();
+    let shown = cli.run(&["chats", "show", "-o", "json"]).await.json();
+    assert_eq!((&shown[0]["role"], &shown[0]["text"]), (&json!("user"), &json!(said)));
+    let turn = shown[0]["turn_id"].as_str().unwrap().to_owned();
+
+    let preview = cli.run(&["undo", &turn, "--dry-run"]).await;
+    assert_eq!(preview.code, 0, "{preview:?}");
+    assert_eq!(names(laptop.tree()), ["A", "A/a.txt"]);
+    let undone = cli.run(&["undo", &turn]).await;
+    assert_eq!(undone.code, 0, "{undone:?}");
+    let order: Vec<_> =
+        ["write_file on server", "create_directory on server", "write_file on laptop"]
+            .iter()
+            .map(|line| undone.stderr.find(line).unwrap_or_else(|| panic!("{line}: {undone:?}")))
+            .collect();
+    assert!(order.is_sorted(), "the last one first: {undone:?}");
+    assert_eq!((names(laptop.tree()), names(server.tree())), (vec![], vec![]));
+
+    // Somebody else's turn is none, and one that changed nothing has nothing to take back.
+    let bob = world.person("bob", Role::Admin).await;
+    let missing = world.cli_of("bob", &bob).run(&["undo", &turn]).await;
+    assert_eq!(missing.code, 3, "{missing:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_is_taken_back_and_what_cannot_be_is_named_before_anything_is() {
+    let world = World::new().await;
+    let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
+    let grants = || json!({"profile": "developer", "paths": ["{files}"]});
+    let kiosk = world.device("kiosk").grant(grants()).ceiling(ceiling).start().await;
+    let nas = world.device("nas").grant(grants()).ceiling(ceiling).start().await;
+    kiosk.write_file("old.txt", "1");
+    let steps: [(&str, &str, Value); 3] = [
+        ("kiosk", "delete_file", json!({"path": "old.txt", "confirm": true})),
+        ("kiosk", "execute_command", json!({"command": "mkdir made", "confirm": true})),
+        ("nas", "create_directory", json!({"path": "new"})),
+    ];
+    let plan = world.admin().plan(&steps, false).await.unwrap();
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(ended.state(), v1::PlanState::Succeeded, "{ended:?}");
+    let cli = world.cli();
+    let asked = cli.run(&["undo", &plan.plan_id]).await;
+    assert_eq!(asked.code, 9, "{asked:?}");
+    let (stays, rest) = asked.stderr.split_once("This is taken back:").unwrap();
+    assert!(stays.contains("This cannot be taken back:\n  execute_command on kiosk"), "{asked:?}");
+    assert!(rest.contains("create_directory on nas") && rest.contains("--yes"), "{asked:?}");
+    assert_eq!(names(nas.tree()), ["new"], "nothing is done without a yes");
+    let undone = cli.run(&["undo", &plan.plan_id, "--yes"]).await;
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert_eq!(
+        (names(kiosk.tree()), names(nas.tree())),
+        (vec!["made".into(), "old.txt".into()], vec![])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chats_are_listed_searched_and_resumed_by_their_person_alone() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.write_file("a.txt", "x");
+    let cli = world.cli();
+    let begin = async |text: &str| world.admin().say_in("", text).await.conversation;
+    let first = begin("read a.txt").await;
+    let second = begin("make a folder Invoices").await;
+    let listed = cli.run(&["chats", "list", "-o", "json"]).await.json();
+    let ids: Vec<_> = listed.as_array().unwrap().iter().map(|it| &it["conversation_id"]).collect();
+    assert_eq!(ids, [&json!(second), &json!(first)]);
+    assert_eq!(listed[0]["first_message"], "make a folder Invoices");
+    let found = cli.run(&["chats", "search", "invoices", "-o", "json"]).await.json();
+    assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found[0]["conversation_id"], json!(second));
+
+    let resumed = cli.run_with(&["chat", "--resume", &first], b"now delete it\n").await;
+    // Without a person at the terminal, the question is left to others: it is about the file of that chat.
+    assert_eq!(resumed.code, 6, "{resumed:?}");
+    assert!(resumed.stderr.contains("› read a.txt"), "{resumed:?}");
+    let newest = cli.run(&["chats", "list", "-o", "json"]).await.json();
+    assert_eq!(newest[0]["conversation_id"], json!(first), "the one with the newest message");
+    let latest = cli.run_with(&["chat", "--resume", "-o", "json"], b"list my files\n").await;
+    let answer: Value = serde_json::from_str(latest.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(answer["conversation_id"], json!(first), "{latest:?}");
+
+    let bob = world.person("bob", Role::Admin).await;
+    let bobs = world.cli_of("bob", &bob);
+    assert_eq!(bobs.run(&["chats", "list", "-o", "json"]).await.json(), json!([]));
+    assert_eq!(bobs.run(&["chats", "show", &first]).await.code, 3);
+    assert_eq!(bobs.run_with(&["chat", "--resume"], b"").await.code, 3);
+}
