@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use orion_domain::Hint;
 use orion_wire::v1;
 use orion_wire::v1::decide_approval_request::More;
 use serde_json::Value;
@@ -75,7 +76,10 @@ Examples:
         what: Rules,
     },
     /// Follow approval requests
-    #[command(after_help = "Example:\n  orion approvals watch -o json")]
+    #[command(after_help = "\
+Examples:
+  orion approvals watch -o json
+  orion approvals watch --timeout 10m                   ends with 8 when the time is up")]
     Watch,
 }
 
@@ -160,7 +164,12 @@ impl Approvals {
                 Ok(0)
             }
             ApprovalsCommand::Rules { what } => rules(app, client, what).await,
-            ApprovalsCommand::Watch => watch(app, client).await,
+            ApprovalsCommand::Watch => match app.timeout {
+                None => watch(app, client).await,
+                Some(limit) => tokio::time::timeout(limit, watch(app, client))
+                    .await
+                    .unwrap_or_else(|_| Err(watched(limit))),
+            },
         }
     }
 }
@@ -255,6 +264,12 @@ async fn rules(app: &App<'_>, client: &Client, what: Rules) -> Result<u8, Failur
     }
     app.out.show(&rules, || rules_table(app.out, &rules))?;
     Ok(0)
+}
+
+fn watched(limit: Duration) -> Failure {
+    let seconds = limit.as_secs_f32();
+    Failure::TimedOut(format!("watched for {seconds} s, as --timeout says"))
+        .hint(Hint::run("watch until Ctrl-C", "orion approvals watch"))
 }
 
 async fn watch(app: &App<'_>, client: &Client) -> Result<u8, Failure> {

@@ -141,6 +141,9 @@ pub(super) async fn roll_back(
             return Err(Failure::Conflict("nothing was changed".to_owned()));
         }
     }
+    let request = v1::ListPolicyVersionsRequest {};
+    let versions = client.ask(client.policy().list_policy_versions(request)).await?.versions;
+    let before = versions.iter().map(|version| version.version).max();
     let request = v1::RollbackPolicyRequest { version, note };
     let v1::RollbackPolicyResponse { is_applied, findings, changes, version: held } =
         client.ask(client.policy().rollback_policy(request)).await?;
@@ -150,6 +153,14 @@ pub(super) async fn roll_back(
         changes: changes.into_iter().map(DeviceChangeView::from).collect(),
         version: held.map(VersionView::from),
     };
+    let held = view.version.as_ref().map(|version| version.version);
+    if view.is_applied && held.is_some() && held == before {
+        app.out.show(&view, String::new)?;
+        let held = held.unwrap_or_default();
+        let same = if held == version { "" } else { " with the same text" };
+        app.out.note(&format!("version {held}{same} is active already; nothing changed"));
+        return Ok(0);
+    }
     report(app, &format!("version {version}"), &view)
 }
 
