@@ -8,6 +8,7 @@ pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod chat;
 pub(crate) mod completion;
+pub(crate) mod context;
 pub(crate) mod cp;
 pub(crate) mod demo;
 pub(crate) mod devices;
@@ -18,11 +19,13 @@ pub(crate) mod password;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod resume;
+pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod undo;
 pub(crate) mod users;
+pub(crate) mod whoami;
 pub(crate) mod why;
 
 use clap::Subcommand;
@@ -39,10 +42,17 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Start a backend and a device on this machine, and talk to them
     Demo(demo::Demo),
+    /// Whether the backend answers, who is signed in, and what waits
+    Status(status::Status),
     /// Sign in, and remember where
     Login(login::Login),
     /// Sign out, here or everywhere
     Logout(logout::Logout),
+    /// Who is signed in, and where
+    #[command(name = "whoami")]
+    WhoAmI(whoami::WhoAmI),
+    /// The backends that you have signed in at
+    Context(context::ContextCommand),
     /// Chat with a model that calls tools on your devices
     Chat(chat::Chat),
     /// Send a model one message, and print its answer
@@ -96,11 +106,17 @@ pub(crate) async fn run(command: Command, global: &Global, out: &Output) -> Resu
         Command::Extract(command) => command.run(out),
         Command::Completion(command) => command.run(out),
         Command::Demo(command) => command.run(out, global).await,
-        // Signing in creates the context.
+        Command::Context(command) => interruptible(command.run(out, global)).await,
+        // Signing in creates the context, and the status says that there is none.
+        Command::Status(command) => {
+            let context = Context::resolve(Environment::of_process(global))?;
+            interruptible(command.run(&App::new(out, global, context))).await
+        }
         Command::Login(command) => {
             let context = Context::resolve(Environment::of_process(global))?;
             interruptible(command.run(&App::new(out, global, context))).await
         }
+        Command::WhoAmI(command) => interruptible(command.run(&app()?)).await,
         Command::Logout(command) => interruptible(command.run(&app()?)).await,
         // In these commands Ctrl-C stops the answer first.
         Command::Chat(command) => command.run(&app()?).await,
@@ -132,8 +148,11 @@ fn app<'a>(out: &'a Output, global: &Global) -> Result<App<'a>, Failure> {
         out.detail(&format!("context {}, backend {}", context.path.display(), context.backend));
     } else if global.context.is_some() {
         let path = context.path.display();
+        let named = global.context.as_ref().map(|named| named.display().to_string());
+        let named = named.unwrap_or_default();
         return Err(Failure::NotFound(format!("the context {path} does not exist"))
-            .hint(Hint::run("create it", format!("orion --context {path} login"))));
+            .hint(Hint::run("create it", format!("orion --context {named} login")))
+            .hint(Hint::run("or list those that exist", "orion context list")));
     }
     Ok(App::new(out, global, context))
 }

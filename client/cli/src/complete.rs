@@ -6,7 +6,7 @@ use clap_complete::CompletionCandidate;
 use orion_wire::v1;
 
 use crate::client::Client;
-use crate::context::{Context, Environment};
+use crate::context::{Context, Contexts, Environment};
 use crate::global::Global;
 
 /// The longest wait of a person who presses Tab.
@@ -45,6 +45,12 @@ pub(crate) fn devices() -> Vec<CompletionCandidate> {
     let names = runtime.block_on(async { tokio::time::timeout(COMPLETION_TIMEOUT, names).await });
     let names = names.ok().flatten().unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// Returns the names of this person's contexts.
+pub(crate) fn contexts() -> Vec<CompletionCandidate> {
+    let names = Contexts::of_person().and_then(|contexts| contexts.names().ok());
+    names.unwrap_or_default().into_iter().map(CompletionCandidate::new).collect()
 }
 
 #[cfg(test)]

@@ -96,6 +96,11 @@ impl Failure {
         if let Self::Hinted { failure, .. } = self { failure.cause() } else { self }
     }
 
+    /// Returns the code of an error of the catalogue. `None` for any other failure.
+    pub(crate) fn tool_code(&self) -> Option<ErrorCode> {
+        if let Self::Tool(error) = self.cause() { Some(error.code) } else { None }
+    }
+
     /// Returns the program's exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {

@@ -23,8 +23,8 @@ pub(crate) struct Global {
     /// How long it may take: 30s, 5m, 1h
     #[arg(long, global = true, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
-    /// File that says which backend, and as whom
-    #[arg(long, global = true, env = "ORION_CONTEXT", value_name = "FILE")]
+    /// Which backend, and as whom: a context's name, or a file
+    #[arg(long, global = true, env = "ORION_CONTEXT", value_name = "NAME|FILE")]
     pub(crate) context: Option<PathBuf>,
     /// The backend's address, over the context's
     #[arg(long, global = true, env = "ORION_BACKEND", value_name = "URL")]

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use orion_catalog::{CATALOG, ParsedCall, ToolSpec};
-use orion_domain::{Caller, ErrorCode, Hint, ToolError};
+use orion_domain::{Actor, Caller, ErrorCode, Hint, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::{Target, complete};
@@ -35,9 +35,6 @@ pub async fn arguments(
 }
 
 fn fitting(target: &Target, arguments: Map<String, Value>) -> Result<ParsedCall, ToolError> {
-    let Some(places) = target.device.places() else {
-        return Err(never_connected(&target.device));
-    };
     let spec = target.spec;
     let faults = faults(spec, &arguments);
     if !faults.is_empty() {
@@ -49,12 +46,17 @@ fn fitting(target: &Target, arguments: Map<String, Value>) -> Result<ParsedCall,
         .with("fields", faults)
         .with("example", spec.example));
     }
-    spec.parse(arguments, places)
+    // What follows depends on the device's paths.
+    match target.device.places() {
+        Some(places) => spec.parse(arguments, places),
+        None => Err(never_connected(&target.device)),
+    }
 }
 
 fn never_connected(device: &DeviceSnapshot) -> ToolError {
     ToolError::new(ErrorCode::DeviceOffline, format!("{} has not been connected yet.", device.name))
-        .hint(Hint::run("start the agent there", "orion-agent run"))
+        .hint(Hint::run("start the agent there", "orion-agent run").by(Actor::Owner))
+        .hint("or let the call wait for the device: add --queue to `orion call`")
 }
 
 static VALIDATORS: LazyLock<HashMap<&'static str, Validator>> = LazyLock::new(|| {

@@ -22,7 +22,10 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
             hinted(ErrorCode::ResourceExhausted, error, "try again in a few seconds")
         }
         SignInError::OldPassword => with(ErrorCode::PermissionDenied, error),
-        SignInError::Secret | SignInError::Reset | SignInError::Wrong => {
+        SignInError::Secret
+        | SignInError::Reset
+        | SignInError::Deleted
+        | SignInError::Wrong => {
             Status::unauthenticated(capital(&error))
         }
     }
@@ -44,6 +47,11 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
             ErrorCode::AlreadyExists,
             "there is an account of that name already, maybe a disabled one",
             "choose another name, or enable that one",
+        ),
+        ChangeUserError::Deleted => hinted(
+            ErrorCode::AlreadyExists,
+            "an account of that name was deleted, and no name is given twice: the audit log and old calls name that person",
+            "choose another name",
         ),
         ChangeUserError::TooMany => with(ErrorCode::ResourceExhausted, error),
     }
