@@ -19,7 +19,6 @@ pub use artifacts::{Artifact, Artifacts};
 pub use calls::Calls;
 pub use chat::Chat;
 pub use error::ConfigError;
-use error::nearest_key;
 pub use listeners::{Devices, PeopleConfig};
 
 /// The whole configuration.
@@ -50,11 +49,8 @@ impl Config {
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
-        let config: Self = toml::from_str(&text).map_err(|error| ConfigError::Invalid {
-            path: path.to_owned(),
-            hint: nearest_key(error.message()),
-            message: error.to_string().trim_end().to_owned(),
-        })?;
+        let config: Self =
+            toml::from_str(&text).map_err(|error| ConfigError::invalid(path, &text, &error))?;
         config.check()?;
         Ok(config)
     }

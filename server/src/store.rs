@@ -57,7 +57,7 @@ pub use db::{copy_file, newest_version};
 pub use device_chains::DeviceChainRow;
 pub use devices::{
     Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
-    PolicyMismatchKind, RedeemError, RenameError, Redemption, Return,
+    PolicyMismatchKind, RedeemError, Redemption, RenameError, Return,
 };
 pub use invites::NewInvite;
 pub use labels::{Authorship, Label, LabelledContent, Provenance};

@@ -100,8 +100,14 @@ struct EnrollArguments {
     #[arg(long)]
     no_wait: bool,
     /// How long to wait for the approval, in seconds.
-    #[arg(long, default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    #[arg(long, default_value_t = 900, value_parser = waiting_seconds)]
     timeout: u64,
+}
+
+/// Parses how long to wait, in seconds.
+fn waiting_seconds(text: &str) -> Result<u64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=604_800).contains(seconds));
+    seconds.ok_or_else(|| "write a number of seconds from 1 to 604800, a week".to_owned())
 }
 
 /// An error and the program's exit code.

@@ -38,7 +38,7 @@ impl<'a> App<'a> {
             context,
             yes: global.yes,
             timeout: global.timeout,
-            names_context: global.context.is_some(),
+            names_context: global.named_context().is_some(),
             client: OnceCell::new(),
         }
     }

@@ -146,12 +146,10 @@ fn app<'a>(out: &'a Output, global: &Global) -> Result<App<'a>, Failure> {
     let context = Context::resolve(Environment::of_process(global))?;
     if context.found {
         out.detail(&format!("context {}, backend {}", context.path.display(), context.backend));
-    } else if global.context.is_some() {
+    } else if let Some(named) = global.named_context() {
         let path = context.path.display();
-        let named = global.context.as_ref().map(|named| named.display().to_string());
-        let named = named.unwrap_or_default();
         return Err(Failure::NotFound(format!("the context {path} does not exist"))
-            .hint(Hint::run("create it", format!("orion --context {named} login")))
+            .hint(Hint::run("create it", format!("orion --context {} login", named.display())))
             .hint(Hint::run("or list those that exist", "orion context list")));
     }
     Ok(App::new(out, global, context))

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use orion_domain::{Hint, Secret};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, nearest_key};
 use crate::global::Global;
 use crate::input;
 
@@ -77,7 +77,7 @@ impl Environment {
     /// Reads the environment of this process.
     pub(crate) fn of_process(global: &Global) -> Self {
         Self {
-            named: global.context.clone(),
+            named: global.named_context().cloned(),
             backend: global.backend.clone(),
             token: std::env::var("ORION_TOKEN").ok().filter(|token| !token.is_empty()),
             config_dir: directories::ProjectDirs::from("", "", "orion")
@@ -154,8 +154,13 @@ impl ContextFile {
         let text = input::file(path)?;
         // The parser's own message would quote the line, and the line may hold the token.
         toml::from_str(&text).map_err(|error| {
-            Failure::Usage(format!("{} is not a context: {}", path.display(), error.message()))
-                .hint(Hint::run("write it again", "orion login"))
+            let failure =
+                Failure::Usage(format!("{} is not a context: {}", path.display(), error.message()));
+            let failure = match nearest_key(error.message()) {
+                Some(near) => failure.hint(Hint::did_you_mean(vec![near.to_owned()])),
+                None => failure,
+            };
+            failure.hint(Hint::run("write it again", "orion login"))
         })
     }
 
@@ -187,8 +192,7 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         file.persist(path)?;
         Ok::<(), std::io::Error>(())
     };
-    write()
-        .map_err(|error| Failure::Failed(format!("{} cannot be written: {error}", path.display())))
+    write().map_err(|error| input::unwritable(path, &error))
 }
 
 #[cfg(test)]

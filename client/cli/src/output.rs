@@ -7,7 +7,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use jiff::tz::TimeZone;
-use orion_domain::is_hidden;
+use orion_domain::{Hint, is_hidden};
 use serde::Serialize;
 
 use crate::failure::{Failure, Report};
@@ -168,6 +168,11 @@ impl Output {
     /// Writes what a call waits for, which is not a failure: as [`Output::report`], without `error:`.
     pub(crate) fn waits(&self, report: &Report) {
         self.lines(&report.message, report);
+    }
+
+    /// Writes what to do next, in every format.
+    pub(crate) fn step(&self, hint: &Hint) {
+        self.error_line(&format!("{HINT}hint:{HINT:#} {hint}"));
     }
 
     fn lines(&self, first: &str, Report { message: _, facts, hints }: &Report) {

@@ -181,7 +181,9 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub async fn accounts(&self, now: i64) -> Result<Vec<AccountRow>, StoreError> {
-        let text = accounts!("WHERE users.deleted_at IS NULL GROUP BY users.name ORDER BY users.name LIMIT $2");
+        let text = accounts!(
+            "WHERE users.deleted_at IS NULL GROUP BY users.name ORDER BY users.name LIMIT $2"
+        );
         self.db().query(sql(text).bind(now).bind(MAX_USERS)).await
     }
 

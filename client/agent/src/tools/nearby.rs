@@ -52,6 +52,9 @@ pub(super) fn suggest(error: ToolError, located: &Located, context: &Context<'_>
             }
         }
     }
+    if paths.is_empty() {
+        return error.hint("use list_directory to see what is there");
+    }
     error.suggesting(paths.iter().map(ToString::to_string).collect())
 }
 

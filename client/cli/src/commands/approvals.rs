@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCandidates;
 use orion_domain::Hint;
 use orion_wire::v1;
 use orion_wire::v1::decide_approval_request::More;
@@ -12,6 +13,7 @@ use super::call::schema;
 use crate::app::App;
 use crate::arguments;
 use crate::client::Client;
+use crate::complete;
 use crate::failure::Failure;
 use crate::follow::wait_for_end;
 use crate::global::duration;
@@ -47,6 +49,7 @@ enum ApprovalsCommand {
     #[command(after_help = "Example:\n  orion approvals show 0199b2c4-7f3e-7c11")]
     Show {
         /// The approval's id; may be shortened
+        #[arg(add = ArgValueCandidates::new(complete::approvals))]
         id: String,
     },
     /// Approve exactly this call, or as far as an option says
@@ -64,6 +67,7 @@ Examples:
     )]
     Deny {
         /// The approval's id; may be shortened
+        #[arg(add = ArgValueCandidates::new(complete::approvals))]
         id: String,
         /// Why; the model is told
         #[arg(long, value_name = "TEXT", default_value = "")]
@@ -87,6 +91,7 @@ Examples:
 #[derive(Debug, Args)]
 struct ApproveArguments {
     /// The approval's id; may be shortened
+    #[arg(add = ArgValueCandidates::new(complete::approvals))]
     id: String,
     /// Wait for the call's end, print its result and take over its exit code
     #[arg(long)]

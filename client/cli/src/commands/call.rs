@@ -39,7 +39,7 @@ pub(crate) struct Target {
     #[arg(value_name = "TOOL", add = ArgValueCandidates::new(complete::tools))]
     tool: Option<String>,
     /// Arguments: name=text, name:=json, name=@file; a list by giving the name again
-    #[arg(value_name = "NAME=VALUE")]
+    #[arg(value_name = "NAME=VALUE", add = ArgValueCandidates::new(complete::arguments))]
     arguments: Vec<String>,
     /// All arguments as a JSON object, as @file, or - for standard input
     #[arg(long, value_name = "JSON")]

@@ -98,8 +98,10 @@ impl ContextCommand {
                 contexts.set_current(&name)?;
                 let view = ContextView::read(name, &path, true)?;
                 out.note(&format!("{GOOD}✓{GOOD:#} {} at {} is in use", view.name, view.backend));
-                if global.context.is_some() {
-                    out.note("ORION_CONTEXT or --context names another one, and counts for this shell");
+                if global.named_context().is_some() {
+                    out.note(
+                        "ORION_CONTEXT or --context names another one, and counts for this shell",
+                    );
                 }
                 out.show(&view, String::new)?;
                 Ok(0)

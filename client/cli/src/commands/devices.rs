@@ -91,8 +91,8 @@ enum DevicesCommand {
 Example:
   orion devices rename laptop-123 laptop-ann
 
-Identity, grants, calls and approvals belong to the device and stay. The policy file speaks of names: where it
-says something else of the new name, write the same of both first.")]
+Identity, grants, calls and approvals belong to the device and stay. The policy file speaks of names: a
+rename is refused where it says something else of the new name.")]
     Rename {
         /// The device's name or id; an id may be shortened
         #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]

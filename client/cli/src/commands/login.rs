@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use orion_domain::Secret;
+use orion_domain::{Hint, Secret};
 use orion_wire::v1;
 
 use super::password::{self, PasswordSource};
@@ -39,7 +39,7 @@ pub(crate) struct Login {
     #[command(flatten)]
     password: PasswordSource,
     /// PEM file with the authority that signed the backend's certificate
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     ca: Option<PathBuf>,
 }
 
@@ -162,7 +162,9 @@ async fn sign_in(
     match client.ask(client.auth().login(request)).await {
         Ok(answer) => Ok((user, answer.token)),
         // A failed sign-in needs no hint to sign in.
-        Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())),
+        Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())
+            .hint("try again, with the name as `orion users list` of an admin shows it")
+            .hint(Hint::run("or let an admin set a new password", "orion users password NAME"))),
         Err(failure) => Err(failure),
     }
 }

@@ -1,6 +1,7 @@
 //! `orion users`: the accounts and their roles.
 
 use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use orion_domain::{Hint, Role, Secret};
 use orion_wire::v1;
 use serde::Serialize;
@@ -8,6 +9,7 @@ use serde::Serialize;
 use super::password::{self, PasswordSource};
 use crate::app::App;
 use crate::client::Client;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::GOOD;
 use crate::show::{UserView, users_table};
@@ -57,7 +59,7 @@ Examples:
     #[command(after_help = "Example:\n  orion users role bob viewer")]
     Role {
         /// The account
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = ArgValueCandidates::new(complete::users))]
         user: String,
         /// What it may do at most
         #[arg(value_enum)]
@@ -83,7 +85,7 @@ Examples:
   orion users password --old-password @old.txt --password @new.txt")]
     Password {
         /// The account; your own when nothing is said
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = ArgValueCandidates::new(complete::users))]
         user: Option<String>,
         /// @file with your password as it is; asked for at a terminal
         #[arg(long, value_name = "@FILE")]
@@ -97,7 +99,7 @@ Examples:
 #[derive(Debug, Args)]
 struct UserArgument {
     /// The account
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCandidates::new(complete::users))]
     user: String,
 }
 
@@ -189,14 +191,20 @@ async fn delete(app: &App<'_>, client: &Client, user: String) -> Result<u8, Fail
             "deleting {shown} cannot be undone, and there is no terminal to confirm it"
         ))
         .hint("repeat the command with --yes to do it")
-        .hint(Hint::run("or keep the account out for a while", format!("orion users disable {shown}"))));
+        .hint(Hint::run(
+            "or keep the account out for a while",
+            format!("orion users disable {shown}"),
+        )));
     }
     if !app.yes {
-        let question =
-            format!("Delete {shown}? The account cannot come back, and its name is not given again.");
+        let question = format!(
+            "Delete {shown}? The account cannot come back, and its name is not given again."
+        );
         if !terminal::confirm(&question).await? {
-            return Err(Failure::Conflict(format!("{shown} was not deleted"))
-                .hint(Hint::run("keep the account out instead", format!("orion users disable {shown}"))));
+            return Err(Failure::Conflict(format!("{shown} was not deleted")).hint(Hint::run(
+                "keep the account out instead",
+                format!("orion users disable {shown}"),
+            )));
         }
     }
     client.ask(client.auth().delete_user(v1::DeleteUserRequest { user: user.clone() })).await?;
@@ -223,7 +231,12 @@ async fn set_password(
         ),
         None => Secret::new(""),
     };
-    let new = new_password(new, "your old one goes into --old-password @file").await?;
+    let hint = if is_own {
+        "your old one goes into --old-password @file"
+    } else {
+        "their other sessions end"
+    };
+    let new = new_password(new, hint).await?;
     let request = v1::SetPasswordRequest {
         user,
         old_password: old.expose().to_owned(),

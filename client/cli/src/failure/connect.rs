@@ -83,10 +83,22 @@ impl Failure {
 
     /// Returns the failure of a connection that ended before the backend answered. `None` if the backend answered.
     pub(super) fn lost(status: &Status) -> Option<Self> {
-        let (inner, _) = innermost(status.source()?);
+        let (inner, kind) = innermost(status.source()?);
+        let tls = "if the backend has a certificate, its address begins with https://";
+        if kind == Some(io::ErrorKind::TimedOut) || inner.contains("timed out") {
+            let message = "something accepts connections there, and does not answer".to_owned();
+            return Some(Self::TimedOut(message).hint("check the address and the port").hint(tls));
+        }
+        if inner.contains("frame with invalid size") {
+            let message = "what answers there is no backend, or speaks TLS".to_owned();
+            return Some(
+                Self::Failed(message)
+                    .hint(tls)
+                    .hint("check the port: people use 7080 by default, and devices another one"),
+            );
+        }
         let message = format!("the connection ended before the backend answered ({inner})");
-        let hint = "if the backend has a certificate, its address begins with https://";
-        Some(Self::Failed(message).hint(Hint::new(hint)))
+        Some(Self::Failed(message).hint(tls))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Parses the arguments of a call into the tool's own type. Every field that does not fit is listed.
 
+mod fields;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -39,12 +41,15 @@ fn fitting(target: &Target, arguments: Map<String, Value>) -> Result<ParsedCall,
     let faults = faults(spec, &arguments);
     if !faults.is_empty() {
         let first = faults.first().and_then(|fault| fault["problem"].as_str()).unwrap_or_default();
+        let near = fields::near(spec, &arguments);
         return Err(ToolError::new(
             ErrorCode::InvalidArgument,
             format!("The arguments of {} do not fit: {first}", spec.name),
         )
         .with("fields", faults)
-        .with("example", spec.example));
+        .with("example", spec.example)
+        .suggesting(near)
+        .hint(Hint::run("see its arguments", format!("orion tools show {}", spec.name))));
     }
     // What follows depends on the device's paths.
     match target.device.places() {
@@ -77,11 +82,7 @@ fn faults(spec: &ToolSpec, arguments: &Map<String, Value>) -> Vec<Value> {
         .take(16)
         .map(|error| {
             let field = error.instance_path().to_string();
-            // A value is shown only where none can be secret.
-            let problem = match spec.secrets {
-                [] => error.to_string(),
-                _ => error.masked().to_string(),
-            };
+            let problem = fields::problem(&error, !spec.secrets.is_empty());
             let problem: String = problem.chars().take(200).collect();
             json!({"field": field.trim_start_matches('/'), "problem": format!("{problem}.")})
         })

@@ -31,15 +31,8 @@ pub(super) async fn list_audit(
     } = message;
     let limit = usize::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(DEFAULT_ROWS);
     let given = |number: i64| (number > 0).then_some(number);
-    let filter = AuditFilter {
-        call,
-        user,
-        device,
-        tool,
-        since: given(since),
-        until: given(until),
-        denied,
-    };
+    let filter =
+        AuditFilter { call, user, device, tool, since: given(since), until: given(until), denied };
     let found = api.store.search_audit(&filter, given(before_seq), limit.min(MAX_ROWS)).await;
     let found = found.map_err(status::store)?;
     Ok(v1::ListAuditResponse {

@@ -10,6 +10,7 @@ use crate::clock::now_ms;
 use crate::fleet::effective_policy::refresh;
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
+use crate::store::RenameError;
 
 /// Renames a device. Its identity, grants, calls and approvals belong to its id and stay. The policy file speaks of
 /// names: a rename that would change what the file says of the device is refused.
@@ -29,16 +30,20 @@ pub(super) async fn rename_device(
         ));
     }
     let devices = &api.devices;
+    let holder = devices.fleet.find(name.as_str()).ok();
+    if holder.is_some_and(|holder| holder.id != row.id && !holder.has_ended()) {
+        return Err(status::rename(RenameError::Taken));
+    }
     // No policy is applied between the comparison and the rename.
     let _guard = devices.policies.apply_lock.lock().await;
     let active = devices.policies.active();
     if !is_said_of_both(&active.terms(&row.name), &active.terms(&name)) {
         return Err(status::managed_elsewhere(
-            format!("{FILE_NAME} says something else of {name} than of {}", row.name),
-            Hint::run(
-                format!("write the same of both names in {FILE_NAME} and apply it, then rename"),
-                "orion policy apply FILE",
-            ),
+            format!("the policy file says something else of {name} than of {}", row.name),
+            Hint::new(format!(
+                "hold the device in quarantine, take {} and {name} out of {FILE_NAME} and apply it, rename, write the new name and apply it again, and approve the device",
+                row.name
+            )),
         ));
     }
     let before = devices.store.rename_device(row.id, &name, &identity.caller.user, now_ms()).await;

@@ -14,13 +14,8 @@ const PAGE: i64 = 1_000;
 const MAX_SEARCHED: i64 = 50_000;
 
 /// Kinds of rows that are a denial by themselves.
-const DENIALS: &[&str] = &[
-    "access.refused",
-    "auth.failed",
-    "plan.refused",
-    "policy.refused",
-    "approval.denied",
-];
+const DENIALS: &[&str] =
+    &["access.refused", "auth.failed", "plan.refused", "policy.refused", "approval.denied"];
 
 /// Which rows are wanted. Empty texts and None stand for all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -168,12 +163,10 @@ impl Store {
             let rows: Vec<FoundRow> = self
                 .db()
                 .query(
-                    sql(
-                        "SELECT audit.seq, at, kind, call_id, body, prev_hash, hash, \
+                    sql("SELECT audit.seq, at, kind, call_id, body, prev_hash, hash, \
                          calls.user_name, calls.device_name, calls.tool FROM audit \
                          LEFT JOIN calls ON calls.id = call_id \
-                         WHERE audit.seq < $1 AND audit.seq >= $2 ORDER BY audit.seq DESC LIMIT $3",
-                    )
+                         WHERE audit.seq < $1 AND audit.seq >= $2 ORDER BY audit.seq DESC LIMIT $3")
                     .with(values![before, first, page]),
                 )
                 .await?;
@@ -203,12 +196,11 @@ impl Store {
         let (from, to) = id_range(prefix).ok_or(StoreError::NotFound)?;
         let limit = i64::try_from(limit).unwrap_or(PAGE);
         // The subquery sorts only the numbers, out of the index.
-        let statement = sql(
-            "SELECT audit.seq, at, kind, call_id, body, prev_hash, hash, calls.user_name, \
+        let statement =
+            sql("SELECT audit.seq, at, kind, call_id, body, prev_hash, hash, calls.user_name, \
              calls.device_name, calls.tool FROM audit LEFT JOIN calls ON calls.id = call_id \
              WHERE audit.seq IN (SELECT seq FROM audit WHERE call_id <> '' AND call_id >= $3 \
-             AND call_id < $4 AND +seq < $1 ORDER BY +seq DESC LIMIT $2) ORDER BY audit.seq DESC",
-        );
+             AND call_id < $4 AND +seq < $1 ORDER BY +seq DESC LIMIT $2) ORDER BY audit.seq DESC");
         self.db().query(statement.with(values![before, limit, from, to])).await
     }
 

@@ -33,10 +33,10 @@ pub(super) struct List {
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     before: i64,
     /// Only rows about this call; the id may be shortened
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = ArgValueCandidates::new(complete::calls))]
     call: Option<String>,
     /// Only rows by or about this person
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::users))]
     user: Option<String>,
     /// Only rows about the device of this name
     #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::devices))]
@@ -131,9 +131,9 @@ mod tests {
     fn a_moment_is_an_age_a_local_time_or_an_exact_one() {
         let now: Timestamp = "2026-03-02T12:00:00Z".parse().unwrap();
         let zone = TimeZone::fixed(jiff::tz::offset(1));
-        let at = |text: &str| moment(text, now, &zone).map(|ms| {
-            Timestamp::from_millisecond(ms).unwrap().to_string()
-        });
+        let at = |text: &str| {
+            moment(text, now, &zone).map(|ms| Timestamp::from_millisecond(ms).unwrap().to_string())
+        };
         assert_eq!(at("2h").unwrap(), "2026-03-02T10:00:00Z");
         assert_eq!(at("1d").unwrap(), "2026-03-01T12:00:00Z");
         assert_eq!(at("2026-03-01").unwrap(), "2026-02-28T23:00:00Z");

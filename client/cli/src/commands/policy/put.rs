@@ -1,5 +1,6 @@
 //! Checks, applies and rolls back a policy file.
 
+use orion_domain::Hint;
 use orion_wire::v1;
 use serde::Serialize;
 
@@ -65,6 +66,10 @@ fn verdict(app: &App<'_>, file: &str, view: &CheckView) {
         app.out.note(&format!("{GOOD}✓{GOOD:#} {} would load: {sums}", shown(file)));
     } else {
         app.out.error_line(&format!("{} would not load: {sums}", shown(file)));
+        app.out.step(&Hint::run(
+            "correct it, and check it again",
+            format!("orion policy check {file}"),
+        ));
     }
 }
 
@@ -180,5 +185,6 @@ fn report(app: &App<'_>, what: &str, view: &PutView) -> Result<u8, Failure> {
         return Ok(0);
     }
     app.out.error_line(&format!("{what} was not applied; what held before holds on: {holds}"));
+    app.out.step(&Hint::run("correct it, and check it first", "orion policy check FILE"));
     Ok(NOT_VALID)
 }
