@@ -259,8 +259,9 @@ fn read_token(text: &str) -> anyhow::Result<EnrollmentToken> {
         io::stdin().take(MAX_BYTES).read_to_string(&mut read).context("standard input")?;
         &read
     } else if let Some(path) = text.strip_prefix('@') {
-        let file = std::fs::File::open(path).with_context(|| path.to_owned())?;
-        file.take(MAX_BYTES).read_to_string(&mut read).with_context(|| path.to_owned())?;
+        let unreadable = || format!("{path} cannot be read; check the name of the file");
+        let file = std::fs::File::open(path).with_context(unreadable)?;
+        file.take(MAX_BYTES).read_to_string(&mut read).with_context(unreadable)?;
         &read
     } else {
         text

@@ -27,11 +27,11 @@ async fn a_device_that_cannot_enrol_or_run_says_what_it_needs() {
     file("sandbox.toml", "[sandbox]\nkind = \"chroot\"\n");
     file("notes.txt", "Milk\n");
     let mut mistakes = Mistakes::new(&world);
+    mistakes.replacing(&fresh[..fresh.len() / 2], "[half]");
     mistakes.replacing(&spent, "[spent]");
     mistakes.replacing(&unreachable, "[unreachable]");
     mistakes.replacing(&people, "[people]");
     mistakes.replacing(&expired, "[expired]");
-    mistakes.replacing(&fresh[..fresh.len() / 2], "[half]");
     // The token for one second is expired by the time it is used.
     tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
     let half = fresh[..fresh.len() / 2].to_owned();

@@ -16,6 +16,11 @@ const CAUSES: &[(&str, &str, &str)] = &[
         "name the authority's certificate, a PEM file, when you sign in: orion login --backend URL --ca FILE",
     ),
     (
+        "BadSignature",
+        "its certificate was not signed by the authority that you named",
+        "name that authority's own certificate, a PEM file: orion login --backend URL --ca FILE",
+    ),
+    (
         "CaUsedAsEndEntity",
         "its certificate is that of an authority, and not of a server",
         "give the backend a server's certificate: with openssl, add -addext basicConstraints=critical,CA:FALSE",
