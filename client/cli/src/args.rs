@@ -95,6 +95,16 @@ mod tests {
     }
 
     #[test]
+    fn every_command_has_a_manual_page_with_its_examples() {
+        let folder = tempfile::tempdir().unwrap();
+        let pages = crate::commands::man::write(folder.path(), Cli::command()).unwrap();
+        assert!(pages > 80, "only {pages} pages");
+        let page = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(page("orion.1").contains("Exit codes"));
+        assert!(page("orion-devices-rename.1").contains("laptop"));
+    }
+
+    #[test]
     fn every_command_shows_worked_examples() {
         fn check(command: &clap::Command) {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();

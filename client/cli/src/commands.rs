@@ -15,6 +15,7 @@ pub(crate) mod devices;
 pub(crate) mod extract;
 pub(crate) mod login;
 pub(crate) mod logout;
+pub(crate) mod man;
 pub(crate) mod password;
 pub(crate) mod plan;
 pub(crate) mod policy;
@@ -93,18 +94,26 @@ pub(crate) enum Command {
     Extract(extract::Extract),
     /// Print the completion script of a shell
     Completion(completion::Completion),
+    /// Write the manual pages
+    Man(man::Man),
 }
 
-/// Runs the command and returns the exit code.
+/// Runs the command and returns the exit code. `line` is the whole command line, as the manual describes it.
 ///
 /// # Errors
 /// The failure of the command.
-pub(crate) async fn run(command: Command, global: &Global, out: &Output) -> Result<u8, Failure> {
+pub(crate) async fn run(
+    command: Command,
+    global: &Global,
+    out: &Output,
+    line: clap::Command,
+) -> Result<u8, Failure> {
     let app = || app(out, global);
     match command {
         // These commands need no backend, so an invalid context does not stop them.
         Command::Extract(command) => command.run(out),
         Command::Completion(command) => command.run(out),
+        Command::Man(command) => command.run(out, line),
         Command::Demo(command) => command.run(out, global).await,
         Command::Context(command) => interruptible(command.run(out, global)).await,
         // Signing in creates the context, and the status says that there is none.

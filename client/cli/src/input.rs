@@ -53,15 +53,19 @@ pub(crate) fn file(path: &Path) -> Result<String, Failure> {
 /// It is not there, is a folder, or may not be read.
 pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     let shown = path.display();
-    let unreadable = |error: &Error| match error.kind() {
-        ErrorKind::NotFound => Failure::NotFound(format!("{shown} is not there"))
-            .hint("check the name; a relative one begins in the folder that you are in"),
-        ErrorKind::PermissionDenied => Failure::Failed(format!("you may not read {shown}"))
-            .hint("check who owns the file, and its permissions"),
-        _ => Failure::Failed(format!("{shown} cannot be opened: {error}"))
-            .hint("name another file, or check the disk"),
+    let unreadable = |error: Error| {
+        if error.kind() == ErrorKind::NotFound {
+            return Failure::NotFound(format!("{shown} is not there"))
+                .hint("check the name; a relative one begins in the folder that you are in");
+        }
+        if error.kind() == ErrorKind::PermissionDenied {
+            return Failure::Failed(format!("you may not read {shown}"))
+                .hint("check who owns the file, and its permissions");
+        }
+        Failure::Failed(format!("{shown} cannot be opened: {error}"))
+            .hint("name another file, or check the disk")
     };
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    let file = File::open(path).map_err(unreadable)?;
     if file.metadata().is_ok_and(|it| it.is_dir()) {
         return Err(
             Failure::Failed(format!("{shown} is a folder, not a file")).hint("name a file in it")
@@ -74,17 +78,17 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
 pub(crate) fn unwritable(path: &Path, error: &Error) -> Failure {
     let shown = path.display();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match (error.kind(), folder) {
-        (ErrorKind::NotFound, Some(folder)) => {
-            let folder = folder.display();
-            Failure::Failed(format!("{shown} cannot be written: there is no folder {folder}"))
-                .hint("make the folder first, or name another file")
-        }
-        (ErrorKind::PermissionDenied, _) => Failure::Failed(format!("you may not write {shown}"))
-            .hint("name a file in a folder of yours"),
-        _ => Failure::Failed(format!("{shown} cannot be written: {error}"))
-            .hint("name another file, or check the disk"),
+    if let (ErrorKind::NotFound, Some(folder)) = (error.kind(), folder) {
+        let folder = folder.display();
+        return Failure::Failed(format!("{shown} cannot be written: there is no folder {folder}"))
+            .hint("make the folder first, or name another file");
     }
+    if error.kind() == ErrorKind::PermissionDenied {
+        return Failure::Failed(format!("you may not write {shown}"))
+            .hint("name a file in a folder of yours");
+    }
+    Failure::Failed(format!("{shown} cannot be written: {error}"))
+        .hint("name another file, or check the disk")
 }
 
 /// Reads at most `limit` bytes of text.

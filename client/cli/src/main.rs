@@ -7,6 +7,7 @@ mod arguments;
 mod call_result;
 mod chat;
 mod client;
+mod columns;
 mod commands;
 mod complete;
 mod context;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
         };
-    let code = match runtime.block_on(commands::run(command, &global, &output)) {
+    let code = match runtime.block_on(commands::run(command, &global, &output, Cli::command())) {
         Ok(code) => code,
         Err(failure) => {
             let (line, list) = command_line(std::env::args().skip(1));

@@ -10,9 +10,10 @@ use jiff::tz::TimeZone;
 use orion_domain::{Hint, is_hidden};
 use serde::Serialize;
 
+use crate::columns::columns;
 use crate::failure::{Failure, Report};
 use crate::global::{Format, Global};
-use crate::{terminal, text};
+use crate::text;
 
 /// The colour of failures.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -206,7 +207,7 @@ pub(crate) fn to_yaml<T: Serialize>(value: &T) -> Result<String, Failure> {
 /// Formats rows under headings, without lines between them. Cells are made safe to print. A table that is wider
 /// than the terminal has cells of several lines.
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    table_within(terminal::columns(), header, rows)
+    table_within(columns(), header, rows)
 }
 
 /// Formats rows in a width, where one is given. No word is broken: a table of long words is wider.

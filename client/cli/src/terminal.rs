@@ -11,17 +11,6 @@ use crate::failure::Failure;
 use crate::output::{DIM, Output};
 use crate::text;
 
-/// Returns how many columns the terminal of standard output has. `None` where it is none.
-pub(crate) fn columns() -> Option<u16> {
-    #[cfg(unix)]
-    {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-        Some(size.ws_col).filter(|columns| *columns > 0)
-    }
-    #[cfg(not(unix))]
-    None
-}
-
 /// Returns whether a person can be prompted.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()

@@ -26,15 +26,17 @@ pub fn check_files(config: &Config) -> anyhow::Result<()> {
 /// Returns the error for a file of `[people]` that cannot be used.
 fn unusable(setting: &str, path: &Path, error: &pem::Error) -> anyhow::Error {
     let path = path.display();
-    match error {
-        pem::Error::Io(error) => anyhow!(
+    if let pem::Error::Io(error) = error {
+        return anyhow!(
             "[people] {setting}: {path} cannot be read: {error}; name a file that this account may read"
-        ),
-        pem::Error::NoItemsFound => anyhow!(
-            "[people] {setting}: there is no {setting} in {path}; name a PEM file, with -----BEGIN at its start"
-        ),
-        error => anyhow!("[people] {setting}: {path} is not PEM ({error}); name a PEM file"),
+        );
     }
+    if matches!(error, pem::Error::NoItemsFound) {
+        return anyhow!(
+            "[people] {setting}: there is no {setting} in {path}; name a PEM file, with -----BEGIN at its start"
+        );
+    }
+    anyhow!("[people] {setting}: {path} is not PEM ({error}); name a PEM file")
 }
 
 pub(super) fn people_tls(

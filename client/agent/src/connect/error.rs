@@ -64,12 +64,10 @@ fn why(error: &io::Error) -> String {
 
 /// Returns what to do about an address that cannot be reached.
 fn step(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::ConnectionRefused => {
-            "check that the backend runs, and that `[devices] listen` and `addresses` have this port"
-        }
-        _ => "check the address, and the network and firewalls on the way to it",
+    if error.kind() == io::ErrorKind::ConnectionRefused {
+        return "check that the backend runs, and that `[devices] listen` and `addresses` have this port";
     }
+    "check the address, and the network and firewalls on the way to it"
 }
 
 impl ConnectError {

@@ -124,7 +124,7 @@ Examples:
   orion call laptop-123 list_directory --json '{\"path\":\".\",\"recursive\":true}'
   orion call laptop-123 delete_directory path=Old recursive=true confirm=true --wait
   orion call laptop-123 create_directory path=Test --queue=8h
-  orion call laptop-123 search_text text=needle path=. --background
+  orion call laptop-123 search_text pattern=needle --background
 
 A call that needs approval asks at a terminal. Elsewhere it ends with 6 and goes on waiting for
 `orion approvals approve`; --wait stays until it has ended, --yes approves it at once. With --queue a

@@ -13,27 +13,25 @@ pub(super) fn problem(error: &ValidationError<'_>, is_secret: bool) -> String {
     let path = error.instance_path().to_string();
     let name = path.trim_start_matches('/');
     let name = name.split_once('/').map_or(name, |(first, _)| first);
-    match error.kind() {
-        Kind::AdditionalProperties { unexpected } => {
-            let names: Vec<_> = unexpected.iter().map(|name| format!("`{name}`")).collect();
-            let plural = if names.len() == 1 { "is no argument" } else { "are no arguments" };
-            format!("{} {plural} of it", names.join(", "))
-        }
-        Kind::Required { property } => {
-            format!("`{}` is missing", property.as_str().unwrap_or_default())
-        }
-        Kind::Enum { options } => {
-            let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-            let options: Vec<_> = options.iter().filter_map(Value::as_str).collect();
-            format!("`{name}` is one of {}", options.join(", "))
-        }
-        Kind::Type { kind: TypeKind::Single(kind) } => {
-            format!("`{name}` takes {}", described(*kind))
-        }
-        _ if is_secret => format!("`{name}`: {}", error.masked()),
-        _ if name.is_empty() => error.to_string(),
-        _ => format!("`{name}`: {error}"),
+    let kind = error.kind();
+    if let Kind::AdditionalProperties { unexpected } = kind {
+        let names: Vec<_> = unexpected.iter().map(|name| format!("`{name}`")).collect();
+        let plural = if names.len() == 1 { "is no argument" } else { "are no arguments" };
+        return format!("{} {plural} of it", names.join(", "));
     }
+    if let Kind::Required { property } = kind {
+        return format!("`{}` is missing", property.as_str().unwrap_or_default());
+    }
+    if let Kind::Enum { options } = kind {
+        let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+        let options: Vec<_> = options.iter().filter_map(Value::as_str).collect();
+        return format!("`{name}` is one of {}", options.join(", "));
+    }
+    if let Kind::Type { kind: TypeKind::Single(kind) } = kind {
+        return format!("`{name}` takes {}", described(*kind));
+    }
+    let said = if is_secret { error.masked().to_string() } else { error.to_string() };
+    if name.is_empty() { said } else { format!("`{name}`: {said}") }
 }
 
 /// Returns what a person writes for a value of this type.
