@@ -47,7 +47,8 @@ mod tests {
     fn examples(command: &clap::Command) -> Vec<String> {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
-        let lines = lines.filter(|line| line.starts_with("orion "));
+        // An ellipsis stands for what nobody types.
+        let lines = lines.filter(|line| line.starts_with("orion ") && !line.contains('…'));
         let own = lines.map(|line| line.split("    ").next().unwrap_or_default().to_owned());
         let below = command.get_subcommands().filter(|it| it.get_name() != "help");
         own.chain(below.flat_map(examples)).collect()

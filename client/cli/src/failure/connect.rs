@@ -94,16 +94,14 @@ impl Failure {
             let message = "something accepts connections there, and does not answer".to_owned();
             return Some(Self::TimedOut(message).hint("check the address and the port").hint(tls));
         }
-        if inner.contains("frame with invalid size") {
-            let message = "what answers there is no backend, or speaks TLS".to_owned();
-            return Some(
-                Self::Failed(message)
-                    .hint(tls)
-                    .hint("check the port: people use 7080 by default, and devices another one"),
-            );
-        }
-        let message = format!("the connection ended before the backend answered ({inner})");
-        Some(Self::Failed(message).hint(tls))
+        // How it ended depends on who was faster, and says nothing more.
+        let message = "the connection ended before the backend answered".to_owned();
+        Some(
+            Self::Failed(message)
+                .hint(tls)
+                .hint("check the port: people use 7080 by default, and devices another one")
+                .hint("if the backend was being restarted, run the command again"),
+        )
     }
 }
 
