@@ -19,7 +19,6 @@ pub use artifacts::{Artifact, Artifacts};
 pub use calls::Calls;
 pub use chat::Chat;
 pub use error::ConfigError;
-use error::nearest_key;
 pub use listeners::{Devices, PeopleConfig};
 
 /// The whole configuration.
@@ -50,11 +49,8 @@ impl Config {
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
-        let config: Self = toml::from_str(&text).map_err(|error| ConfigError::Invalid {
-            path: path.to_owned(),
-            hint: nearest_key(error.message()),
-            message: error.to_string().trim_end().to_owned(),
-        })?;
+        let config: Self =
+            toml::from_str(&text).map_err(|error| ConfigError::invalid(path, &text, &error))?;
         config.check()?;
         Ok(config)
     }
@@ -121,7 +117,7 @@ mod tests {
     fn an_unknown_key_is_refused_with_the_nearest() {
         let error = load("[people]\nlisen = \"127.0.0.1:1\"\n").unwrap_err();
         assert!(error.contains("line 2"), "{error}");
-        assert!(error.ends_with("Did you mean `listen`?"), "{error}");
+        assert!(error.ends_with("; did you mean `listen`?"), "{error}");
     }
 
     #[test]
@@ -129,6 +125,6 @@ mod tests {
         assert!(load("[people]\nlisten = \"0.0.0.0:7080\"\n").unwrap_err().contains("TLS"));
         assert!(load("[people]\nlisten = \"0.0.0.0:7080\"\ninsecure = true\n").is_ok());
         assert!(load("[people]\nkey = \"k.pem\"\n").unwrap_err().contains("go together"));
-        assert!(load("[calls]\ntimeout_seconds = 0\n").unwrap_err().contains("between 1 and"));
+        assert!(load("[calls]\ntimeout_seconds = 0\n").unwrap_err().contains("from 1 to"));
     }
 }

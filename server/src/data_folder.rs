@@ -30,7 +30,12 @@ pub(crate) fn make_private(path: &Path) -> anyhow::Result<()> {
         }
         std::io::Result::Ok(())
     };
-    make().with_context(|| format!("the data folder {} cannot be made", path.display()))
+    make().with_context(|| {
+        format!(
+            "the data folder {} cannot be made; name a folder that you may write with --data-dir",
+            path.display()
+        )
+    })
 }
 
 /// Takes a data folder for as long as the file is open.

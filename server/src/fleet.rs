@@ -76,6 +76,24 @@ impl Fleet {
         }
     }
 
+    /// Forgets the former name of a device that was renamed. An ended device that had it is found by it again.
+    pub fn renamed(&self, id: DeviceId, former: &DeviceName) {
+        if self.names.remove_if(former, |_, holder| *holder == id).is_some() {
+            let named = |it: &DeviceSnapshot| it.name == *former && it.id != id;
+            let earlier = self.known.iter().filter(|it| named(it)).map(|it| it.id);
+            if let Some(earlier) = earlier.max_by_key(|earlier| earlier.uuid()) {
+                self.names.entry(former.clone()).or_insert(earlier);
+            }
+        }
+    }
+
+    /// Forgets a device that is listed no more.
+    pub fn forget(&self, id: DeviceId) {
+        if let Some((_, known)) = self.known.remove(&id) {
+            self.names.remove_if(&known.name, |_, holder| *holder == id);
+        }
+    }
+
     /// Returns the device of this name whose identity has not ended.
     fn living(&self, name: &DeviceName) -> Option<DeviceId> {
         let living = self.known.iter().find(|it| it.name == *name && !it.has_ended());

@@ -45,6 +45,11 @@ pub enum SignInError {
         "this secret lets nobody back in: it is for another account, was used, or is older than an hour; run `orion-server admin reset` on the backend's machine for a new one"
     )]
     Reset,
+    /// The reset secret is for an account that was deleted.
+    #[error(
+        "this account was deleted, and its name is not given again; run `orion-server admin reset --user NAME` with another name"
+    )]
+    Deleted,
     /// The name or the password is wrong.
     #[error("the name or the password is wrong")]
     Wrong,

@@ -43,7 +43,7 @@ pub use approvals::{
     MAX_OPEN, MAX_OPEN_OF_PERSON, MAX_RULES_ON_DEVICE, NewApproval, NewVote, StandingApproval,
     StandingKey, StandingRule, Vote,
 };
-pub use audit::{AuditVerdict, TrustAnchor, verify_file};
+pub use audit::{AuditFilter, AuditVerdict, Found, FoundRow, TrustAnchor, verify_file};
 pub use authorities::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};
 pub use backup::{Health, check_file};
 pub use calls::{
@@ -57,7 +57,7 @@ pub use db::{copy_file, newest_version};
 pub use device_chains::DeviceChainRow;
 pub use devices::{
     Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
-    PolicyMismatchKind, RedeemError, Redemption, Return,
+    PolicyMismatchKind, RedeemError, Redemption, RenameError, Return,
 };
 pub use invites::NewInvite;
 pub use labels::{Authorship, Label, LabelledContent, Provenance};

@@ -139,6 +139,9 @@ async fn a_policy_comes_to_its_devices_and_goes_back_by_version() {
 
     let call = admin.call("kiosk", "create_directory", json!({"path": "x"})).await;
     assert_eq!(call.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)));
+    // The file names the device, so `devices permissions set` would be refused.
+    let hints: Vec<_> = call.error().hints.iter().filter_map(|hint| hint.command.clone()).collect();
+    assert_eq!(hints, ["policy.yaml line 3, then orion policy apply"]);
     // A rule without devices holds on those that the file does not name, which keep their grants.
     let call = admin.call("other", "get_device_info", json!({})).await;
     assert_eq!(call.error().details["rule"], "rule no-facts (policy.yaml:7)");
@@ -156,6 +159,10 @@ async fn a_policy_comes_to_its_devices_and_goes_back_by_version() {
     kiosk.ready().await;
     let call = admin.call("kiosk", "create_directory", json!({"path": "x"})).await;
     assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}");
+    for back in ["1", "3"] {
+        let again = fine(cli.run(&["policy", "rollback", back, "--yes"]).await);
+        assert!(again.stderr.contains("active already; nothing changed"), "{again:?}");
+    }
     let history = fine(cli.run(&["policy", "history"]).await);
     insta::assert_snapshot!("history", world.seen().in_text(&history.stdout));
     let diff = fine(cli.run(&["policy", "diff", "2", "3"]).await);

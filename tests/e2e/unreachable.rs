@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// Starts a server that completes TLS with a certificate for this host, and nothing else. Returns its address and
 /// its certificate, PEM.
-async fn tls_server(
+pub(crate) async fn tls_server(
     host: &str,
     change: impl FnOnce(&mut CertificateParams),
 ) -> (SocketAddr, String) {

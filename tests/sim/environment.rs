@@ -81,7 +81,7 @@ impl Environment for Simulated {
         async move {
             let unreachable = |_| ConnectError::Unreachable {
                 address: address.clone(),
-                source: io::ErrorKind::ConnectionRefused.into(),
+                error: io::ErrorKind::ConnectionRefused.into(),
             };
             let Ends { incoming, outgoing } = made.await.map_err(unreachable)?;
             let hello = v1::Hello { generation: state.next_generation()?, ..hello };

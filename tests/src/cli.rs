@@ -56,6 +56,12 @@ impl Cli {
         Self { context: context.to_owned(), folder: folder.to_owned() }
     }
 
+    /// Creates a runner without any context: what is kept is kept in this folder.
+    #[must_use]
+    pub fn without_context(folder: &Path) -> Self {
+        Self { context: PathBuf::new(), folder: folder.to_owned() }
+    }
+
     /// Runs `orion` with these arguments and an empty standard input.
     pub async fn run(&self, arguments: &[&str]) -> Output {
         self.run_with(arguments, b"").await

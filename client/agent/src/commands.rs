@@ -100,8 +100,14 @@ struct EnrollArguments {
     #[arg(long)]
     no_wait: bool,
     /// How long to wait for the approval, in seconds.
-    #[arg(long, default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    #[arg(long, default_value_t = 900, value_parser = waiting_seconds)]
     timeout: u64,
+}
+
+/// Parses how long to wait, in seconds.
+fn waiting_seconds(text: &str) -> Result<u64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=604_800).contains(seconds));
+    seconds.ok_or_else(|| "write a number of seconds from 1 to 604800, a week".to_owned())
 }
 
 /// An error and the program's exit code.
@@ -253,8 +259,9 @@ fn read_token(text: &str) -> anyhow::Result<EnrollmentToken> {
         io::stdin().take(MAX_BYTES).read_to_string(&mut read).context("standard input")?;
         &read
     } else if let Some(path) = text.strip_prefix('@') {
-        let file = std::fs::File::open(path).with_context(|| path.to_owned())?;
-        file.take(MAX_BYTES).read_to_string(&mut read).with_context(|| path.to_owned())?;
+        let unreadable = || format!("{path} cannot be read; check the name of the file");
+        let file = std::fs::File::open(path).with_context(unreadable)?;
+        file.take(MAX_BYTES).read_to_string(&mut read).with_context(unreadable)?;
         &read
     } else {
         text

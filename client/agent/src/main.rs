@@ -7,9 +7,13 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use commands::{Arguments, Failure};
+use orion_domain::FailureText;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// The next step after an error that names none.
+const OTHERWISE: &str = "correct it and run the command again";
 
 /// Threads that wait for the disk or the system: one for each call in flight, one for each call that missed
 /// its deadline, and some for the agent itself.
@@ -58,16 +62,9 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { error, code }) => {
-            // Many errors quote their cause already, so a repeated cause is skipped.
-            let mut text = String::from("orion-agent");
-            for cause in error.chain().map(ToString::to_string) {
-                if !text.contains(&cause) {
-                    text.push_str(": ");
-                    text.push_str(&cause);
-                }
-            }
+            let causes = error.chain().map(ToString::to_string);
             // If standard error is closed, the message is dropped.
-            drop(writeln!(std::io::stderr(), "{text}"));
+            drop(writeln!(std::io::stderr(), "{}", FailureText::of(causes, OTHERWISE)));
             ExitCode::from(code)
         }
     }

@@ -25,13 +25,22 @@ pub(crate) struct App<'a> {
     pub(crate) yes: bool,
     /// The command's timeout. `None` means the default of each request.
     pub(crate) timeout: Option<Duration>,
+    /// Whether the command line or the environment names the context.
+    pub(crate) names_context: bool,
     client: OnceCell<Client>,
 }
 
 impl<'a> App<'a> {
     /// Creates the context for one run of the program.
     pub(crate) fn new(out: &'a Output, global: &Global, context: Context) -> Self {
-        Self { out, context, yes: global.yes, timeout: global.timeout, client: OnceCell::new() }
+        Self {
+            out,
+            context,
+            yes: global.yes,
+            timeout: global.timeout,
+            names_context: global.named_context().is_some(),
+            client: OnceCell::new(),
+        }
     }
 
     /// Returns the connection, opened on first use.

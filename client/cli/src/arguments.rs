@@ -10,6 +10,7 @@ use orion_domain::json;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
+use crate::global::duration;
 use crate::input;
 
 /// Parses the arguments; `base` are those of `--json`, which the pairs extend and override.
@@ -26,11 +27,18 @@ pub(crate) fn arguments(
     let mut given: Vec<String> = Vec::new();
     for pair in pairs {
         let (name, written) = pair.split_once('=').ok_or_else(|| {
-            usage(format!("`{pair}` is no argument")).hint("write name=value, as in path=Documents")
+            let failure = usage(format!("`{pair}` is no argument"));
+            if duration(pair).is_ok() {
+                return failure.hint("a time follows its option after a `=`, as in --queue=8h");
+            }
+            failure.hint("write name=value, as in path=Documents")
         })?;
         let (name, value) = if let Some(name) = name.strip_suffix(':') {
-            let value = json::parse(written)
-                .map_err(|error| usage(format!("`{name}:=` must be followed by JSON: {error}")))?;
+            let value = json::parse(written).map_err(|_| {
+                usage(format!("`{name}:=` is followed by what is not JSON: `{written}`")).hint(
+                    format!("write {name}={written} for a text; := is for JSON, as in limit:=5"),
+                )
+            })?;
             (name, value)
         } else {
             let property = schema.and_then(|schema| schema.get("properties")?.get(name));
@@ -41,12 +49,16 @@ pub(crate) fn arguments(
             (name, typed(&content, property))
         };
         if name.is_empty() {
-            return Err(usage(format!("`{pair}` has no name before the `=`")));
+            return Err(usage(format!("`{pair}` has no name before the `=`"))
+                .hint("write name=value, as in path=Documents"));
         }
         if given.iter().any(|earlier| earlier == name) {
             match (arguments.get_mut(name), value) {
                 (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
-                _ => return Err(usage(format!("`{name}` is given twice, and takes one value"))),
+                _ => {
+                    return Err(usage(format!("`{name}` is given twice, and takes one value"))
+                        .hint("leave one of them out"));
+                }
             }
         } else {
             given.push(name.to_owned());

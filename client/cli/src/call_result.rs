@@ -116,9 +116,12 @@ impl CallResult {
 
     /// Returns the call's id if it changed something that `orion undo` can undo.
     pub(crate) fn undoable(&self) -> Option<&str> {
-        let Envelope { success, dry_run, meta, .. } = &self.envelope;
+        let Envelope { success, dry_run, meta, data, .. } = &self.envelope;
         let (spec, _) = orion_catalog::find(&meta.tool)?;
-        (*success && !dry_run && spec.undo && !meta.call_id.is_empty())
+        // A folder that was there already was not made.
+        let made_nothing = spec.name == "create_directory"
+            && data.as_ref().is_some_and(|data| data["created"] == false);
+        (*success && !dry_run && spec.undo && !made_nothing && !meta.call_id.is_empty())
             .then_some(meta.call_id.as_str())
     }
 
@@ -253,6 +256,22 @@ mod tests {
         assert!(!undoable("read_file", false, CallState::Succeeded));
         assert!(!undoable("undo_call", false, CallState::Succeeded));
         assert!(!undoable("a_tool_of_tomorrow", false, CallState::Succeeded));
+    }
+
+    #[test]
+    fn a_folder_that_was_there_already_leaves_nothing_to_undo() {
+        let undoable = |created: bool| {
+            let meta = Meta {
+                call_id: "c".to_owned(),
+                tool: "create_directory".to_owned(),
+                ..Meta::default()
+            };
+            let data = json!({"created_path": "/srv/x", "created": created});
+            let envelope = Envelope::success("Done.", data, false, meta);
+            CallResult::made(envelope).undoable().is_some()
+        };
+        assert!(undoable(true));
+        assert!(!undoable(false));
     }
 
     #[test]

@@ -104,10 +104,17 @@ impl Client {
         if endpoint.uri().scheme_str() == Some("https") {
             let mut tls = ClientTlsConfig::new().with_enabled_roots();
             if let Some(path) = &context.file.ca_file {
-                tls = tls.ca_certificate(Certificate::from_pem(input::file(path)?));
+                let pem = input::file(path)?;
+                if !pem.contains("-----BEGIN CERTIFICATE-----") {
+                    let message = format!("{} has no certificate in PEM", path.display());
+                    return Err(Failure::Failed(message)
+                        .hint("name the authority's certificate, whose text begins with -----BEGIN CERTIFICATE-----"));
+                }
+                tls = tls.ca_certificate(Certificate::from_pem(pem));
             }
             endpoint = endpoint.tls_config(tls).map_err(|error| {
                 Failure::Failed(format!("TLS cannot be set up: {}", innermost(&error)))
+                    .hint("name another file with --ca when you sign in")
             })?;
         }
         let bearer = match &context.token {
@@ -161,7 +168,7 @@ pub(crate) async fn within<T>(
 fn endpoint(backend: &str) -> Result<Endpoint, Failure> {
     let bad = |why: &str| {
         Failure::Usage(format!("`{backend}` {why}"))
-            .hint("write an address like http://127.0.0.1:7080 or https://orion.example")
+            .hint("write an address like http://127.0.0.1:7080 or https://orion.example:7080")
     };
     let endpoint = Endpoint::from_shared(backend.to_owned()).map_err(|_| bad("is no address"))?;
     let host = endpoint.uri().host().ok_or_else(|| bad("names no host"))?;
@@ -170,7 +177,13 @@ fn endpoint(backend: &str) -> Result<Endpoint, Failure> {
     match endpoint.uri().scheme_str() {
         Some("https") => Ok(endpoint),
         Some("http") if is_here => Ok(endpoint),
-        Some("http") => Err(bad("is on another machine, and the token would travel unencrypted")),
+        Some("http") => {
+            let message = format!(
+                "`{backend}` is on another machine, and http:// would send the token unencrypted"
+            );
+            Err(Failure::Usage(message)
+                .hint("write the address with https://, and give that backend a certificate"))
+        }
         Some(_) | None => Err(bad("is neither http nor https")),
     }
 }

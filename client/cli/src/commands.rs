@@ -9,21 +9,25 @@ pub(crate) mod calls;
 pub(crate) mod chat;
 mod chats;
 pub(crate) mod completion;
+pub(crate) mod context;
 pub(crate) mod cp;
 pub(crate) mod demo;
 pub(crate) mod devices;
 pub(crate) mod extract;
 pub(crate) mod login;
 pub(crate) mod logout;
+pub(crate) mod man;
 pub(crate) mod password;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod resume;
+pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod undo;
 pub(crate) mod users;
+pub(crate) mod whoami;
 pub(crate) mod why;
 
 use clap::Subcommand;
@@ -40,10 +44,17 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Start a backend and a device on this machine, and talk to them
     Demo(demo::Demo),
+    /// Whether the backend answers, who is signed in, and what waits
+    Status(status::Status),
     /// Sign in, and remember where
     Login(login::Login),
     /// Sign out, here or everywhere
     Logout(logout::Logout),
+    /// Who is signed in, and where
+    #[command(name = "whoami")]
+    WhoAmI(whoami::WhoAmI),
+    /// The backends that you have signed in at
+    Context(context::ContextCommand),
     /// Chat with a model that calls tools on your devices
     Chat(chat::Chat),
     /// List, show and search your chats
@@ -86,24 +97,38 @@ pub(crate) enum Command {
     Extract(extract::Extract),
     /// Print the completion script of a shell
     Completion(completion::Completion),
+    /// Write the manual pages
+    Man(man::Man),
 }
 
-/// Runs the command and returns the exit code.
+/// Runs the command and returns the exit code. `line` is the whole command line, as the manual describes it.
 ///
 /// # Errors
 /// The failure of the command.
-pub(crate) async fn run(command: Command, global: &Global, out: &Output) -> Result<u8, Failure> {
+pub(crate) async fn run(
+    command: Command,
+    global: &Global,
+    out: &Output,
+    line: clap::Command,
+) -> Result<u8, Failure> {
     let app = || app(out, global);
     match command {
         // These commands need no backend, so an invalid context does not stop them.
         Command::Extract(command) => command.run(out),
         Command::Completion(command) => command.run(out),
+        Command::Man(command) => command.run(out, line),
         Command::Demo(command) => command.run(out, global).await,
-        // Signing in creates the context.
+        Command::Context(command) => interruptible(command.run(out, global)).await,
+        // Signing in creates the context, and the status says that there is none.
+        Command::Status(command) => {
+            let context = Context::resolve(Environment::of_process(global))?;
+            interruptible(command.run(&App::new(out, global, context))).await
+        }
         Command::Login(command) => {
             let context = Context::resolve(Environment::of_process(global))?;
             interruptible(command.run(&App::new(out, global, context))).await
         }
+        Command::WhoAmI(command) => interruptible(command.run(&app()?)).await,
         Command::Logout(command) => interruptible(command.run(&app()?)).await,
         // In these commands Ctrl-C stops the answer first.
         Command::Chat(command) => command.run(&app()?).await,
@@ -134,10 +159,11 @@ fn app<'a>(out: &'a Output, global: &Global) -> Result<App<'a>, Failure> {
     let context = Context::resolve(Environment::of_process(global))?;
     if context.found {
         out.detail(&format!("context {}, backend {}", context.path.display(), context.backend));
-    } else if global.context.is_some() {
+    } else if let Some(named) = global.named_context() {
         let path = context.path.display();
         return Err(Failure::NotFound(format!("the context {path} does not exist"))
-            .hint(Hint::run("create it", format!("orion --context {path} login"))));
+            .hint(Hint::run("create it", format!("orion --context {} login", named.display())))
+            .hint(Hint::run("or list those that exist", "orion context list")));
     }
     Ok(App::new(out, global, context))
 }

@@ -1,15 +1,19 @@
 //! The context: the backend's address and the person's token, in a small file, overridden by the
 //! environment and by flags. A token is only sent to the backend that it was saved for.
 
+mod named;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use orion_domain::{Hint, Secret};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, nearest_key};
 use crate::global::Global;
 use crate::input;
+
+pub(crate) use named::{Contexts, DEFAULT, is_name, name_for};
 
 /// The default address of a backend.
 pub(crate) const DEFAULT_BACKEND: &str = "http://127.0.0.1:7080";
@@ -73,7 +77,7 @@ impl Environment {
     /// Reads the environment of this process.
     pub(crate) fn of_process(global: &Global) -> Self {
         Self {
-            named: global.context.clone(),
+            named: global.named_context().cloned(),
             backend: global.backend.clone(),
             token: std::env::var("ORION_TOKEN").ok().filter(|token| !token.is_empty()),
             config_dir: directories::ProjectDirs::from("", "", "orion")
@@ -90,10 +94,17 @@ impl Context {
     /// A named file does not exist, or a file is invalid.
     pub(crate) fn resolve(around: Environment) -> Result<Self, Failure> {
         let Environment { named, backend, token, config_dir, working_dir } = around;
-        let own = config_dir.map(|dir| dir.join("context.toml"));
+        let contexts = config_dir.map(Contexts::new);
         let demo = working_dir.join("orion-demo").join("context.toml");
+        let own = match (&named, &contexts) {
+            (Some(named), Some(contexts)) => by_name(contexts, named),
+            (None, Some(contexts)) => Some(chosen(contexts)?),
+            (_, None) => None,
+        };
+        let is_named = named.is_some();
         let (path, found) = match (named, own) {
-            (Some(path), _) => (path.clone(), path.exists()),
+            (Some(_), Some(path)) => (path.clone(), path.exists()),
+            (Some(path), None) => (path.clone(), path.exists()),
             (None, Some(path)) if path.exists() => (path, true),
             (None, _) if demo.exists() => (demo, true),
             (None, Some(path)) => (path, false),
@@ -103,12 +114,35 @@ impl Context {
         let written = file.backend.clone().unwrap_or_else(|| DEFAULT_BACKEND.to_owned());
         let backend = backend.filter(|backend| !backend.is_empty()).unwrap_or(written.clone());
         let backend = backend.trim_end_matches('/').to_owned();
+        let mut path = path;
         if backend != written.trim_end_matches('/') {
-            file = ContextFile::default();
+            let others = contexts.filter(|_| !is_named);
+            (path, file) = others
+                .and_then(|contexts| contexts.of_backend(&backend))
+                .unwrap_or((path, ContextFile::default()));
         }
         let token = token.or_else(|| file.token.clone()).map(|token| Secret::new(token.trim()));
         Ok(Self { backend, token, file, path, found })
     }
+}
+
+/// Returns the file of a context that was named by its name. `None` where a path was given.
+fn by_name(contexts: &Contexts, named: &Path) -> Option<PathBuf> {
+    let name = named.to_str().filter(|name| is_name(name))?;
+    (!named.exists()).then(|| contexts.file(name))
+}
+
+/// Returns the file of the context that is used.
+fn chosen(contexts: &Contexts) -> Result<PathBuf, Failure> {
+    let name = contexts.current()?;
+    let path = contexts.file(&name);
+    if name != DEFAULT && !path.exists() {
+        let message = format!("the context {name} does not exist: {}", path.display());
+        return Err(Failure::NotFound(message)
+            .hint(Hint::run("choose another", "orion context use NAME"))
+            .hint(Hint::run("list them", "orion context list")));
+    }
+    Ok(path)
 }
 
 impl ContextFile {
@@ -120,8 +154,13 @@ impl ContextFile {
         let text = input::file(path)?;
         // The parser's own message would quote the line, and the line may hold the token.
         toml::from_str(&text).map_err(|error| {
-            Failure::Usage(format!("{} is not a context: {}", path.display(), error.message()))
-                .hint(Hint::run("write it again", "orion login"))
+            let failure =
+                Failure::Usage(format!("{} is not a context: {}", path.display(), error.message()));
+            let failure = match nearest_key(error.message()) {
+                Some(near) => failure.hint(Hint::did_you_mean(vec![near.to_owned()])),
+                None => failure,
+            };
+            failure.hint(Hint::run("write it again", "orion login"))
         })
     }
 
@@ -153,8 +192,7 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         file.persist(path)?;
         Ok::<(), std::io::Error>(())
     };
-    write()
-        .map_err(|error| Failure::Failed(format!("{} cannot be written: {error}", path.display())))
+    write().map_err(|error| input::unwritable(path, &error))
 }
 
 #[cfg(test)]
@@ -217,6 +255,33 @@ mod tests {
         let same = Environment { backend: Some("http://127.0.0.1:3".to_owned()), ..around };
         let same = Context::resolve(same).unwrap();
         assert_eq!(seen(&same), ("http://127.0.0.1:3".to_owned(), Some("secret".to_owned())));
+    }
+
+    #[test]
+    fn a_context_is_named_by_its_name_or_its_path_and_a_chosen_one_must_exist() {
+        let folder = tempfile::tempdir().unwrap();
+        let around = Environment {
+            config_dir: Some(folder.path().to_owned()),
+            working_dir: folder.path().to_owned(),
+            ..Environment::default()
+        };
+        with_file(folder.path(), "contexts/work.toml", &context("http://127.0.0.1:5", "work"));
+        let named = Environment { named: Some("work".into()), ..around.clone() };
+        assert_eq!(Context::resolve(named).unwrap().backend, "http://127.0.0.1:5");
+        let other = Environment { named: Some("home".into()), ..around.clone() };
+        let other = Context::resolve(other).unwrap();
+        assert_eq!((other.path, other.found), (folder.path().join("contexts/home.toml"), false));
+        let contexts = Contexts::new(folder.path().to_owned());
+        contexts.set_current("work").unwrap();
+        assert_eq!(Context::resolve(around.clone()).unwrap().backend, "http://127.0.0.1:5");
+        let backend = Some("http://127.0.0.1:6".to_owned());
+        let other = Environment { backend, ..around.clone() };
+        assert!(Context::resolve(other.clone()).unwrap().token.is_none());
+        with_file(folder.path(), "contexts/six.toml", &context("http://127.0.0.1:6/", "six"));
+        let token = Context::resolve(other).unwrap().token.unwrap();
+        assert_eq!(token.expose(), "six");
+        contexts.set_current("gone").unwrap();
+        assert_eq!(Context::resolve(around).unwrap_err().exit_code(), 3);
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod connect;
 mod report;
 
 use jiff::tz::TimeZone;
-use orion_domain::{ErrorCode, Hint, ToolError};
+use orion_domain::{ErrorCode, Hint, ToolError, without_system_number};
 use serde_json::{Map, Value, json};
 use tonic::{Code, Status};
 
@@ -96,6 +96,11 @@ impl Failure {
         if let Self::Hinted { failure, .. } = self { failure.cause() } else { self }
     }
 
+    /// Returns the code of an error of the catalogue. `None` for any other failure.
+    pub(crate) fn tool_code(&self) -> Option<ErrorCode> {
+        if let Self::Tool(error) = self.cause() { Some(error.code) } else { None }
+    }
+
     /// Returns the program's exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
@@ -162,6 +167,22 @@ impl Failure {
         }
     }
 
+    /// Adds the next step for a failure without one. `line` is the command with its subcommands, such as
+    /// `orion devices show`, and `list` the command that lists its objects.
+    pub(crate) fn with_next_step(self, line: &str, list: Option<String>) -> Self {
+        if !self.hints().is_empty() {
+            return self;
+        }
+        let hint = match (self.exit_code(), list) {
+            (2, _) => Hint::run("see how it is used", format!("{line} --help")),
+            (3, Some(list)) => Hint::run("see which there are", list),
+            (3, None) => Hint::run("see how it is used", format!("{line} --help")),
+            (0 | 130, _) => return self,
+            _ => Hint::run("see what answers, and as whom you are signed in", "orion status"),
+        };
+        self.hint(hint)
+    }
+
     /// Formats the failure for programs.
     pub(crate) fn to_json(&self) -> Value {
         let (details, recoverable) = if let Self::Tool(error) = self {
@@ -171,7 +192,7 @@ impl Failure {
         };
         json!({"error": {
             "code": self.code(),
-            "message": self.to_string(),
+            "message": without_system_number(&self.to_string()),
             "details": details,
             "recoverable": recoverable,
             "hints": self.hints(),
@@ -185,6 +206,16 @@ impl Failure {
         }
         Report::new(&self.to_string(), self.code(), &self.hints())
     }
+}
+
+/// Returns the key that was probably meant, where a parser's message quotes an unknown one first and then the known
+/// ones.
+pub(crate) fn nearest_key(message: &str) -> Option<&str> {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = quoted.next().filter(|_| message.contains("unknown field"))?;
+    let scored = quoted.map(|known| (strsim::jaro_winkler(unknown, known), known));
+    let near = scored.filter(|(score, _)| *score > 0.7);
+    near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
 }
 
 const fn status_exit_code(code: Code) -> u8 {

@@ -3,32 +3,55 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 
 /// The options of every command.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Global {
     /// How data is printed
-    #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        help_heading = "Global options",
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
     pub(crate) output: Format,
     /// Print data and errors only
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) quiet: bool,
     /// Say more about what happens
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    #[arg(short, long, global = true, help_heading = "Global options", conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// Answer questions with yes, approvals included
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) yes: bool,
     /// How long it may take: 30s, 5m, 1h
-    #[arg(long, global = true, value_parser = duration, value_name = "TIME")]
+    #[arg(long, global = true, help_heading = "Global options", value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
-    /// File that says which backend, and as whom
-    #[arg(long, global = true, env = "ORION_CONTEXT", value_name = "FILE")]
+    /// Which backend, and as whom: a context's name, or a file
+    #[arg(long, global = true, help_heading = "Global options", env = "ORION_CONTEXT", value_name = "NAME|FILE",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) context: Option<PathBuf>,
     /// The backend's address, over the context's
-    #[arg(long, global = true, env = "ORION_BACKEND", value_name = "URL")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Global options",
+        env = "ORION_BACKEND",
+        value_name = "URL"
+    )]
     pub(crate) backend: Option<String>,
+}
+
+impl Global {
+    /// Returns the context that the command line or the environment names. An empty variable names none.
+    pub(crate) fn named_context(&self) -> Option<&PathBuf> {
+        self.context.as_ref().filter(|named| !named.as_os_str().is_empty())
+    }
 }
 
 /// How data is printed.

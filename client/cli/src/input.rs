@@ -1,7 +1,7 @@
 //! Reads values from outside the command line: `@file`, `-` for standard input, each with a size limit.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -44,14 +44,51 @@ pub(crate) fn stdin() -> Result<String, Failure> {
 /// As [`value`].
 pub(crate) fn file(path: &Path) -> Result<String, Failure> {
     let shown = path.display().to_string();
-    let file = File::open(path).map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound {
-            Failure::NotFound(format!("{shown} is not there"))
-        } else {
-            Failure::Failed(format!("{shown} cannot be opened: {error}"))
+    bounded(open(path)?, &shown, LIMIT)
+}
+
+/// Opens a file for reading.
+///
+/// # Errors
+/// It is not there, is a folder, or may not be read.
+pub(crate) fn open(path: &Path) -> Result<File, Failure> {
+    let shown = path.display();
+    let unreadable = |error: Error| {
+        if error.kind() == ErrorKind::NotFound {
+            return Failure::NotFound(format!("{shown} is not there"))
+                .hint("check the name; a relative one begins in the folder that you are in");
         }
-    })?;
-    bounded(file, &shown, LIMIT)
+        if error.kind() == ErrorKind::PermissionDenied {
+            return Failure::Failed(format!("you may not read {shown}"))
+                .hint("check who owns the file, and its permissions");
+        }
+        Failure::Failed(format!("{shown} cannot be opened: {error}"))
+            .hint("name another file, or check the disk")
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    if file.metadata().is_ok_and(|it| it.is_dir()) {
+        return Err(
+            Failure::Failed(format!("{shown} is a folder, not a file")).hint("name a file in it")
+        );
+    }
+    Ok(file)
+}
+
+/// Returns the failure of writing a file.
+pub(crate) fn unwritable(path: &Path, error: &Error) -> Failure {
+    let shown = path.display();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let (ErrorKind::NotFound, Some(folder)) = (error.kind(), folder) {
+        let folder = folder.display();
+        return Failure::Failed(format!("{shown} cannot be written: there is no folder {folder}"))
+            .hint("make the folder first, or name another file");
+    }
+    if error.kind() == ErrorKind::PermissionDenied {
+        return Failure::Failed(format!("you may not write {shown}"))
+            .hint("name a file in a folder of yours");
+    }
+    Failure::Failed(format!("{shown} cannot be written: {error}"))
+        .hint("name another file, or check the disk")
 }
 
 /// Reads at most `limit` bytes of text.
@@ -61,11 +98,12 @@ pub(crate) fn file(path: &Path) -> Result<String, Failure> {
 pub(crate) fn bounded(from: impl Read, name: &str, limit: usize) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    from.take(most)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::Failed(format!("{name} cannot be read: {error}")))?;
+    from.take(most).read_to_end(&mut bytes).map_err(|error| {
+        Failure::Failed(format!("{name} cannot be read: {error}")).hint("name another file")
+    })?;
     if bytes.len() > limit {
-        return Err(Failure::Failed(format!("{name} is longer than {limit} bytes, the maximum")));
+        return Err(Failure::Failed(format!("{name} is longer than {limit} bytes, the maximum"))
+            .hint("give less, or in several calls; `orion cp` copies files of any size"));
     }
     String::from_utf8(bytes).map_err(|_| {
         Failure::Failed(format!("{name} is not text in UTF-8")).hint("save it as UTF-8")

@@ -7,6 +7,7 @@ mod arguments;
 mod call_result;
 mod chat;
 mod client;
+mod columns;
 mod commands;
 mod complete;
 mod context;
@@ -20,6 +21,7 @@ mod show;
 mod terminal;
 mod text;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -31,7 +33,10 @@ use crate::output::Output;
 
 fn main() -> ExitCode {
     CompleteEnv::with_factory(Cli::command).complete();
-    let Cli { global, command } = Cli::parse();
+    let Cli { global, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
     let output = Output::new(&global);
     let runtime =
         match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
@@ -41,9 +46,11 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
         };
-    let code = match runtime.block_on(commands::run(command, &global, &output)) {
+    let code = match runtime.block_on(commands::run(command, &global, &output, Cli::command())) {
         Ok(code) => code,
         Err(failure) => {
+            let (line, list) = command_line(std::env::args().skip(1));
+            let failure = failure.with_next_step(&line, list);
             output.failure(&failure);
             failure.exit_code()
         }
@@ -51,4 +58,53 @@ fn main() -> ExitCode {
     // A prompt that still waits for a key must not delay the exit.
     runtime.shutdown_timeout(Duration::ZERO);
     ExitCode::from(code)
+}
+
+/// Prints why the command line cannot be read, or the help that it asks for. Returns the exit code.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    // The parser of numbers has its own words.
+    let text = error.render().ansi().to_string();
+    let text = text.replace("invalid digit found in string", "write a whole number");
+    // If standard error is closed, the message is dropped.
+    drop(write!(anstream::stderr().lock(), "{text}"));
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Returns the command with its subcommands as they are written, and the command that lists its objects, if there is
+/// one.
+fn command_line(words: impl Iterator<Item = String>) -> (String, Option<String>) {
+    let (mut command, mut line, mut list) = (Cli::command(), "orion".to_owned(), None);
+    let is_list = |command: &clap::Command| command.find_subcommand("list").is_some();
+    for word in words {
+        if let Some(found) = command.find_subcommand(&word) {
+            line = format!("{line} {}", found.get_name());
+            command = found.clone();
+            if is_list(&command) {
+                list = Some(format!("{line} list"));
+            }
+        } else if line.contains(' ') && !word.starts_with('-') {
+            break;
+        }
+    }
+    (line, list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_found_between_options_and_values() {
+        let found = |line: &str| command_line(line.split(' ').map(str::to_owned));
+        let devices = Some("orion devices list".to_owned());
+        assert_eq!(found("devices show kiosk"), ("orion devices show".to_owned(), devices.clone()));
+        assert_eq!(
+            found("--context work -o json devices list all"),
+            ("orion devices list".to_owned(), devices)
+        );
+        assert_eq!(found("call kiosk read_file"), ("orion call".to_owned(), None));
+    }
 }

@@ -4,12 +4,13 @@
 use std::io::{self, Write as _};
 
 use clap::builder::styling::{AnsiColor, Style};
-use comfy_table::Table;
 use comfy_table::presets::NOTHING;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 use jiff::tz::TimeZone;
-use orion_domain::is_hidden;
+use orion_domain::{Hint, is_hidden};
 use serde::Serialize;
 
+use crate::columns::columns;
 use crate::failure::{Failure, Report};
 use crate::global::{Format, Global};
 use crate::text;
@@ -170,6 +171,11 @@ impl Output {
         self.lines(&report.message, report);
     }
 
+    /// Writes what to do next, in every format.
+    pub(crate) fn step(&self, hint: &Hint) {
+        self.error_line(&format!("{HINT}hint:{HINT:#} {hint}"));
+    }
+
     fn lines(&self, first: &str, Report { message: _, facts, hints }: &Report) {
         self.error_line(first);
         facts.iter().for_each(|fact| self.error_line(&format!("  {fact}")));
@@ -198,20 +204,46 @@ pub(crate) fn to_yaml<T: Serialize>(value: &T) -> Result<String, Failure> {
     Ok(format!("{}\n", text::escaped_json(&to_json(value)?)))
 }
 
-/// Formats rows under headings, without lines between them. Cells are made safe to print.
+/// Formats rows under headings, without lines between them. Cells are made safe to print. A table that is wider
+/// than the terminal has cells of several lines.
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    table_within(columns(), header, rows)
+}
+
+/// Formats rows in a width, where one is given. No word is broken: a table of long words is wider.
+fn table_within(
+    width: Option<u16>,
+    header: &[&str],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    const PADDING: u16 = 2;
     let mut table = Table::new();
     table.load_style(NOTHING);
     table.set_header(header.to_vec());
+    let longest_word = |text: &str| text.split(' ').map(|word| word.chars().count()).max();
+    let mut words: Vec<_> = header.iter().map(|cell| longest_word(cell).unwrap_or(0)).collect();
     for row in rows {
-        table.add_row(row.iter().map(|cell| text::one_line(cell, 2000)).collect::<Vec<_>>());
+        let row: Vec<_> = row.iter().map(|cell| text::one_line(cell, 2000)).collect();
+        for (longest, cell) in words.iter_mut().zip(&row) {
+            *longest = (*longest).max(longest_word(cell).unwrap_or(0));
+        }
+        table.add_row(row);
     }
     if table.is_empty() {
         return String::new();
     }
     table.column_iter_mut().for_each(|column| {
-        column.set_padding((0, 2));
+        column.set_padding((0, PADDING));
     });
+    let shown = table.trim_fmt();
+    let is_wider =
+        |width: &u16| shown.lines().any(|line| line.chars().count() > usize::from(*width));
+    let Some(width) = width.filter(is_wider) else { return shown };
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    for (column, longest) in table.column_iter_mut().zip(words) {
+        let least = u16::try_from(longest).unwrap_or(u16::MAX).saturating_add(PADDING);
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+    }
     table.trim_fmt()
 }
 
@@ -244,6 +276,25 @@ mod tests {
             "NAME       WHAT\na          x\u{fffd}[1m\nlong-name  y"
         );
         assert_eq!(table(&["NAME"], []), "");
+    }
+
+    #[test]
+    fn a_table_fits_a_terminal_and_breaks_no_word() {
+        let row =
+            ["0199b2c4-7f3e-7c11", "2023-11-14 22:13:20", "read /home/ann/notes.txt on laptop"];
+        let rows = || [row.map(str::to_owned).to_vec()];
+        let shown = table_within(Some(60), &["ID", "AT", "WHAT"], rows());
+        assert!(shown.lines().count() > 2, "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
+        let words: Vec<_> = shown.split_whitespace().collect();
+        assert!(
+            row.iter().flat_map(|cell| cell.split(' ')).all(|it| words.contains(&it)),
+            "{shown}"
+        );
+        // Words that are longer than the terminal stay whole.
+        let narrow = table_within(Some(10), &["ID", "AT", "WHAT"], rows());
+        assert!(narrow.contains("0199b2c4-7f3e-7c11"), "{narrow}");
+        assert_eq!(table_within(None, &["ID"], [vec!["a b".to_owned()]]), "ID\na b");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Why a request is refused, as its sender reads it.
 
-use orion_domain::{Caller, ErrorCode, Hint, Role, ToolError};
+use orion_domain::{Actor, Caller, ErrorCode, Hint, Role, ToolError};
 
 use super::{RequiredScope, Why};
 use crate::people::Identity;
@@ -61,7 +61,9 @@ impl AccessError {
             ErrorCode::PermissionDenied,
             format!("This needs the role {needed}, and {user} is {role}."),
         );
-        let error = error.with("layer", "access").with("needed_role", needed.as_str());
+        let command = format!("orion users role {user} {needed}");
+        let hint = Hint::run(format!("give {user} the role {needed}"), command).by(Actor::Admin);
+        let error = error.with("layer", "access").with("needed_role", needed.as_str()).hint(hint);
         Self::Role(Box::new(error))
     }
 

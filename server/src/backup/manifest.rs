@@ -55,7 +55,13 @@ pub(super) fn read_manifest(from: &Path) -> anyhow::Result<Manifest> {
     let mut text = String::new();
     File::open(&path)
         .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
-        .with_context(|| format!("{} is no backup: {}", from.display(), path.display()))?;
+        .with_context(|| {
+            format!(
+                "{} is no backup, without {}; name a folder that `orion-server backup` made",
+                from.display(),
+                path.display()
+            )
+        })?;
     let manifest: Manifest =
         serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
     ensure!(manifest.format == FORMAT, "the backup has a form that this version does not know");

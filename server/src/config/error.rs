@@ -1,13 +1,13 @@
 //! Why a configuration cannot be used, with the key that was probably meant.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("{path}: cannot be read: {error}", path = path.display())]
+    #[error("the configuration {path} cannot be read: {error}; check the path, or leave out --config for the defaults", path = path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -15,22 +15,24 @@ pub enum ConfigError {
         error: std::io::Error,
     },
     /// The file is not valid TOML, or has an unknown key or a wrong value.
-    #[error("{path}: {message}{hint}", path = path.display())]
+    #[error("{path} {message}; {step}", path = path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
         /// What is wrong, with line and column.
         message: String,
-        /// The nearest key. Empty if none is near.
-        hint: String,
+        /// What to write instead.
+        step: String,
     },
     /// Others could read the connection.
     #[error(
-        "[people] listen = \"{0}\" can be reached from other machines, so it needs TLS: set `certificate` and `key`, or `insecure = true` if something in front of it does TLS"
+        "[people] listen = \"{0}\" can be reached from other machines, so it needs TLS; set `certificate` and `key`, or `insecure = true` if something in front of it does TLS"
     )]
     NeedsTls(SocketAddr),
     /// Only one of certificate and key is set.
-    #[error("[people] `certificate` and `key` go together; one of them is missing")]
+    #[error(
+        "[people] `certificate` and `key` go together, and one of them is missing; set both, or none"
+    )]
     HalfTls,
     /// An artifact cannot be used.
     #[error("[artifacts.{name}]: {problem}")]
@@ -41,7 +43,7 @@ pub enum ConfigError {
         problem: &'static str,
     },
     /// A number is out of its range.
-    #[error("[{section}] {key} must be between {least} and {most}")]
+    #[error("[{section}] {key} is out of its range; write a number from {least} to {most}")]
     OutOfRange {
         /// The section.
         section: &'static str,
@@ -54,17 +56,45 @@ pub enum ConfigError {
     },
 }
 
-/// Returns the key that was probably meant. The message quotes the unknown key first and then the known
-/// ones.
-pub(super) fn nearest_key(message: &str) -> String {
+impl ConfigError {
+    /// Returns why the text of a file is not a configuration: the line with what is wrong there, and what to write.
+    pub(super) fn invalid(path: &Path, text: &str, error: &toml::de::Error) -> Self {
+        let said = error.message().replace("expected u32", "expected a whole number from 0 up");
+        let message = match error.span() {
+            Some(span) => {
+                let before = text.get(..span.start).unwrap_or(text);
+                let number = before.matches('\n').count() + 1;
+                let line = text.lines().nth(number - 1).unwrap_or_default();
+                format!("line {number}: {said}: `{}`", line.trim())
+            }
+            None => said.clone(),
+        };
+        Self::Invalid { path: path.to_owned(), message, step: step(&said) }
+    }
+}
+
+/// Returns what to write in the place of what is wrong.
+fn step(message: &str) -> String {
+    if let Some(near) = nearest(message) {
+        return format!("did you mean `{near}`?");
+    }
+    if message.contains("socket address") {
+        return "write an address with a port, such as listen = \"127.0.0.1:7080\"".to_owned();
+    }
+    "correct this line: `orion-server config print` shows every setting with its default".to_owned()
+}
+
+/// Returns the key or the value that was probably meant. The message quotes the unknown one first and then the
+/// known ones.
+fn nearest(message: &str) -> Option<&str> {
     let mut quoted = message.split('`').skip(1).step_by(2);
-    let (Some(unknown), true) = (quoted.next(), message.contains("unknown field")) else {
-        return String::new();
-    };
+    let unknown = quoted.next()?;
+    if !message.contains("unknown field") && !message.contains("unknown variant") {
+        return None;
+    }
     quoted
         .map(|known| (strsim::jaro_winkler(unknown, known), known))
         .filter(|(score, _)| *score > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| format!("\nDid you mean `{known}`?"))
-        .unwrap_or_default()
+        .map(|(_, known)| known)
 }

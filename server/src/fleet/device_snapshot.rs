@@ -8,7 +8,7 @@ use std::sync::Arc;
 use orion_catalog::{Alias, RunsOn, ToolSpec, find};
 use orion_domain::grants::BadEntry;
 use orion_domain::rule::Rule;
-use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy};
+use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy, ToolError};
 use orion_wire::{DeviceFacts, Os, Timezone};
 
 use super::ToDevice;
@@ -76,6 +76,19 @@ impl DeviceSnapshot {
     #[must_use]
     pub fn policy_source(&self) -> String {
         self.policy_line().map(|line| format!("{FILE_NAME}:{line}")).unwrap_or_default()
+    }
+
+    /// Returns an error that names the place where this device's grants are changed: the policy file, if it
+    /// names the device. The device has no changeable grants of its own then.
+    #[must_use]
+    pub fn placed(&self, mut error: ToolError) -> ToolError {
+        let Some(line) = self.policy_line() else { return error };
+        let either = format!("orion devices permissions set {}, or the policy file", self.name);
+        let hints = error.hints.iter_mut().filter(|hint| hint.command.as_ref() == Some(&either));
+        for hint in hints {
+            hint.command = Some(format!("{FILE_NAME} line {line}, then orion policy apply"));
+        }
+        error
     }
 
     /// Returns the policy as a message to the device.

@@ -59,7 +59,8 @@ impl Fleet {
             [] => Err(ToolError::new(ErrorCode::DeviceNotFound, "No device is enrolled.")
                 .hint(Hint::run("make a token for one", "orion devices invite").by(Actor::Admin))),
             several => {
-                let names = several.iter().map(|known| known.name.to_string()).collect::<Vec<_>>();
+                let mut names: Vec<_> = several.iter().map(|it| it.name.to_string()).collect();
+                names.sort_unstable();
                 Err(ToolError::new(
                     ErrorCode::DeviceRequired,
                     format!("There are {} devices, and the call names none.", several.len()),

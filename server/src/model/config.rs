@@ -170,7 +170,7 @@ impl ModelConfig {
         std::fs::File::open(path)
             .and_then(|file| file.take(MAX_KEY_BYTES as u64 + 1).read_to_string(&mut text))
             .map_err(|error| {
-                self.bad(format!("`api_key_file` {} cannot be read ({error})", path.display()))
+                self.bad(format!("`api_key_file` {} cannot be read ({error}); name a file that this account may read", path.display()))
             })?;
         Ok(text)
     }

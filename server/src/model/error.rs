@@ -62,7 +62,7 @@ pub enum ModelError {
         limit_bytes: usize,
     },
     /// The `[[models]]` section is not valid.
-    #[error("Model `{name}` in orion-server.toml: {reason}.")]
+    #[error("[[models]] `{name}`: {reason}")]
     BadConfig {
         /// The model's name.
         name: String,

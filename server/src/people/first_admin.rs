@@ -138,7 +138,10 @@ impl FirstAdmin {
         };
         // Of several concurrent requests, only the one that removes the file succeeds.
         std::fs::remove_file(&self.reset_file).map_err(|_| SignInError::Reset)?;
-        store.restore_admin(user, hash, now_ms()).await?;
+        match store.restore_admin(user, hash, now_ms()).await {
+            Err(StoreError::Conflict) => return Err(SignInError::Deleted),
+            restored => restored?,
+        }
         self.spend();
         people.changed(Change::Sessions(user.clone(), None));
         people.changed(Change::Role(user.clone()));

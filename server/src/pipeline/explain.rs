@@ -16,7 +16,6 @@ use super::preview::Preview;
 use super::secrets::split;
 use super::view::CallView;
 use super::{Pipeline, rate_limit};
-use crate::active_policy::FILE_NAME;
 use crate::clock::now_ms;
 use crate::fleet::DeviceSnapshot;
 use crate::store::StoreError;
@@ -47,16 +46,7 @@ impl Explanation {
     #[must_use]
     pub fn remedies(&self) -> Vec<String> {
         let hints = self.refusal.iter().flat_map(|refusal| &refusal.hints);
-        hints.map(|hint| self.placed(&hint.to_string())).collect()
-    }
-
-    /// Names the place where grants can be changed: a device that the policy file names has none of its
-    /// own.
-    fn placed(&self, hint: &str) -> String {
-        let Some((_, known)) = &self.target else { return hint.to_owned() };
-        let Some(line) = known.policy_line() else { return hint.to_owned() };
-        let either = format!("orion devices permissions set {}, or the policy file", known.name);
-        hint.replace(&either, &format!("{FILE_NAME} line {line}, then orion policy apply"))
+        hints.map(ToString::to_string).collect()
     }
 
     /// Returns a sentence if the device is in dangerous mode, otherwise an empty text.

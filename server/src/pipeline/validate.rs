@@ -55,7 +55,10 @@ pub fn find_target(pipeline: &Pipeline, request: &CallRequest) -> Result<Target,
     let Ok(device) =
         request.device.as_deref().map_or_else(|| only_with(fleet, &request.tool), named)
     else {
-        return Err(no_such_tool(&request.tool));
+        return Err(match fleet.find(&request.tool) {
+            Ok(device) if request.device.is_none() => no_tool_named(&device),
+            Ok(_) | Err(_) => no_such_tool(&request.tool),
+        });
     };
     match device.tool(&request.tool) {
         Some((spec, alias)) => Ok(Target { spec, alias, device }),
@@ -77,6 +80,17 @@ fn only_with(fleet: &Fleet, tool: &str) -> Result<Arc<DeviceSnapshot>, ToolError
         [one] => Ok(Arc::clone(one)),
         _ => fleet.only(RunsOn::Device),
     }
+}
+
+/// Returns the error for a call that names a device in the place of a tool.
+fn no_tool_named(device: &DeviceSnapshot) -> ToolError {
+    let message = format!("{} is a device, and the call names no tool.", device.name);
+    ToolError::new(ErrorCode::ToolNotFound, message)
+        .hint(Hint::run(
+            "name a tool after the device",
+            format!("orion call {} get_datetime", device.name),
+        ))
+        .hint(Hint::run("list the tools", "orion tools list"))
 }
 
 fn no_such_tool(tool: &str) -> ToolError {

@@ -63,19 +63,10 @@ async fn apply_whole(
         return Err(StoreError::Conflict);
     }
     let checked = check(devices, text.clone(), Text::New).await?;
-    if checked.file.is_some()
-        && !active.is_unreadable()
-        && let Some(row) = active.row.as_ref().filter(|row| row.text == text)
-    {
-        // Only devices that failed to load this version before get anything new.
-        refresh_all(devices).await;
-        let Checked { findings, changes, .. } = checked;
-        return Ok(ApplyResult { row: Some(row.clone()), findings, changes });
-    }
     put(devices, by, text, checked, note, None).await
 }
 
-/// Applies an older version's text as a new version.
+/// Applies an older version's text as a new version. The text that is active already makes no new version.
 ///
 /// # Errors
 /// [`StoreError::NotFound`]: there is no such version.
@@ -95,6 +86,7 @@ pub async fn roll_back(
     devices.tasks.run_to_completion(work).await
 }
 
+/// Stores and loads a checked text. The text that is active already makes no new version.
 async fn put(
     devices: &Devices,
     by: &Caller,
@@ -109,11 +101,19 @@ async fn put(
         refused(devices, by, &text, &findings, &note, restores).await?;
         return Ok(ApplyResult { row: None, findings, changes });
     }
+    let active = devices.policies.active();
+    if !active.is_unreadable()
+        && let Some(row) = active.row.as_ref().filter(|row| row.text == text)
+    {
+        // Only devices that failed to load this version before get anything new.
+        refresh_all(devices).await;
+        return Ok(ApplyResult { row: Some(row.clone()), findings, changes });
+    }
     let new = NewPolicy {
         text,
         by: by.user.clone(),
         note,
-        follows: devices.policies.active().version(),
+        follows: active.version(),
         restores,
         changes: json!(changes),
     };

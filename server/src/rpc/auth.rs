@@ -3,6 +3,7 @@
 mod create_first_admin;
 mod create_token;
 mod create_user;
+mod delete_user;
 mod disable_user;
 mod enable_user;
 mod list_tokens;
@@ -101,6 +102,13 @@ impl AuthService for AuthApi {
         request: Request<v1::EnableUserRequest>,
     ) -> RpcResult<v1::EnableUserResponse> {
         enable_user::enable_user(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn delete_user(
+        &self,
+        request: Request<v1::DeleteUserRequest>,
+    ) -> RpcResult<v1::DeleteUserResponse> {
+        delete_user::delete_user(self, request.try_into()?).await.map(Response::new)
     }
 
     async fn set_password(

@@ -8,6 +8,8 @@ mod list_devices;
 pub(super) mod parse_grants;
 mod quarantine_device;
 mod reject_device;
+mod remove_device;
+mod rename_device;
 mod review_device;
 mod revoke_device;
 mod set_device_mode;
@@ -79,6 +81,20 @@ impl DeviceService for DeviceApi {
         request: Request<v1::QuarantineDeviceRequest>,
     ) -> RpcResult<v1::QuarantineDeviceResponse> {
         quarantine_device::quarantine_device(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn rename_device(
+        &self,
+        request: Request<v1::RenameDeviceRequest>,
+    ) -> RpcResult<v1::RenameDeviceResponse> {
+        rename_device::rename_device(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn remove_device(
+        &self,
+        request: Request<v1::RemoveDeviceRequest>,
+    ) -> RpcResult<v1::RemoveDeviceResponse> {
+        remove_device::remove_device(self, request.try_into()?).await.map(Response::new)
     }
 
     async fn set_device_mode(

@@ -10,7 +10,7 @@ use orion_wire::{WireError, status_from};
 use tonic::Status;
 
 pub(crate) use self::decisions::{answer, decide_plan, plan};
-pub(crate) use self::devices::{connect_error, custom_tool, device, enroll, mode, policy};
+pub(crate) use self::devices::{connect_error, custom_tool, device, enroll, mode, policy, rename};
 pub(crate) use self::people::{change_user, no_user, sign_in, token, token_not_found};
 use crate::access::AccessError;
 use crate::chat::ChatError;

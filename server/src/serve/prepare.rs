@@ -142,6 +142,6 @@ pub async fn prepare(
 
 fn bind(address: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
     open_port(address).with_context(|| {
-        format!("{what} = \"{address}\": the port cannot be opened; another program may be using it. Choose another, or 0 for a free one")
+        format!("{what} = \"{address}\": the port cannot be opened; stop the program that uses it, or choose another port, or 0 for a free one")
     })
 }

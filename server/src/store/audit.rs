@@ -1,6 +1,7 @@
 //! The audit log: reads, pages and verifies its chain. It does not sign; `notary` does.
 
 mod follow;
+mod search;
 
 use orion_domain::audit::{AuditHead, AuditRow, Break};
 use orion_domain::{CallId, Digest};
@@ -13,6 +14,7 @@ use super::db::{
 use super::{Store, StoreError};
 
 pub use follow::{TrustAnchor, verify_file};
+pub use search::{AuditFilter, Found, FoundRow};
 
 /// The limit of rows that are listed or exported at a time.
 const MAX_ROWS: u32 = 10_000;

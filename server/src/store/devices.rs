@@ -11,6 +11,7 @@ mod memory;
 mod mismatches;
 mod modes;
 mod policy;
+mod rename;
 mod row;
 mod state;
 
@@ -20,6 +21,7 @@ pub use enroll::{Candidate, RedeemError, Redemption};
 pub use hello::{Hello, HelloError, Return};
 pub use mismatches::{PolicyMismatch, PolicyMismatchKind};
 pub use modes::ModeRow;
+pub use rename::RenameError;
 pub use row::{DeviceRow, DeviceState};
 
 /// Returns JSON as it is recorded. None if it is none.

@@ -31,6 +31,9 @@ pub struct UserRow {
     pub created_at: i64,
     /// When it was disabled, Unix milliseconds. None while it is enabled.
     pub disabled_at: Option<i64>,
+    /// When it was deleted, Unix milliseconds. A deleted account is disabled, and keeps nothing but its name. None
+    /// while it exists.
+    pub deleted_at: Option<i64>,
 }
 
 impl std::fmt::Debug for UserRow {
@@ -51,6 +54,7 @@ impl FromRow for UserRow {
             password_hash: row.get("password_hash")?,
             created_at: row.get("created_at")?,
             disabled_at: row.get("disabled_at")?,
+            deleted_at: row.get("deleted_at")?,
         })
     }
 }
@@ -107,6 +111,9 @@ pub enum ChangeUserError {
     /// The name is taken.
     #[error("there is an account of that name")]
     Taken,
+    /// The name belonged to an account that was deleted.
+    #[error("an account of that name was deleted, and no name is given twice")]
+    Deleted,
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -169,12 +176,14 @@ impl Store {
         self.db().query_one(sql("SELECT * FROM users WHERE name = $1").bind(name.as_str())).await
     }
 
-    /// Returns every account, by name.
+    /// Returns every account that is not deleted, by name.
     ///
     /// # Errors
     /// The database cannot be read.
     pub async fn accounts(&self, now: i64) -> Result<Vec<AccountRow>, StoreError> {
-        let text = accounts!("GROUP BY users.name ORDER BY users.name LIMIT $2");
+        let text = accounts!(
+            "WHERE users.deleted_at IS NULL GROUP BY users.name ORDER BY users.name LIMIT $2"
+        );
         self.db().query(sql(text).bind(now).bind(MAX_USERS)).await
     }
 
@@ -205,8 +214,12 @@ impl Store {
         let name = name.clone();
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                if find(tx, &name).await?.is_some() {
-                    return Ok(Err(ChangeUserError::Taken));
+                match find_any(tx, &name).await? {
+                    Some(UserRow { deleted_at: Some(_), .. }) => {
+                        return Ok(Err(ChangeUserError::Deleted));
+                    }
+                    Some(_) => return Ok(Err(ChangeUserError::Taken)),
+                    None => {}
                 }
                 let (users,): (i64,) = tx.query_one(sql("SELECT COUNT(*) FROM users")).await?;
                 if users >= MAX_USERS {
@@ -221,7 +234,13 @@ impl Store {
     }
 }
 
+/// Returns an account that is not deleted.
 async fn find(tx: &mut Tx, name: &UserName) -> Result<Option<UserRow>, StoreError> {
+    Ok(find_any(tx, name).await?.filter(|user| user.deleted_at.is_none()))
+}
+
+/// Returns an account, deleted or not.
+async fn find_any(tx: &mut Tx, name: &UserName) -> Result<Option<UserRow>, StoreError> {
     tx.query_optional(sql("SELECT * FROM users WHERE name = $1").bind(name.as_str())).await
 }
 

@@ -1,5 +1,6 @@
 //! `orion-agent allow` and `deny`: the owner opens and closes folders.
 
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::Args;
@@ -42,6 +43,13 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     let wider = changed.wider.map(|wider| {
         format!(" {wider} includes it, and what is allowed there is allowed here as well.")
     });
+    if !is_there(&path) {
+        // If standard error is closed, the message is dropped.
+        drop(writeln!(
+            io::stderr(),
+            "{path} is not there yet\nhint: make it, or take the name back: `orion-agent deny {path}`"
+        ));
+    }
     let wider = wider.unwrap_or_default();
     let follows = follows(&places.config);
     if !changed.refused_by.is_empty() {
@@ -61,6 +69,15 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
         print(&format!("Nothing may be done in {path} here. {}", follows(&places.config)))
     } else {
         print(&format!("{path} was denied here before; nothing has changed."))
+    }
+}
+
+/// Returns whether something is at a path of the owner's file.
+fn is_there(path: &str) -> bool {
+    let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
+    match (path.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches(['/', '\\'])).exists(),
+        (Some(_), None) | (None, _) => Path::new(path).exists(),
     }
 }
 

@@ -83,9 +83,18 @@ fn check(file: &Path, state_dir: &Path, output: Output) -> anyhow::Result<()> {
             }
         }
     }
-    if errors == 0 { Ok(()) } else { Err(anyhow!("{errors} errors in {}", file.display())) }
+    if errors == 0 { Ok(()) } else { Err(faulty(errors, file)) }
 }
 
 fn line(file: &Path, finding: &Finding) -> String {
     format!("{}:{finding}", file.display())
+}
+
+/// Returns the error for a file with this many errors.
+fn faulty(errors: usize, file: &Path) -> anyhow::Error {
+    let plural = if errors == 1 { "error" } else { "errors" };
+    anyhow!(
+        "{errors} {plural} in {}; correct it at the line above, and run `orion-agent ceiling check` again",
+        file.display()
+    )
 }

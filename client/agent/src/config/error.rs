@@ -15,7 +15,7 @@ impl ConfigError {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read or written.
-    #[error("{path} can't be used: {source}", path = path.display())]
+    #[error("{path} can't be used: {source}; check the path, and who may read it", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum ConfigError {
         path: PathBuf,
     },
     /// The content is invalid.
-    #[error("{path}: {fault}", path = path.display())]
+    #[error("{path}: {fault}; `orion-agent ceiling check` shows everything that is wrong with it", path = path.display())]
     Invalid {
         /// The file.
         path: PathBuf,

@@ -62,7 +62,7 @@ impl Dialled {
 pub async fn dial(address: &str, tls: Arc<ClientConfig>) -> Result<Dialled, ConnectError> {
     let late = |_| ConnectError::TimedOut { address: address.to_owned() };
     let unreachable =
-        |source: io::Error| ConnectError::Unreachable { address: address.to_owned(), source };
+        |error: io::Error| ConnectError::Unreachable { address: address.to_owned(), error };
     let tcp =
         timeout(TIMEOUT, TcpStream::connect(address)).await.map_err(late)?.map_err(unreachable)?;
     tcp.set_nodelay(true).map_err(unreachable)?;

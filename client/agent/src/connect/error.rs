@@ -12,15 +12,17 @@ use crate::state::StateError;
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// Nothing answers at the address.
-    #[error("{address} can't be reached: {source}")]
+    #[error("{address} can't be reached: {}; {}", why(error), step(error))]
     Unreachable {
         /// The address that was dialled, `host:port`.
         address: String,
         /// The operating system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// The backend took too long.
-    #[error("{address} did not answer in time")]
+    #[error(
+        "{address} did not answer in time; check the address, and the network and firewalls on the way to it"
+    )]
     TimedOut {
         /// The address that was dialled, `host:port`.
         address: String,
@@ -49,6 +51,23 @@ pub enum ConnectError {
     /// The device's own certificate cannot be used.
     #[error(transparent)]
     Mtls(#[from] MtlsError),
+}
+
+/// Returns why an address cannot be reached.
+fn why(error: &io::Error) -> String {
+    let said = error.to_string();
+    if said.contains("InvalidContentType") {
+        return "what answers there does not speak TLS".to_owned();
+    }
+    said
+}
+
+/// Returns what to do about an address that cannot be reached.
+fn step(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::ConnectionRefused {
+        return "check that the backend runs, and that `[devices] listen` and `addresses` have this port";
+    }
+    "check the address, and the network and firewalls on the way to it"
 }
 
 impl ConnectError {

@@ -104,6 +104,7 @@ impl Located {
             format!("{} is not a folder.", at.as_ref().unwrap_or(&self.real)),
         )
         .with("attempted_path", self.asked.to_string())
+        .hint("name a folder, or use get_file_info to see what is there")
     }
 }
 

@@ -52,6 +52,9 @@ pub(super) fn suggest(error: ToolError, located: &Located, context: &Context<'_>
             }
         }
     }
+    if paths.is_empty() {
+        return error.hint("use list_directory to see what is there");
+    }
     error.suggesting(paths.iter().map(ToString::to_string).collect())
 }
 
@@ -72,8 +75,7 @@ fn near(located: &Located, context: &Context<'_>) -> Vec<DevicePath> {
             left -= 1;
             let Some(name) = name else { return ControlFlow::Continue(()) };
             let alike = key(name);
-            let scores = wanted.iter().map(|wanted| strsim::jaro_winkler(wanted, &alike));
-            let score = scores.fold(0.0, f64::max);
+            let score = wanted.iter().map(|wanted| likeness(wanted, &alike)).fold(0.0, f64::max);
             // Evaluating a path costs more than comparing names, and most names are not similar.
             if score < ALIKE && what != FileKind::Folder {
                 return ControlFlow::Continue(());
@@ -165,6 +167,17 @@ impl Visitor for Look<'_> {
             self.found.put(rank, 0, path);
         }
     }
+}
+
+/// Returns how similar two names are, from 0 to 1. Names that have only their extension in common are not.
+fn likeness(wanted: &str, name: &str) -> f64 {
+    let stems = strsim::jaro_winkler(stem(wanted), stem(name));
+    if stems < ALIKE { 0.0 } else { strsim::jaro_winkler(wanted, name) }
+}
+
+/// Returns a name without its extension.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }
 
 /// Returns the beginning of a name: comparing long names takes long.

@@ -48,7 +48,7 @@ Examples:
         #[arg(value_name = "TOOL", add = ArgValueCandidates::new(complete::tools))]
         tool: String,
         /// Arguments: name=text, name:=json, name=@file; a list by giving the name again
-        #[arg(value_name = "NAME=VALUE")]
+        #[arg(value_name = "NAME=VALUE", add = ArgValueCandidates::new(complete::arguments))]
         arguments: Vec<String>,
         /// Arguments as a JSON object, as @file, or - for standard input
         #[arg(long, value_name = "JSON")]
@@ -58,7 +58,7 @@ Examples:
     #[command(after_help = "Example:\n  orion aliases remove notes")]
     Remove {
         /// Its name
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = ArgValueCandidates::new(complete::aliases))]
         name: String,
     },
 }

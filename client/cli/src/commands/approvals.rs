@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCandidates;
+use orion_domain::Hint;
 use orion_wire::v1;
 use orion_wire::v1::decide_approval_request::More;
 use serde_json::Value;
@@ -11,6 +13,7 @@ use super::call::schema;
 use crate::app::App;
 use crate::arguments;
 use crate::client::Client;
+use crate::complete;
 use crate::failure::Failure;
 use crate::follow::wait_for_end;
 use crate::global::duration;
@@ -46,6 +49,7 @@ enum ApprovalsCommand {
     #[command(after_help = "Example:\n  orion approvals show 0199b2c4-7f3e-7c11")]
     Show {
         /// The approval's id; may be shortened
+        #[arg(add = ArgValueCandidates::new(complete::approvals))]
         id: String,
     },
     /// Approve exactly this call, or as far as an option says
@@ -63,6 +67,7 @@ Examples:
     )]
     Deny {
         /// The approval's id; may be shortened
+        #[arg(add = ArgValueCandidates::new(complete::approvals))]
         id: String,
         /// Why; the model is told
         #[arg(long, value_name = "TEXT", default_value = "")]
@@ -75,7 +80,10 @@ Examples:
         what: Rules,
     },
     /// Follow approval requests
-    #[command(after_help = "Example:\n  orion approvals watch -o json")]
+    #[command(after_help = "\
+Examples:
+  orion approvals watch -o json
+  orion approvals watch --timeout 10m                   ends with 8 when the time is up")]
     Watch,
 }
 
@@ -83,6 +91,7 @@ Examples:
 #[derive(Debug, Args)]
 struct ApproveArguments {
     /// The approval's id; may be shortened
+    #[arg(add = ArgValueCandidates::new(complete::approvals))]
     id: String,
     /// Wait for the call's end, print its result and take over its exit code
     #[arg(long)]
@@ -160,7 +169,12 @@ impl Approvals {
                 Ok(0)
             }
             ApprovalsCommand::Rules { what } => rules(app, client, what).await,
-            ApprovalsCommand::Watch => watch(app, client).await,
+            ApprovalsCommand::Watch => match app.timeout {
+                None => watch(app, client).await,
+                Some(limit) => tokio::time::timeout(limit, watch(app, client))
+                    .await
+                    .unwrap_or_else(|_| Err(watched(limit))),
+            },
         }
     }
 }
@@ -255,6 +269,12 @@ async fn rules(app: &App<'_>, client: &Client, what: Rules) -> Result<u8, Failur
     }
     app.out.show(&rules, || rules_table(app.out, &rules))?;
     Ok(0)
+}
+
+fn watched(limit: Duration) -> Failure {
+    let seconds = limit.as_secs_f32();
+    Failure::TimedOut(format!("watched for {seconds} s, as --timeout says"))
+        .hint(Hint::run("watch until Ctrl-C", "orion approvals watch"))
 }
 
 async fn watch(app: &App<'_>, client: &Client) -> Result<u8, Failure> {

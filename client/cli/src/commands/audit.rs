@@ -2,17 +2,18 @@
 
 mod export;
 mod key;
+mod list;
 mod offline;
 mod verdict;
 mod verify;
 
 use clap::{Args, Subcommand};
+use orion_domain::Hint;
 use orion_wire::v1;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::client::Client;
 use crate::failure::Failure;
 use crate::json;
 use crate::output::{Output, facts, table};
@@ -23,6 +24,7 @@ use crate::text;
 #[command(after_help = "\
 Examples:
   orion audit list --limit 20
+  orion audit list --user bob --denied --since 7d
   orion audit list --call 0199b2c4-7f3e-7c11
   orion audit show 42
   orion audit export --file audit.jsonl
@@ -37,18 +39,7 @@ pub(crate) struct Audit {
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
     /// List rows, the newest first
-    #[command(after_help = "Example:\n  orion audit list --limit 20 -o wide")]
-    List {
-        /// At most this many
-        #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
-        limit: u32,
-        /// Only rows before this one
-        #[arg(long, value_name = "SEQ", default_value_t = 0)]
-        before: i64,
-        /// Only rows about this call; the id may be shortened
-        #[arg(long, value_name = "ID")]
-        call: Option<String>,
-    },
+    List(list::List),
     /// Show one row whole
     #[command(after_help = "Example:\n  orion audit show 42")]
     Show {
@@ -72,16 +63,32 @@ struct RowView {
     kind: String,
     call_id: String,
     body: Value,
+    user: String,
+    device: String,
+    tool: String,
+    result: String,
     prev_hash: String,
     hash: String,
 }
 
 impl From<v1::AuditRow> for RowView {
     fn from(row: v1::AuditRow) -> Self {
-        let v1::AuditRow { seq, at, kind, call_id, body, prev_hash, hash } = row;
+        let v1::AuditRow {
+            seq,
+            at,
+            kind,
+            call_id,
+            body,
+            prev_hash,
+            hash,
+            user,
+            device,
+            tool,
+            result,
+        } = row;
         let body = json::embedded(&body);
         let (prev_hash, hash) = (text::hex(&prev_hash), text::hex(&hash));
-        Self { seq, at, kind, call_id, body, prev_hash, hash }
+        Self { seq, at, kind, call_id, body, user, device, tool, result, prev_hash, hash }
     }
 }
 
@@ -92,22 +99,17 @@ impl Audit {
     /// Nobody is signed in, there is no such row, the chain is broken, or the backend fails.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         match self.what {
-            AuditCommand::List { limit, before, call } => {
-                let client = app.signed_in().await?;
-                let rows = rows(client, limit, before, call.unwrap_or_default()).await?;
-                if rows.is_empty() {
-                    app.out.note("there are no such rows");
-                }
-                app.out.show(&rows, || rows_table(app.out, &rows))?;
-                Ok(0)
-            }
+            AuditCommand::List(command) => command.run(app).await,
             AuditCommand::Show { seq } => {
                 let client = app.signed_in().await?;
-                let rows = rows(client, 1, seq + 1, String::new()).await?;
-                let row = rows
-                    .into_iter()
-                    .find(|row| row.seq == seq)
-                    .ok_or_else(|| Failure::NotFound(format!("there is no row {seq}")))?;
+                let request =
+                    v1::ListAuditRequest { limit: 1, before_seq: seq + 1, ..Default::default() };
+                let rows = client.ask(client.audit().list_audit(request)).await?.rows;
+                let row = rows.into_iter().map(RowView::from).find(|row| row.seq == seq);
+                let row = row.ok_or_else(|| {
+                    Failure::NotFound(format!("there is no row {seq}"))
+                        .hint(Hint::run("list the newest rows", "orion audit list"))
+                })?;
                 app.out.show(&row, || page(app.out, &row))?;
                 Ok(0)
             }
@@ -118,32 +120,28 @@ impl Audit {
     }
 }
 
-async fn rows(
-    client: &Client,
-    limit: u32,
-    before_seq: i64,
-    call_id: String,
-) -> Result<Vec<RowView>, Failure> {
-    let request = v1::ListAuditRequest { limit, before_seq, call_id };
-    let list = client.ask(client.audit().list_audit(request)).await?;
-    Ok(list.rows.into_iter().map(RowView::from).collect())
-}
-
 fn rows_table(out: &Output, rows: &[RowView]) -> String {
-    let width = if out.is_wide() { 400 } else { 72 };
-    table(
-        &["SEQ", "AT", "WHAT", "CALL", "BODY"],
-        rows.iter().map(|row| {
-            let call = if out.is_wide() { &row.call_id } else { text::short_id(&row.call_id) };
-            vec![
-                row.seq.to_string(),
-                text::when(&out.zone, row.at),
-                row.kind.clone(),
-                call.to_owned(),
-                text::one_line(&row.body.to_string(), width),
-            ]
-        }),
-    )
+    let mut header = vec!["SEQ", "AT", "WHO", "WHAT", "DEVICE", "TOOL", "RESULT"];
+    if out.is_wide() {
+        header.extend(["CALL", "BODY"]);
+    }
+    let row = |row: &RowView| {
+        let mut cells = vec![
+            row.seq.to_string(),
+            text::when(&out.zone, row.at),
+            row.user.clone(),
+            row.kind.clone(),
+            row.device.clone(),
+            row.tool.clone(),
+            row.result.clone(),
+        ];
+        if out.is_wide() {
+            cells.push(row.call_id.clone());
+            cells.push(text::one_line(&row.body.to_string(), 400));
+        }
+        cells
+    };
+    table(&header, rows.iter().map(row))
 }
 
 fn page(out: &Output, row: &RowView) -> String {
@@ -151,6 +149,10 @@ fn page(out: &Output, row: &RowView) -> String {
         ("seq", row.seq.to_string()),
         ("at", text::when(&out.zone, row.at)),
         ("what", row.kind.clone()),
+        ("who", row.user.clone()),
+        ("device", row.device.clone()),
+        ("tool", row.tool.clone()),
+        ("result", row.result.clone()),
         ("call", row.call_id.clone()),
         ("body", format!("{:#}", row.body)),
         ("previous hash", row.prev_hash.clone()),
@@ -176,11 +178,19 @@ mod tests {
             body: r#"{"tool":"read_file","device":"demo-device"}"#.to_owned(),
             prev_hash: vec![0; 32].into(),
             hash: vec![0xab; 32].into(),
+            user: "ann".to_owned(),
+            device: "demo-device".to_owned(),
+            tool: "read_file".to_owned(),
+            result: "allow".to_owned(),
         });
         insta::assert_snapshot!(page(&out, &row), @r#"
         seq            7
         at             2023-11-14 22:13:20
         what           call.opened
+        who            ann
+        device         demo-device
+        tool           read_file
+        result         allow
         call           0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
         body           {
                          "device": "demo-device",
@@ -190,8 +200,8 @@ mod tests {
         hash           abababababababababababababababababababababababababababababababab
         "#);
         insta::assert_snapshot!(rows_table(&out, &[row]), @r#"
-        SEQ  AT                   WHAT         CALL                BODY
-        7    2023-11-14 22:13:20  call.opened  0199b2c4-7f3e-7c11  {"device":"demo-device","tool":"read_file"}
+        SEQ  AT                   WHO  WHAT         DEVICE       TOOL       RESULT
+        7    2023-11-14 22:13:20  ann  call.opened  demo-device  read_file  allow
         "#);
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct Target {
     #[arg(value_name = "TOOL", add = ArgValueCandidates::new(complete::tools))]
     tool: Option<String>,
     /// Arguments: name=text, name:=json, name=@file; a list by giving the name again
-    #[arg(value_name = "NAME=VALUE")]
+    #[arg(value_name = "NAME=VALUE", add = ArgValueCandidates::new(complete::arguments))]
     arguments: Vec<String>,
     /// All arguments as a JSON object, as @file, or - for standard input
     #[arg(long, value_name = "JSON")]
@@ -124,7 +124,7 @@ Examples:
   orion call laptop-123 list_directory --json '{\"path\":\".\",\"recursive\":true}'
   orion call laptop-123 delete_directory path=Old recursive=true confirm=true --wait
   orion call laptop-123 create_directory path=Test --queue=8h
-  orion call laptop-123 search_text query=needle path=. --background
+  orion call laptop-123 search_text pattern=needle --background
 
 A call that needs approval asks at a terminal. Elsewhere it ends with 6 and goes on waiting for
 `orion approvals approve`; --wait stays until it has ended, --yes approves it at once. With --queue a

@@ -49,21 +49,21 @@ enum CallsCommand {
     #[command(after_help = "Example:\n  orion calls show 0199b2c4-7f3e-7c11 -o json")]
     Show {
         /// The call's id; may be shortened
-        #[arg(value_name = "CALL")]
+        #[arg(value_name = "CALL", add = ArgValueCandidates::new(complete::calls))]
         call: String,
     },
     /// Follow a call to its end, and end as it does
     #[command(after_help = "Example:\n  orion calls watch 0199b2c4-7f3e-7c11")]
     Watch {
         /// The call's id; may be shortened
-        #[arg(value_name = "CALL")]
+        #[arg(value_name = "CALL", add = ArgValueCandidates::new(complete::calls))]
         call: String,
     },
     /// Stop a call that has not ended
     #[command(after_help = "Example:\n  orion calls cancel 0199b2c4-7f3e-7c11")]
     Cancel {
         /// The call's id; may be shortened
-        #[arg(value_name = "CALL")]
+        #[arg(value_name = "CALL", add = ArgValueCandidates::new(complete::calls))]
         call: String,
     },
 }

@@ -33,6 +33,7 @@ Examples:
   orion devices approve laptop-123
   orion devices permissions get laptop-123 > grants.yaml
   orion devices review laptop-123
+  orion devices rename laptop-123 laptop-ann
   orion devices mode laptop-123 dangerous --for 15m --reason \"Trying out move_path\"")]
 pub(crate) struct Devices {
     #[command(subcommand)]
@@ -85,6 +86,24 @@ enum DevicesCommand {
     /// End a device's identity for good
     #[command(after_help = "Example:\n  orion devices revoke laptop-123 --reason Sold")]
     Revoke(NamedWithReason),
+    /// Give a device another name; it stays the same device
+    #[command(after_help = "\
+Example:
+  orion devices rename laptop-123 laptop-ann
+
+Identity, grants, calls and approvals belong to the device and stay. The policy file speaks of names: a
+rename is refused where it says something else of the new name.")]
+    Rename {
+        /// The device's name or id; an id may be shortened
+        #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
+        device: String,
+        /// Its new name: lower-case letters, digits, `-`, `_` and `.`
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// End a device's identity for good, and list it no more
+    #[command(after_help = "Example:\n  orion devices remove laptop-123 --reason Sold")]
+    Remove(NamedWithReason),
     /// Set a device's mode: safe, or dangerous for a while
     Mode(mode::SetMode),
     /// What of a device's grants is used, and what could be narrower
@@ -121,7 +140,9 @@ impl DevicesCommand {
             | Self::Review(DeviceArgument { device })
             | Self::Reject(DeviceArgument { device }) => Some(device),
             Self::Quarantine(NamedWithReason { device, .. })
-            | Self::Revoke(NamedWithReason { device, .. }) => Some(device),
+            | Self::Revoke(NamedWithReason { device, .. })
+            | Self::Remove(NamedWithReason { device, .. })
+            | Self::Rename { device, .. } => Some(device),
             Self::Mode(command) => Some(command.device()),
             Self::Permissions(command) => Some(command.device()),
             Self::List | Self::Invite(_) | Self::Pending => None,
@@ -167,28 +188,60 @@ impl DevicesCommand {
                 changed(app, answer.device)
             }
             Self::Revoke(NamedWithReason { device, reason }) => {
-                if !app.yes && !terminal::is_interactive() {
-                    return Err(Failure::Usage(format!(
-                        "revoking {device} cannot be undone, and there is no terminal to confirm it"
-                    ))
-                    .hint("repeat the command with --yes to do it"));
-                }
-                if !app.yes {
-                    let question =
-                        format!("Revoke {device}? It must be enrolled again afterwards.");
-                    if !terminal::confirm(&question).await? {
-                        return Err(Failure::Conflict(format!("{device} was not revoked")));
-                    }
-                }
+                confirm(app, &device, "revoke", "It must be enrolled again afterwards.").await?;
                 let request = v1::RevokeDeviceRequest { device, reason };
                 let answer = client.ask(client.devices().revoke_device(request)).await?;
                 changed(app, answer.device)
+            }
+            Self::Rename { device, name } => {
+                let before = get(client, device).await?.name;
+                let request = v1::RenameDeviceRequest { device: before.clone(), name };
+                let answer = client.ask(client.devices().rename_device(request)).await?;
+                let device = DeviceView::from(answer.device.unwrap_or_default());
+                app.out.note(&format!(
+                    "{GOOD}✓{GOOD:#} {} is now {}",
+                    text::one_line(&before, 80),
+                    text::one_line(&device.name, 80)
+                ));
+                app.out.show(&device, String::new)?;
+                Ok(0)
+            }
+            Self::Remove(NamedWithReason { device, reason }) => {
+                let before = get(client, device).await?;
+                let what = "Its identity ends, and it is listed no more.";
+                confirm(app, &before.name, "remove", what).await?;
+                let request = v1::RemoveDeviceRequest { device: before.device_id.clone(), reason };
+                client.ask(client.devices().remove_device(request)).await?;
+                let name = text::one_line(&before.name, 80);
+                app.out.note(&format!(
+                    "{GOOD}✓{GOOD:#} {name} is removed; the audit log and its calls keep the name"
+                ));
+                app.out.show(&before, String::new)?;
+                Ok(0)
             }
             Self::Mode(command) => command.run(app, client).await,
             Self::Review(DeviceArgument { device }) => review::run(app, client, device).await,
             Self::Permissions(command) => command.run(app, client).await,
         }
     }
+}
+
+/// Asks whether to do what cannot be undone.
+async fn confirm(app: &App<'_>, device: &str, what: &str, follows: &str) -> Result<(), Failure> {
+    let device = text::one_line(device, 80);
+    if app.yes {
+        return Ok(());
+    }
+    if !terminal::is_interactive() {
+        let message =
+            format!("to {what} {device} cannot be undone, and there is no terminal to confirm it");
+        return Err(Failure::Usage(message).hint("repeat the command with --yes to do it"));
+    }
+    if terminal::confirm(&format!("Do you want to {what} {device}? {follows}")).await? {
+        return Ok(());
+    }
+    Err(Failure::Conflict(format!("{device} was left as it is"))
+        .hint(Hint::run("hold it instead", format!("orion devices quarantine {device}"))))
 }
 
 /// Fetches one device by name, id or prefix of an id.

@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use orion_domain::Secret;
+use orion_domain::{Hint, Secret};
 use orion_wire::v1;
 
 use super::password::{self, PasswordSource};
 use crate::app::App;
 use crate::client::Client;
-use crate::context::{Context, ContextFile};
+use crate::context::{Context, ContextFile, Contexts, name_for};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::GOOD;
@@ -25,9 +25,10 @@ Examples:
   orion login --user ann --password @password.txt       the same without a terminal
   orion login --secret @admin-reset-secret              back in after `orion-server admin reset`
   orion --backend https://orion.example login --ca ca.pem --user ann
+  orion --context work --backend https://orion.example login --user ann
 
-The session is kept in a file that only you may read; `orion -v tools list` says which. It is good for
-30 days. `orion logout` ends it.")]
+The session is kept in a file that only you may read, the context; `orion status` says which. It is good
+for 30 days. `orion logout` ends it. At another backend, the sign-in makes a context of its own.")]
 pub(crate) struct Login {
     /// A one-time secret that the backend wrote to a file, at its first start or for a reset; @file, or - for standard input
     #[arg(long, value_name = "SECRET")]
@@ -38,7 +39,7 @@ pub(crate) struct Login {
     #[command(flatten)]
     password: PasswordSource,
     /// PEM file with the authority that signed the backend's certificate
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     ca: Option<PathBuf>,
 }
 
@@ -50,7 +51,8 @@ impl Login {
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let Self { secret, user, password, ca } = self;
         let password = password.read()?;
-        let path = &app.context.path;
+        let (path, name) = place(app)?;
+        let path = &path;
         let kept = if path.exists() { ContextFile::read(path)? } else { ContextFile::default() };
         if kept.data_dir.is_some() && kept.backend.as_deref() != Some(&app.context.backend) {
             let message = format!("another sign-in in {} would lock the demo out", path.display());
@@ -75,6 +77,9 @@ impl Login {
         let backend = Some(app.context.backend.clone());
         ContextFile { backend, token: Some(token), user: Some(user.clone()), ..file }
             .write(path)?;
+        if let Some((contexts, name)) = name {
+            contexts.set_current(&name)?;
+        }
         app.out.note(&format!(
             "{GOOD}✓{GOOD:#} signed in at {} as {user}, {role}; kept in {}",
             app.context.backend,
@@ -82,6 +87,26 @@ impl Login {
         ));
         Ok(0)
     }
+}
+
+/// Returns the file that the session is kept in. A sign-in at another backend than that of the context makes a
+/// context of its own, unless `--context` names one; its name is returned, and it is in use from then on.
+fn place(app: &App<'_>) -> Result<(PathBuf, Option<(Contexts, String)>), Failure> {
+    let kept = app.context.path.clone();
+    let Some(contexts) = Contexts::of_person().filter(|_| !app.names_context) else {
+        return Ok((kept, None));
+    };
+    let is_own = contexts.name_of(&kept).is_some();
+    if !is_own || !app.context.found {
+        return Ok((kept, None));
+    }
+    let before = ContextFile::read(&kept)?.backend;
+    let before = before.as_deref().map(|it| it.trim_end_matches('/'));
+    if before.is_none_or(|before| before == app.context.backend) {
+        return Ok((kept, None));
+    }
+    let name = name_for(&app.context.backend);
+    Ok((contexts.file(&name), Some((contexts, name))))
 }
 
 async fn with_secret(
@@ -137,7 +162,9 @@ async fn sign_in(
     match client.ask(client.auth().login(request)).await {
         Ok(answer) => Ok((user, answer.token)),
         // A failed sign-in needs no hint to sign in.
-        Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())),
+        Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())
+            .hint("try again, with the name as `orion users list` of an admin shows it")
+            .hint(Hint::run("or let an admin set a new password", "orion users password NAME"))),
         Err(failure) => Err(failure),
     }
 }

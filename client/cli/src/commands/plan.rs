@@ -53,7 +53,7 @@ The file is YAML or JSON:
 Without a terminal and without --yes the plan waits for `orion plan approve`, and this ends with 6.")]
     Run {
         /// The file; - for standard input
-        #[arg(value_name = "FILE")]
+        #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         file: String,
         #[command(flatten)]
         how: RunOptions,
@@ -89,6 +89,7 @@ Example:
     #[command(after_help = "Example:\n  orion plan show 0199b2c4-7f3e-7c11")]
     Show {
         /// The plan's id; may be shortened
+        #[arg(add = ArgValueCandidates::new(complete::plans))]
         id: String,
     },
     /// Approve all steps of a plan
@@ -100,6 +101,7 @@ Examples:
 At a terminal the plan is shown first, unless --yes or --hash is given.")]
     Approve {
         /// The plan's id; may be shortened
+        #[arg(add = ArgValueCandidates::new(complete::plans))]
         id: String,
         /// Follow the plan to its end and take over its exit code
         #[arg(long)]
@@ -117,6 +119,7 @@ At a terminal the plan is shown first, unless --yes or --hash is given.")]
     )]
     Deny {
         /// The plan's id; may be shortened
+        #[arg(add = ArgValueCandidates::new(complete::plans))]
         id: String,
         /// Why
         #[arg(long, value_name = "TEXT", default_value = "")]

@@ -4,9 +4,11 @@ mod put;
 mod test;
 mod versions;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
+use clap_complete::ArgValueCandidates;
 
 use crate::app::App;
+use crate::complete;
 use crate::failure::Failure;
 
 /// What may happen on each device, as one file with versions.
@@ -33,7 +35,7 @@ Examples:
   orion policy show 3                                   an older one")]
     Show {
         /// The version; the one that holds when nothing is said
-        #[arg(value_name = "VERSION", value_parser = clap::value_parser!(i64).range(1..))]
+        #[arg(value_name = "VERSION", value_parser = clap::value_parser!(i64).range(1..), add = ArgValueCandidates::new(complete::policies))]
         version: Option<i64>,
     },
     /// Say what is wrong with a file, and what it would change on which device
@@ -45,7 +47,7 @@ Examples:
 Ends with 0 for a file that would load, warnings or not, and with 1 for one that would not.")]
     Check {
         /// The file; - for standard input
-        #[arg(value_name = "FILE")]
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
         file: String,
         /// Look at the file alone, without the backend's devices and without signing in
         #[arg(long)]
@@ -60,7 +62,7 @@ Examples:
 At a terminal the changes are shown first. A file with errors changes nothing.")]
     Apply {
         /// The file; - for standard input
-        #[arg(value_name = "FILE")]
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
         file: String,
         /// Why; it is kept with the version
         #[arg(long, value_name = "TEXT", default_value = "")]
@@ -73,7 +75,7 @@ At a terminal the changes are shown first. A file with errors changes nothing.")
     #[command(after_help = "Example:\n  orion policy rollback 3 --note \"Too narrow\"")]
     Rollback {
         /// The version
-        #[arg(value_name = "VERSION", value_parser = clap::value_parser!(i64).range(1..))]
+        #[arg(value_name = "VERSION", value_parser = clap::value_parser!(i64).range(1..), add = ArgValueCandidates::new(complete::policies))]
         version: i64,
         /// Why; it is kept with the version
         #[arg(long, value_name = "TEXT", default_value = "")]
@@ -87,10 +89,10 @@ Examples:
   orion policy diff 3 5")]
     Diff {
         /// From this version
-        #[arg(value_name = "A", value_parser = clap::value_parser!(i64).range(1..))]
+        #[arg(value_name = "A", value_parser = clap::value_parser!(i64).range(1..), add = ArgValueCandidates::new(complete::policies))]
         from: Option<i64>,
         /// To this version
-        #[arg(value_name = "B", value_parser = clap::value_parser!(i64).range(1..))]
+        #[arg(value_name = "B", value_parser = clap::value_parser!(i64).range(1..), add = ArgValueCandidates::new(complete::policies))]
         to: Option<i64>,
     },
     /// Evaluate recorded calls by a file, and show what would differ

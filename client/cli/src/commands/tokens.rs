@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use orion_wire::v1;
 use serde::Serialize;
 
 use crate::app::App;
+use crate::complete;
 use crate::failure::Failure;
 use crate::global::duration;
 use crate::output::GOOD;
@@ -72,7 +74,7 @@ Examples:
     #[command(after_help = "Example:\n  orion tokens revoke 3f9a1c")]
     Revoke {
         /// Its name or id; an id may be shortened
-        #[arg(value_name = "TOKEN")]
+        #[arg(value_name = "TOKEN", add = ArgValueCandidates::new(complete::tokens))]
         token: String,
         /// Whose it is, where several people have one of that name
         #[arg(long, value_name = "NAME")]

@@ -6,6 +6,7 @@
 mod several;
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 use orion_catalog::tools::undo_call::{UndoCall, paths_of};
 use orion_catalog::{CATALOG, Tool as _};
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::call::make;
 use crate::app::App;
 use crate::client::Client;
+use crate::complete;
 use crate::failure::Failure;
 use crate::text;
 
@@ -32,13 +34,13 @@ device. What cannot be taken back is said first. `orion chats show` tells the id
 
 Brings back what the call deleted, replaced or moved, and removes what it made, for seven days. What
 has changed since is never overwritten: then the command ends with 9 and everything stays as it is.
-`orion call` tells the id of a call that can be taken back; `orion audit list` shows earlier ones.
+`orion call` tells the id of a call that can be taken back; `orion calls list` shows earlier ones.
 
 An undoing is a call like any other: grants, the device's ceiling and approval hold for it, and it is
 in the record.")]
 pub(crate) struct Undo {
     /// The id of a call, a plan or a turn of a chat; may be shortened
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = ArgValueCandidates::new(complete::calls))]
     call: String,
     /// Change nothing; show what would be taken back
     #[arg(long)]
@@ -75,7 +77,7 @@ async fn recorded(client: &Client, call_id: String) -> Result<v1::Call, Failure>
     let shown = text::one_line(&call_id, 80);
     let missing = || {
         Failure::NotFound(format!("there is no call, plan or turn {shown} of yours"))
-            .hint(Hint::run("list the calls", "orion audit list"))
+            .hint(Hint::run("list your calls", "orion calls list"))
     };
     let request = v1::GetCallRequest { call_id, wait_ms: 0 };
     match client.ask(client.tools().get_call(request)).await {

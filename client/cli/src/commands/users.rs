@@ -1,12 +1,15 @@
 //! `orion users`: the accounts and their roles.
 
 use clap::{Args, Subcommand, ValueEnum};
-use orion_domain::{Role, Secret};
+use clap_complete::ArgValueCandidates;
+use orion_domain::{Hint, Role, Secret};
 use orion_wire::v1;
+use serde::Serialize;
 
 use super::password::{self, PasswordSource};
 use crate::app::App;
 use crate::client::Client;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::GOOD;
 use crate::show::{UserView, users_table};
@@ -21,6 +24,7 @@ Examples:
   orion users create bob --role operator
   orion users role bob viewer
   orion users disable bob
+  orion users delete bob
   orion users password                                  change your own")]
 pub(crate) struct Users {
     #[command(subcommand)]
@@ -55,18 +59,24 @@ Examples:
     #[command(after_help = "Example:\n  orion users role bob viewer")]
     Role {
         /// The account
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = ArgValueCandidates::new(complete::users))]
         user: String,
         /// What it may do at most
         #[arg(value_enum)]
         role: RoleName,
     },
-    /// Keep an account out: its sessions and tokens end; its name stays in the record
-    #[command(alias = "delete", after_help = "Example:\n  orion users disable bob")]
+    /// Keep an account out: its sessions and tokens end
+    #[command(after_help = "Example:\n  orion users disable bob")]
     Disable(UserArgument),
     /// Enable an account, which must sign in again
     #[command(after_help = "Example:\n  orion users enable bob")]
     Enable(UserArgument),
+    /// Delete an account for good: nobody gets its name again, which the audit log keeps
+    #[command(after_help = "\
+Examples:
+  orion users delete bob
+  orion users delete bob --yes                          without asking")]
+    Delete(UserArgument),
     /// Set a password: your own, or as an admin another's; other sessions end
     #[command(after_help = "\
 Examples:
@@ -75,7 +85,7 @@ Examples:
   orion users password --old-password @old.txt --password @new.txt")]
     Password {
         /// The account; your own when nothing is said
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = ArgValueCandidates::new(complete::users))]
         user: Option<String>,
         /// @file with your password as it is; asked for at a terminal
         #[arg(long, value_name = "@FILE")]
@@ -89,7 +99,7 @@ Examples:
 #[derive(Debug, Args)]
 struct UserArgument {
     /// The account
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCandidates::new(complete::users))]
     user: String,
 }
 
@@ -102,6 +112,13 @@ enum RoleName {
     Operator,
     /// Everything, accounts and permissions included
     Admin,
+}
+
+/// A deleted account, for programs.
+#[derive(Debug, Serialize)]
+struct DeletedView {
+    user: String,
+    deleted: bool,
 }
 
 impl RoleName {
@@ -159,11 +176,43 @@ impl Users {
                 let answer = client.ask(client.auth().enable_user(request)).await?;
                 changed(app, answer.user)
             }
+            UsersCommand::Delete(UserArgument { user }) => delete(app, client, user).await,
             UsersCommand::Password { user, old_password, password } => {
                 set_password(app, client, user.unwrap_or_default(), old_password, &password).await
             }
         }
     }
+}
+
+async fn delete(app: &App<'_>, client: &Client, user: String) -> Result<u8, Failure> {
+    let shown = text::one_line(&user, 80);
+    if !app.yes && !terminal::is_interactive() {
+        return Err(Failure::Usage(format!(
+            "deleting {shown} cannot be undone, and there is no terminal to confirm it"
+        ))
+        .hint("repeat the command with --yes to do it")
+        .hint(Hint::run(
+            "or keep the account out for a while",
+            format!("orion users disable {shown}"),
+        )));
+    }
+    if !app.yes {
+        let question = format!(
+            "Delete {shown}? The account cannot come back, and its name is not given again."
+        );
+        if !terminal::confirm(&question).await? {
+            return Err(Failure::Conflict(format!("{shown} was not deleted")).hint(Hint::run(
+                "keep the account out instead",
+                format!("orion users disable {shown}"),
+            )));
+        }
+    }
+    client.ask(client.auth().delete_user(v1::DeleteUserRequest { user: user.clone() })).await?;
+    app.out.note(&format!(
+        "{GOOD}✓{GOOD:#} {shown} is deleted: sessions, tokens and aliases ended; the audit log keeps the name"
+    ));
+    app.out.show(&DeletedView { user, deleted: true }, String::new)?;
+    Ok(0)
 }
 
 async fn set_password(
@@ -182,7 +231,12 @@ async fn set_password(
         ),
         None => Secret::new(""),
     };
-    let new = new_password(new, "your old one goes into --old-password @file").await?;
+    let hint = if is_own {
+        "your old one goes into --old-password @file"
+    } else {
+        "their other sessions end"
+    };
+    let new = new_password(new, hint).await?;
     let request = v1::SetPasswordRequest {
         user,
         old_password: old.expose().to_owned(),

@@ -16,6 +16,11 @@ const CAUSES: &[(&str, &str, &str)] = &[
         "name the authority's certificate, a PEM file, when you sign in: orion login --backend URL --ca FILE",
     ),
     (
+        "BadSignature",
+        "its certificate was not signed by the authority that you named",
+        "name that authority's own certificate, a PEM file: orion login --backend URL --ca FILE",
+    ),
+    (
         "CaUsedAsEndEntity",
         "its certificate is that of an authority, and not of a server",
         "give the backend a server's certificate: with openssl, add -addext basicConstraints=critical,CA:FALSE",
@@ -83,10 +88,20 @@ impl Failure {
 
     /// Returns the failure of a connection that ended before the backend answered. `None` if the backend answered.
     pub(super) fn lost(status: &Status) -> Option<Self> {
-        let (inner, _) = innermost(status.source()?);
-        let message = format!("the connection ended before the backend answered ({inner})");
-        let hint = "if the backend has a certificate, its address begins with https://";
-        Some(Self::Failed(message).hint(Hint::new(hint)))
+        let (inner, kind) = innermost(status.source()?);
+        let tls = "if the backend has a certificate, its address begins with https://";
+        if kind == Some(io::ErrorKind::TimedOut) || inner.contains("timed out") {
+            let message = "something accepts connections there, and does not answer".to_owned();
+            return Some(Self::TimedOut(message).hint("check the address and the port").hint(tls));
+        }
+        // How it ended depends on who was faster, and says nothing more.
+        let message = "the connection ended before the backend answered".to_owned();
+        Some(
+            Self::Failed(message)
+                .hint(tls)
+                .hint("check the port: people use 7080 by default, and devices another one")
+                .hint("if the backend was being restarted, run the command again"),
+        )
     }
 }
 

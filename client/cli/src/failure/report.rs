@@ -1,7 +1,7 @@
 //! A failure in lines for people: what happened, the facts, and what to do.
 
 use jiff::tz::TimeZone;
-use orion_domain::{Hint, ToolError};
+use orion_domain::{Hint, ToolError, without_system_number};
 use serde_json::Value;
 
 use crate::text;
@@ -29,7 +29,7 @@ impl Report {
     ) -> Self {
         let hint = |hint: &Hint| text::one_line(&hint.to_string(), MAX_LINE_CHARS);
         Self {
-            message: format!("{} ({code})", text::plain(message.trim_end())),
+            message: format!("{} ({code})", text::plain(without_system_number(message).trim_end())),
             facts: Vec::new(),
             hints: hints.into_iter().map(hint).collect(),
         }

@@ -5,13 +5,14 @@ mod output;
 mod reset;
 mod stop;
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
 use orion_allocator as _;
+use orion_domain::FailureText;
 use orion_server::config::Config;
 use orion_server::data_folder::DATABASE;
 use orion_server::notary::{held_to, reset_signing};
@@ -28,6 +29,10 @@ use output::{contents, print, verdict};
 use reset::reset;
 use stop::{stop_on_signal, stop_with_stdin};
 
+/// The next step after an error that names none.
+const OTHERWISE: &str =
+    "correct it and run the command again; `orion-server config print` shows every setting";
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
@@ -40,7 +45,9 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(code) => code,
         Err(error) => {
-            tracing::error!("{error:#}");
+            let causes = error.chain().map(ToString::to_string);
+            // If standard error is closed, the message is dropped.
+            drop(writeln!(std::io::stderr(), "{}", FailureText::of(causes, OTHERWISE)));
             ExitCode::FAILURE
         }
     }
@@ -105,15 +112,15 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Check => {
-            let health = backup::check(&data_dir(cli.data_dir)?).await?;
+            let health = backup::check(&existing(cli.data_dir)?).await?;
             let found = health.damage.iter().chain(&health.dangling);
             print(&found.map(|line| format!("damaged: {line}\n")).collect::<String>());
             print(&verdict(&health.audit));
             Ok(if health.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Command::Audit(AuditCommand::Key) => {
-            let held = held_to(&data_dir(cli.data_dir)?)?;
-            let held = held.context("there is no key yet; the backend makes one when it starts")?;
+            let held = held_to(&existing(cli.data_dir)?)?;
+            let held = held.context("there is no key yet; start the backend, which makes one")?;
             print(&format!("{}\n", held.key));
             Ok(ExitCode::SUCCESS)
         }
@@ -122,7 +129,7 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Audit(AuditCommand::Verify) => {
-            let data_dir = data_dir(cli.data_dir)?;
+            let data_dir = existing(cli.data_dir)?;
             let (path, held) = (data_dir.join(DATABASE), held_to(&data_dir)?);
             let found = verify_file(&path, held.as_ref()).await;
             let found = found.context("the database cannot be read")?;
@@ -133,6 +140,17 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             })
         }
     }
+}
+
+/// Returns the data folder of a backend that has run.
+fn existing(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let folder = data_dir(given)?;
+    anyhow::ensure!(
+        folder.join(DATABASE).exists(),
+        "no backend keeps its data in {}; say which folder with --data-dir",
+        folder.display()
+    );
+    Ok(folder)
 }
 
 fn data_dir(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {

@@ -37,11 +37,30 @@ pub(in crate::pipeline) fn new_row(
                 | Verdict::Queued
                 | Verdict::Unchanged => String::new(),
             };
+            if matches!(verdict, Verdict::Queued) {
+                return unevaluated(pipeline, context, target.as_ref(), state);
+            }
             NewCall {
                 rule,
                 ..common(pipeline, context, target.as_ref(), &context.canonical(), state)
             }
         }
+    }
+}
+
+/// Returns the row of a call that waits for a device that has never connected. Nothing is decided about it.
+fn unevaluated(
+    pipeline: &Pipeline,
+    context: &CallContext,
+    target: Option<&Target>,
+    state: CallState,
+) -> NewCall {
+    let has_effects = target.is_some_and(|target| target.spec.has_effects);
+    NewCall {
+        decision: "none".to_owned(),
+        has_effects: has_effects && !context.request.dry_run,
+        queued_until: queued_until(pipeline, context),
+        ..common(pipeline, context, target, &context.canonical(), state)
     }
 }
 

@@ -90,7 +90,8 @@ impl EvaluatedCall {
             )
             .with("rule", QUOTED);
         }
-        self.evaluation.refusal(&self.question(), &self.target.device.policy)
+        let device = &self.target.device;
+        device.placed(self.evaluation.refusal(&self.question(), &device.policy))
     }
 
     /// Returns the permit to run the call.
@@ -101,7 +102,10 @@ impl EvaluatedCall {
         if approved.is_none() && self.is_asked_as_quoted() {
             return Err(Box::new(self.refusal()));
         }
-        self.evaluation.permit(&self.question(), &self.target.device.policy, approved)
+        let device = &self.target.device;
+        self.evaluation
+            .permit(&self.question(), &device.policy, approved)
+            .map_err(|error| Box::new(device.placed(*error)))
     }
 
     /// Returns all evidence, with the name of each rule and whether it decided.

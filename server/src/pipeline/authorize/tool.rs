@@ -33,7 +33,7 @@ pub fn tool(context: &CallContext, target: &Target) -> Result<(), Box<ToolRefuse
     let evaluation = evaluate(&question, &target.device.policy);
     match evaluation.decision() {
         Decision::Deny => Err(Box::new(ToolRefused {
-            error: evaluation.refusal(&question, &target.device.policy),
+            error: target.device.placed(evaluation.refusal(&question, &target.device.policy)),
             trace: trace(&evaluation, &question, &target.device.policy),
         })),
         Decision::Allow | Decision::DryRunFirst | Decision::Ask => Ok(()),

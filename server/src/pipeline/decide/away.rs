@@ -36,8 +36,23 @@ pub(super) fn would_fail<'a>(
     Decided::evaluated(call, Verdict::Queued)
 }
 
-/// Returns the verdict on a stopped call. A stored call whose device has disconnected waits on.
+/// Returns the verdict on a stopped call. A stored call whose device has disconnected waits on. A new one for a
+/// device that has never connected waits too, if it may: its arguments fit the tool, and everything else, the
+/// permissions included, is evaluated when the device connects.
 pub(super) fn stopped_while_away<'a>(pipeline: &Pipeline, stopped: Stopped) -> Decided<'a> {
+    if let Some(target) = &stopped.target
+        && stopped.context.stored_call().is_none()
+        && target.device.facts.is_none()
+        && queue::is_away(pipeline, target.device.id, &stopped.error)
+        && queue::may_queue(pipeline, &stopped.context)
+    {
+        let Stopped { mut context, target: Some(target), .. } = stopped else {
+            return Decided::from(stopped);
+        };
+        // It is stored under the tool's own name, whose arguments are named otherwise than those of an alias.
+        target.spec.adapt_arguments(target.alias, &mut context.request.arguments);
+        return Decided::unread(context, Some(target), Verdict::Queued);
+    }
     let device = stopped.context.stored_call().and_then(|stored| stored.row.device.as_ref());
     if let Some((device, _)) = device
         && !stopped.context.was_sent()

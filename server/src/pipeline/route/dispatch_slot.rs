@@ -1,6 +1,6 @@
 //! A dispatch slot: a link of the device, with a slot among the calls in flight there.
 
-use orion_domain::{DeviceId, ErrorCode, ToolError, UserName};
+use orion_domain::{Actor, DeviceId, ErrorCode, Hint, ToolError, UserName};
 use tokio::sync::oneshot;
 
 use crate::fleet::{DeviceLink, Place, SlotError};
@@ -72,6 +72,8 @@ pub(super) fn offline(evaluated: &EvaluatedCall) -> ToolError {
         ErrorCode::DeviceOffline,
         format!("{} is not connected.", evaluated.target.device.name),
     )
+    .hint("let the call wait for the device: add --queue to `orion call`")
+    .hint(Hint::run("or start the agent there", "orion-agent run").by(Actor::Owner))
 }
 
 pub(super) fn busy(evaluated: &EvaluatedCall, slot_error: SlotError) -> ToolError {

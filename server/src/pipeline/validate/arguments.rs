@@ -1,11 +1,13 @@
 //! Parses the arguments of a call into the tool's own type. Every field that does not fit is listed.
 
+mod fields;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use orion_catalog::{CATALOG, ParsedCall, ToolSpec};
-use orion_domain::{Caller, ErrorCode, Hint, ToolError};
+use orion_domain::{Actor, Caller, ErrorCode, Hint, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::{Target, complete};
@@ -35,26 +37,31 @@ pub async fn arguments(
 }
 
 fn fitting(target: &Target, arguments: Map<String, Value>) -> Result<ParsedCall, ToolError> {
-    let Some(places) = target.device.places() else {
-        return Err(never_connected(&target.device));
-    };
     let spec = target.spec;
     let faults = faults(spec, &arguments);
     if !faults.is_empty() {
         let first = faults.first().and_then(|fault| fault["problem"].as_str()).unwrap_or_default();
+        let near = fields::near(spec, &arguments);
         return Err(ToolError::new(
             ErrorCode::InvalidArgument,
             format!("The arguments of {} do not fit: {first}", spec.name),
         )
         .with("fields", faults)
-        .with("example", spec.example));
+        .with("example", spec.example)
+        .suggesting(near)
+        .hint(Hint::run("see its arguments", format!("orion tools show {}", spec.name))));
     }
-    spec.parse(arguments, places)
+    // What follows depends on the device's paths.
+    match target.device.places() {
+        Some(places) => spec.parse(arguments, places),
+        None => Err(never_connected(&target.device)),
+    }
 }
 
 fn never_connected(device: &DeviceSnapshot) -> ToolError {
     ToolError::new(ErrorCode::DeviceOffline, format!("{} has not been connected yet.", device.name))
-        .hint(Hint::run("start the agent there", "orion-agent run"))
+        .hint(Hint::run("start the agent there", "orion-agent run").by(Actor::Owner))
+        .hint("or let the call wait for the device: add --queue to `orion call`")
 }
 
 static VALIDATORS: LazyLock<HashMap<&'static str, Validator>> = LazyLock::new(|| {
@@ -75,11 +82,7 @@ fn faults(spec: &ToolSpec, arguments: &Map<String, Value>) -> Vec<Value> {
         .take(16)
         .map(|error| {
             let field = error.instance_path().to_string();
-            // A value is shown only where none can be secret.
-            let problem = match spec.secrets {
-                [] => error.to_string(),
-                _ => error.masked().to_string(),
-            };
+            let problem = fields::problem(&error, !spec.secrets.is_empty());
             let problem: String = problem.chars().take(200).collect();
             json!({"field": field.trim_start_matches('/'), "problem": format!("{problem}.")})
         })

@@ -3,8 +3,11 @@
 use orion_domain::audit::AuditRow;
 use orion_wire::v1;
 
+use crate::store::FoundRow;
+
 /// Converts a row.
-pub(super) fn row(row: AuditRow) -> v1::AuditRow {
+pub(super) fn row(found: FoundRow) -> v1::AuditRow {
+    let FoundRow { row, user, device, tool, result, .. } = found;
     let AuditRow { seq, at, kind, call_id, body, prev_hash, hash } = row;
     v1::AuditRow {
         seq,
@@ -14,5 +17,9 @@ pub(super) fn row(row: AuditRow) -> v1::AuditRow {
         body,
         prev_hash: prev_hash.as_bytes().to_vec().into(),
         hash: hash.as_bytes().to_vec().into(),
+        user,
+        device,
+        tool,
+        result,
     }
 }

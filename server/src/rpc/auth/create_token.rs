@@ -55,7 +55,11 @@ pub(super) async fn create_token(
     let valid_ms = i64::try_from(valid_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
     let valid_ms = if valid_ms == 0 { TOKEN_MS } else { valid_ms };
     if valid_ms > MAX_TOKEN_MS {
-        return Err(status::invalid("a token is good for at most 365 days"));
+        return Err(status::hinted(
+            ErrorCode::InvalidArgument,
+            "a token is good for at most 365 days",
+            "write --expires 365d, or less",
+        ));
     }
     let (is_own, now) = (user == by.caller.user, now_ms());
     let new = NewToken {

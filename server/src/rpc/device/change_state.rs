@@ -7,7 +7,7 @@ use tonic::Status;
 use super::{DeviceApi, to_proto};
 use crate::fleet::enrollment::set_state;
 use crate::rpc::status;
-use crate::store::DeviceState;
+use crate::store::{DeviceState, StoreError};
 
 /// Moves a device from one of these states to another, and returns it as it is then.
 pub(super) async fn change_state(
@@ -25,6 +25,19 @@ pub(super) async fn change_state(
             Hint::run("change its grants", "orion devices permissions set backend"),
         ));
     }
-    let row = set_state(&api.devices, device, from, to, by, reason).await;
-    Ok(to_proto::device(&api.devices.fleet, row.map_err(status::device)?))
+    let row = match set_state(&api.devices, device, from, to, by, reason).await {
+        Err(StoreError::Conflict) => {
+            let now = api.devices.store.device_by_id(known.id).await.map_err(status::device)?;
+            return Err(status::managed_elsewhere(
+                format!(
+                    "the device {} is {}, so this cannot be done",
+                    now.name,
+                    now.state.as_str()
+                ),
+                Hint::run("see its state", format!("orion devices show {}", now.name)),
+            ));
+        }
+        row => row.map_err(status::device)?,
+    };
+    Ok(to_proto::device(&api.devices.fleet, row))
 }

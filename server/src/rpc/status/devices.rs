@@ -9,7 +9,7 @@ use crate::fleet::custom_tools::DecideToolError;
 use crate::fleet::effective_policy::ModeError;
 use crate::fleet::enrollment::EnrollError;
 use crate::fleet::presence::ConnectError;
-use crate::store::StoreError;
+use crate::store::{RenameError, StoreError};
 
 /// The status for an error of the store when a device was looked up.
 pub(crate) fn device(error: StoreError) -> Status {
@@ -25,6 +25,23 @@ pub(crate) fn device(error: StoreError) -> Status {
         | StoreError::Unavailable
         | StoreError::OtherVersion
         | StoreError::Corrupt => store(error),
+    }
+}
+
+/// The status for a device that was not renamed.
+pub(crate) fn rename(error: RenameError) -> Status {
+    match error {
+        RenameError::Store(error) => device(error),
+        RenameError::Taken => hinted(
+            ErrorCode::AlreadyExists,
+            error,
+            Hint::run("choose a name that is free", "orion devices list"),
+        ),
+        RenameError::Ended => hinted(
+            ErrorCode::PreconditionFailed,
+            error,
+            Hint::run("list it no more", "orion devices remove DEVICE"),
+        ),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The statuses for sign-in, accounts and tokens.
 
-use orion_domain::{ErrorCode, Hint, UserName};
+use orion_domain::{Actor, ErrorCode, Hint, UserName};
 use orion_wire::status_from;
 use tonic::Status;
 
@@ -12,7 +12,9 @@ use crate::store::{ChangeUserError, TokenError};
 pub(crate) fn sign_in(error: SignInError) -> Status {
     match error {
         SignInError::Store(error) => store(error),
-        SignInError::Length => with(ErrorCode::InvalidArgument, error),
+        SignInError::Length => {
+            hinted(ErrorCode::InvalidArgument, error, "choose another, such as four words")
+        }
         SignInError::Limited(limited) => status_from(
             &super::error(ErrorCode::RateLimited, limited)
                 .hint(format!("try again in {} min", limited.minutes))
@@ -21,8 +23,12 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
         SignInError::Busy => {
             hinted(ErrorCode::ResourceExhausted, error, "try again in a few seconds")
         }
-        SignInError::OldPassword => with(ErrorCode::PermissionDenied, error),
-        SignInError::Secret | SignInError::Reset | SignInError::Wrong => {
+        SignInError::OldPassword => hinted(
+            ErrorCode::PermissionDenied,
+            error,
+            Hint::run("ask for a new one", "orion users password NAME").by(Actor::Admin),
+        ),
+        SignInError::Secret | SignInError::Reset | SignInError::Deleted | SignInError::Wrong => {
             Status::unauthenticated(capital(&error))
         }
     }
@@ -44,6 +50,11 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
             ErrorCode::AlreadyExists,
             "there is an account of that name already, maybe a disabled one",
             "choose another name, or enable that one",
+        ),
+        ChangeUserError::Deleted => hinted(
+            ErrorCode::AlreadyExists,
+            "an account of that name was deleted, and no name is given twice: the audit log and old calls name that person",
+            "choose another name",
         ),
         ChangeUserError::TooMany => with(ErrorCode::ResourceExhausted, error),
     }

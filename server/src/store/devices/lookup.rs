@@ -59,7 +59,7 @@ impl Store {
         self.db().query_one(sql("SELECT * FROM devices WHERE id = $1").bind(id)).await
     }
 
-    /// Returns the devices by name; with `pending_only` those that wait for an admin. At most 100,000.
+    /// Returns the devices that are not removed, by name; with `pending_only` those that wait for an admin. At most 100,000.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -67,7 +67,7 @@ impl Store {
         let text = if pending_only {
             "SELECT * FROM devices WHERE state = 'pending' ORDER BY name, created_at LIMIT $1"
         } else {
-            "SELECT * FROM devices ORDER BY name, created_at LIMIT $1"
+            "SELECT * FROM devices WHERE removed_at IS NULL ORDER BY name, created_at LIMIT $1"
         };
         self.db().query(sql(text).bind(MAX_LISTED)).await
     }

@@ -4,7 +4,7 @@
 use orion_domain::{Digest, Role, UserName};
 use serde::Serialize;
 
-use super::{ChangeUserError, UserRow, find, insert, sign_out};
+use super::{ChangeUserError, UserRow, find, find_any, insert, sign_out};
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError};
 
@@ -104,6 +104,45 @@ impl Store {
         .await?
     }
 
+    /// Deletes an account: its password, sessions, tokens and aliases. Its name stays, and is never given again.
+    ///
+    /// # Errors
+    /// See [`ChangeUserError`].
+    pub async fn delete_user(
+        &self,
+        name: &UserName,
+        by: &UserName,
+        now: i64,
+    ) -> Result<(), ChangeUserError> {
+        let (name, by) = (name.clone(), by.clone());
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let Some(user) = find(tx, &name).await? else {
+                    return Ok(Err(ChangeUserError::NotFound));
+                };
+                if is_last_admin(tx, &user, now).await? {
+                    return Ok(Err(ChangeUserError::LastAdmin));
+                }
+                tx.execute(
+                    sql("UPDATE users SET deleted_at = $1, disabled_at = COALESCE(disabled_at, $1), \
+                     password_hash = NULL WHERE name = $2")
+                    .bind(now)
+                    .bind(name.as_str()),
+                )
+                .await?;
+                let ended = tx
+                    .execute(sql("DELETE FROM tokens WHERE user_name = $1").bind(name.as_str()))
+                    .await?;
+                tx.execute(sql("DELETE FROM aliases WHERE user_name = $1").bind(name.as_str()))
+                    .await?;
+                let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
+                tx.record(AuditEvent::new(now, "user.deleted", String::new(), &body)?);
+                Ok(Ok(()))
+            })
+        })
+        .await?
+    }
+
     /// Enables an account; its people have to sign in again.
     ///
     /// # Errors
@@ -153,7 +192,7 @@ impl Store {
             Box::pin(async move {
                 let changed = tx
                     .execute(
-                        sql("UPDATE users SET password_hash = $1 WHERE name = $2")
+                        sql("UPDATE users SET password_hash = $1 WHERE name = $2 AND deleted_at IS NULL")
                             .bind(password_hash)
                             .bind(name.as_str()),
                     )
@@ -174,7 +213,7 @@ impl Store {
     /// a password is given, it is set and all sessions end.
     ///
     /// # Errors
-    /// The database cannot be written.
+    /// [`StoreError::Conflict`] if the account was deleted. The database cannot be written.
     pub async fn restore_admin(
         &self,
         name: &UserName,
@@ -184,7 +223,11 @@ impl Store {
         let name = name.clone();
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                if find(tx, &name).await?.is_none() {
+                let known = find_any(tx, &name).await?;
+                if known.as_ref().is_some_and(|user| user.deleted_at.is_some()) {
+                    return Err(StoreError::Conflict);
+                }
+                if known.is_none() {
                     insert(tx, &name, Role::Admin, None, now).await?;
                 }
                 tx.execute(

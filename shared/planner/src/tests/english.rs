@@ -8,6 +8,7 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ("how much is 100 ÷ 8", r#"{"tool":"calculate","expression":"100 / 8"}"#),
     ("which devices do I have?", r#"{"tool":"list_devices"}"#),
     ("show my devices", r#"{"tool":"list_devices"}"#),
+    ("list devices", r#"{"tool":"list_devices"}"#),
     (
         "Please create a new folder called \"My Photos\".",
         r#"{"tool":"create_directory","path":"My Photos"}"#,

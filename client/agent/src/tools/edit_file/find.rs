@@ -84,7 +84,8 @@ fn missing(
             ),
         ));
     }
-    let error = not_unique(path, 0, format!("The text is not in {path}. Read it again."));
+    let error = not_unique(path, 0, format!("The text is not in {path}."))
+        .hint("read the file again, and give the text as it is there");
     let Some(line) = wanted.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return Ok(error);
     };

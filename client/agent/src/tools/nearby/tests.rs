@@ -52,3 +52,15 @@ fn nothing_is_told_of_what_may_not_be_read() {
     );
     assert_eq!((error.code, error.suggestions().len()), (ErrorCode::DirectoryNotFound, 0));
 }
+
+#[test]
+fn names_with_nothing_but_their_extension_in_common_are_not_alike() {
+    for (wanted, name) in [("x.txt", "a.txt"), ("milk.txt", "bread.txt"), ("a", "b")] {
+        assert!(super::likeness(wanted, name) < super::ALIKE, "{wanted} {name}");
+    }
+    for (wanted, name) in
+        [("nots.txt", "notes.txt"), ("notes.md", "notes.txt"), (".bashr", ".bashrc")]
+    {
+        assert!(super::likeness(wanted, name) >= super::ALIKE, "{wanted} {name}");
+    }
+}

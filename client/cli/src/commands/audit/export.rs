@@ -10,6 +10,7 @@ use tempfile::NamedTempFile;
 
 use crate::app::App;
 use crate::failure::Failure;
+use crate::input::unwritable;
 use crate::output::GOOD;
 use crate::terminal::Spinner;
 use crate::text;
@@ -107,8 +108,4 @@ impl Target {
         };
         finish().map_err(|error| unwritable(&path, &error))
     }
-}
-
-fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::Failed(format!("{} cannot be written: {error}", path.display()))
 }

@@ -1,6 +1,5 @@
 //! `orion audit verify`: verifies the chain, at the backend, in its data folder, or in an export.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use jiff::tz::TimeZone;
 use orion_audit::VerifierKey;
+use orion_domain::Hint;
 use orion_wire::v1;
 
 use super::offline::{Files, Lines, verify};
@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::client::within;
 use crate::commands::demo::sibling;
 use crate::failure::Failure;
+use crate::input::open;
 use crate::output::{BAD, GOOD};
 use crate::terminal::Spinner;
 use crate::text;
@@ -140,17 +141,6 @@ fn lines(path: PathBuf) -> Result<Lines, Failure> {
     Ok(Lines { file: open(&path)?, path })
 }
 
-fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|error| {
-        let message = format!("{} cannot be opened: {error}", path.display());
-        if error.kind() == std::io::ErrorKind::NotFound {
-            Failure::NotFound(message)
-        } else {
-            Failure::Failed(message)
-        }
-    })
-}
-
 /// Reads a device's export, whose size is bounded where it is made.
 fn read(path: &Path) -> Result<(PathBuf, Vec<u8>), Failure> {
     const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -167,7 +157,16 @@ fn read(path: &Path) -> Result<(PathBuf, Vec<u8>), Failure> {
 fn print(app: &App<'_>, verdict: &Verdict) -> Result<u8, Failure> {
     app.out.show(verdict, || people(verdict, &app.out.zone))?;
     let fits = verdict.joined.as_ref().is_none_or(|joined| joined.problems.is_empty());
-    Ok(if verdict.whole && fits { 0 } else { 1 })
+    if verdict.whole && fits {
+        return Ok(0);
+    }
+    let is_no_export = verdict.problem.as_ref().is_some_and(|problem| problem.contains("line 1:"));
+    app.out.step(&if is_no_export {
+        Hint::run("name a file that this made", "orion audit export --file FILE")
+    } else {
+        Hint::new("keep the files as they are, and compare with older exports; docs/audit.md says what each problem means")
+    });
+    Ok(1)
 }
 
 pub(super) fn people(verdict: &Verdict, zone: &TimeZone) -> String {

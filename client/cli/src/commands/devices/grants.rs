@@ -1,6 +1,7 @@
 //! Grants as people give them, and as they are sent.
 
 use orion_domain::grants::Grants;
+use orion_policy::{LintContext, Severity};
 
 use crate::failure::Failure;
 use crate::input;
@@ -13,8 +14,27 @@ pub(crate) fn read_grants(given: &str) -> Result<Grants, Failure> {
     let is_object = given.trim_start().starts_with('{');
     let text = if is_object { given.to_owned() } else { input::document(given)? };
     // JSON is YAML.
-    serde_yaml_ng::from_str(&text)
-        .map_err(|error| Failure::Usage(format!("{given} is not grants: {error}")))
+    serde_yaml_ng::from_str(&text).map_err(|error| {
+        let shown = if is_object { "the text" } else { given.trim_start_matches('@') };
+        let (what, hint) = explained(&text).unwrap_or_else(|| (error.to_string(), None));
+        let failure = Failure::Usage(format!("{shown} is not grants: {what}"));
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure.hint("see docs/permissions.md for what grants are made of"),
+        }
+    })
+}
+
+/// Returns what the policy's own checks say of grants, and what to do: they know names, and not only types.
+fn explained(text: &str) -> Option<(String, Option<String>)> {
+    let indented: String = text.lines().map(|line| format!("    {line}\n")).collect();
+    let file = format!("version: 1\ndevices:\n  device:\n{indented}");
+    let (_, findings) = orion_policy::check(&file, "grants", &LintContext::default());
+    let finding = findings.into_iter().find(|it| it.severity == Severity::Error)?;
+    let message = finding.message.trim_end_matches('.').to_owned();
+    let at = finding.line.saturating_sub(3);
+    let hint = Some(finding.hint).filter(|hint| !hint.is_empty());
+    Some((format!("line {at}: {message}"), hint))
 }
 
 /// Serialises grants for sending.

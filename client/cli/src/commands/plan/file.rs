@@ -5,7 +5,7 @@ use orion_wire::v1;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, nearest_key};
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
@@ -33,8 +33,16 @@ struct Step {
 /// The file is not a plan.
 pub(super) fn read(text: &str) -> Result<(Vec<v1::NewPlanStep>, bool), Failure> {
     let unreadable = |error: serde_yaml_ng::Error| {
-        Failure::Usage(format!("the plan cannot be read: {error}"))
-            .hint(Hint::run("see an example", "orion plan run --help"))
+        let said = error.to_string();
+        let said = said.replace("expected struct File", "expected `steps`, a list");
+        let said = said.replace("expected struct Step", "expected a step, such as {tool: …}");
+        let near = nearest_key(&said).map(|near| Hint::did_you_mean(vec![near.to_owned()]));
+        let failure = Failure::Usage(format!("the plan cannot be read: {said}"));
+        let failure = match near {
+            Some(near) => failure.hint(near),
+            None => failure,
+        };
+        failure.hint(Hint::run("see an example", "orion plan run --help"))
     };
     // JSON is YAML. Parsing to a YAML value rejects duplicate names, where parsing to arguments would
     // keep the last.

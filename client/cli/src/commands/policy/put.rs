@@ -1,5 +1,6 @@
 //! Checks, applies and rolls back a policy file.
 
+use orion_domain::Hint;
 use orion_wire::v1;
 use serde::Serialize;
 
@@ -65,6 +66,10 @@ fn verdict(app: &App<'_>, file: &str, view: &CheckView) {
         app.out.note(&format!("{GOOD}✓{GOOD:#} {} would load: {sums}", shown(file)));
     } else {
         app.out.error_line(&format!("{} would not load: {sums}", shown(file)));
+        app.out.step(&Hint::run(
+            "correct it, and check it again",
+            format!("orion policy check {file}"),
+        ));
     }
 }
 
@@ -141,6 +146,9 @@ pub(super) async fn roll_back(
             return Err(Failure::Conflict("nothing was changed".to_owned()));
         }
     }
+    let request = v1::ListPolicyVersionsRequest {};
+    let versions = client.ask(client.policy().list_policy_versions(request)).await?.versions;
+    let before = versions.iter().map(|version| version.version).max();
     let request = v1::RollbackPolicyRequest { version, note };
     let v1::RollbackPolicyResponse { is_applied, findings, changes, version: held } =
         client.ask(client.policy().rollback_policy(request)).await?;
@@ -150,6 +158,14 @@ pub(super) async fn roll_back(
         changes: changes.into_iter().map(DeviceChangeView::from).collect(),
         version: held.map(VersionView::from),
     };
+    let held = view.version.as_ref().map(|version| version.version);
+    if view.is_applied && held.is_some() && held == before {
+        app.out.show(&view, String::new)?;
+        let held = held.unwrap_or_default();
+        let same = if held == version { "" } else { " with the same text" };
+        app.out.note(&format!("version {held}{same} is active already; nothing changed"));
+        return Ok(0);
+    }
     report(app, &format!("version {version}"), &view)
 }
 
@@ -169,5 +185,6 @@ fn report(app: &App<'_>, what: &str, view: &PutView) -> Result<u8, Failure> {
         return Ok(0);
     }
     app.out.error_line(&format!("{what} was not applied; what held before holds on: {holds}"));
+    app.out.step(&Hint::run("correct it, and check it first", "orion policy check FILE"));
     Ok(NOT_VALID)
 }

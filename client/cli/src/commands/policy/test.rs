@@ -30,7 +30,7 @@ Ends with 1 where something comes to what --fail-on names: `denied`, calls that 
 be denied; `allowed`, calls that were denied or asked and would run, or ask; `any`, anything different.")]
 pub(super) struct Test {
     /// The file; - for standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: String,
     /// Calls made since: 12h, 30d, 8w
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = days)]

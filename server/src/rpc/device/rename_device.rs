@@ -1,0 +1,64 @@
+//! `RenameDevice`: another name for a device, which stays the same device.
+
+use orion_domain::{DeviceId, DeviceName, ErrorCode, Hint};
+use orion_wire::v1;
+use tonic::Status;
+
+use super::{DeviceApi, to_proto};
+use crate::active_policy::{FILE_NAME, PolicyTerms};
+use crate::clock::now_ms;
+use crate::fleet::effective_policy::refresh;
+use crate::rpc::signed::Signed;
+use crate::rpc::status;
+use crate::store::RenameError;
+
+/// Renames a device. Its identity, grants, calls and approvals belong to its id and stay. The policy file speaks of
+/// names: a rename that would change what the file says of the device is refused.
+pub(super) async fn rename_device(
+    api: &DeviceApi,
+    request: Signed<v1::RenameDeviceRequest>,
+) -> Result<v1::RenameDeviceResponse, Status> {
+    let Signed { identity, message } = request;
+    let v1::RenameDeviceRequest { device, name } = message;
+    let name: DeviceName = name.parse().map_err(status::invalid)?;
+    let row = api.devices.store.device(&device).await.map_err(status::device)?;
+    if row.id == DeviceId::BACKEND || DeviceName::is_reserved(name.as_str()) {
+        return Err(status::hinted(
+            ErrorCode::PreconditionFailed,
+            "`backend` is the name of the backend itself, and of nothing else",
+            "name a device, and another name",
+        ));
+    }
+    let devices = &api.devices;
+    let holder = devices.fleet.find(name.as_str()).ok();
+    if holder.is_some_and(|holder| holder.id != row.id && !holder.has_ended()) {
+        return Err(status::rename(RenameError::Taken));
+    }
+    // No policy is applied between the comparison and the rename.
+    let _guard = devices.policies.apply_lock.lock().await;
+    let active = devices.policies.active();
+    if !is_said_of_both(&active.terms(&row.name), &active.terms(&name)) {
+        return Err(status::managed_elsewhere(
+            format!("the policy file says something else of {name} than of {}", row.name),
+            Hint::new(format!(
+                "hold the device in quarantine, take {} and {name} out of {FILE_NAME} and apply it, rename, write the new name and apply it again, and approve the device",
+                row.name
+            )),
+        ));
+    }
+    let before = devices.store.rename_device(row.id, &name, &identity.caller.user, now_ms()).await;
+    let before = before.map_err(status::rename)?;
+    let after = refresh(devices, row.id).await.map_err(status::store)?;
+    if before.name != after.name {
+        devices.fleet.renamed(row.id, &before.name);
+        // A connected device learns its name when it connects.
+        devices.fleet.disconnect(row.id);
+    }
+    Ok(v1::RenameDeviceResponse { device: Some(to_proto::device(&devices.fleet, after)) })
+}
+
+/// Returns whether the policy file says the same of two names, wherever in the file.
+fn is_said_of_both(one: &PolicyTerms, other: &PolicyTerms) -> bool {
+    let grants = |terms: &PolicyTerms| terms.grants.as_ref().map(|(grants, _)| grants.clone());
+    grants(one) == grants(other) && one.rules == other.rules
+}
