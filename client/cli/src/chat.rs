@@ -258,7 +258,9 @@ impl<'a> Session<'a> {
         };
         let reason = if approve { "" } else { "Denied at the terminal." };
         let reason = reason.to_owned();
-        let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
+        let details_shown = Some(matches!(self.consent, Consent::Ask));
+        let request =
+            v1::DecideApprovalRequest { approval_id, approve, reason, more: None, details_shown };
         match self.client.ask(self.client.approvals().decide_approval(request)).await {
             Ok(answer) => {
                 if answer.approval.is_some_and(|it| it.state == i32::from(v1::ApprovalState::Open))

@@ -15,6 +15,8 @@ use super::*;
 #[cfg(unix)]
 mod linked;
 mod owner;
+#[cfg(unix)]
+mod requested;
 mod shown;
 mod undoing;
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::store::{
     ApprovalRow, ApprovalScope, ApprovalState, AskError, DecideError, MAX_OPEN, MAX_OPEN_OF_PERSON,
-    NewVote, StoreError,
+    NewVote, StoreError, VoteHabit,
 };
 
 /// A vote on request 1 with the role of an admin.
@@ -16,10 +16,11 @@ pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
         reason: String::new(),
         lasting: ApprovalScope::Once,
         at,
+        habit: VoteHabit::default(),
     }
 }
 
-async fn asked(n: u128) -> Place {
+pub(super) async fn asked(n: u128) -> Place {
     let place = Place::new().await;
     person(&place, "admin", "admin").await;
     person(&place, "bob", "operator").await;

@@ -26,6 +26,8 @@ const SMALL: &[(&str, &str)] = &[
 
 /// Indexes with few rows of a table that grows, and why they stay few.
 const FEW: &[(&str, &str)] = &[
+    ("access_requests_granted", "200 a device are granted at most"),
+    ("access_requests_open", "500 are open at most"),
     ("approvals_open", "as many questions stand as may"),
     ("calls_current", "calls under way, and the few of which nobody knows how they ended"),
     ("calls_queued_approved", "as many calls wait as may"),
@@ -36,6 +38,7 @@ const FEW: &[(&str, &str)] = &[
 const BOUNDED: &[(&str, &str, &str)] = &[
     // The result is the table, or as much of it as is listed, in the order of an index.
     ("SELECT * FROM devices ORDER BY name", "SCAN devices USING INDEX", "lists every device"),
+    ("FROM access_requests ORDER BY id DESC LIMIT", "SCAN access_requests", "ends at 500"),
     ("SELECT id FROM approvals ORDER BY id DESC LIMIT", "SCAN approvals USING", "ends at 500"),
     ("AS step_count FROM plans ORDER BY id DESC LIMIT", "SCAN plans USING INDEX", "ends at 100"),
     ("FROM calls ORDER BY id DESC LIMIT", "SCAN calls USING INDEX", "ends at what is listed"),

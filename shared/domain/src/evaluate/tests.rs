@@ -4,6 +4,8 @@ mod around;
 mod hints;
 mod lines;
 mod previews;
+mod reported;
+mod requests;
 mod roles;
 mod rules;
 mod total;
@@ -101,6 +103,7 @@ impl Ask {
                 called: None,
             },
             touches: Some(&self.touches),
+            arguments: None,
             caller: &caller,
             device: &device,
             dry_run: self.dry_run,
@@ -172,6 +175,7 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
             called: None,
         },
         touches: Some(&touches),
+        arguments: None,
         caller: &caller,
         device: &device,
         dry_run: false,
