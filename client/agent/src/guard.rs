@@ -6,7 +6,8 @@ use std::sync::Arc;
 use orion_catalog::{ParsedCall, ToolSpec};
 use orion_domain::grants::Scope;
 use orion_domain::{
-    ApprovalId, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places, Policy, Question, RiskRaise, Rule, ToolError, ToolFacts, evaluate,
+    ApprovalId, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places, Policy, Question,
+    RiskRaise, Rule, ToolError, ToolFacts, evaluate,
 };
 use orion_wire::{DevicePolicy, Dispatched, Timezone};
 
