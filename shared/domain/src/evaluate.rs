@@ -12,6 +12,7 @@ mod refusal;
 mod request;
 #[cfg(test)]
 mod tests;
+mod widened;
 
 use serde::{Deserialize, Serialize};
 

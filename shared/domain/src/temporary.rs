@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::caller::Caller;
 use crate::capability::Capability;
 use crate::digest::Digest;
-use crate::evaluate::Policy;
 use crate::grants::{AllowedPath, CommandGrant, LogGrant, PathGrant, Scope, ServiceGrant};
 use crate::id::UserName;
 use crate::path::{DevicePath, PathStyle};
@@ -122,7 +121,7 @@ pub struct CompiledGrant {
 }
 
 impl CompiledGrant {
-    fn applies(&self, tool: &ToolFacts<'_>, caller: &Caller, at: Moment) -> bool {
+    pub(crate) fn applies(&self, tool: &ToolFacts<'_>, caller: &Caller, at: Moment) -> bool {
         let Self { grant, .. } = self;
         // A call that runs another tool's call, such as a redo, is granted by no request.
         tool.called.is_none()
@@ -131,7 +130,7 @@ impl CompiledGrant {
             && at.unix_ms < grant.expires_at
     }
 
-    fn widen(&self, scope: &mut Scope) {
+    pub(crate) fn widen(&self, scope: &mut Scope) {
         let Self { grant, paths } = self;
         if let Some(tools) = &mut scope.tools {
             tools.insert(grant.tool.clone());
@@ -147,30 +146,5 @@ impl CompiledGrant {
         scope.services.extend(grant.services.iter().cloned());
         scope.logs.extend(grant.logs.iter().cloned());
         scope.hosts.extend(grant.hosts.iter().cloned());
-    }
-}
-
-impl Policy {
-    /// Returns the policy for the calls of a tool by a person, widened by that person's temporary grants.
-    /// `None` if there is none for these calls at this moment.
-    #[must_use]
-    pub fn for_calls(&self, tool: &ToolFacts<'_>, caller: &Caller, at: Moment) -> Option<Self> {
-        let mut grants = self.temporary.iter().filter(|it| it.applies(tool, caller, at)).peekable();
-        grants.peek()?;
-        let mut policy = Self { temporary: Vec::new(), ..self.clone() };
-        for grant in grants {
-            grant.widen(&mut policy.grants);
-            policy.granted_by.push(grant.grant.request.clone());
-        }
-        Some(policy)
-    }
-
-    /// Returns the policy with one more temporary grant, for the calls that this one is for.
-    #[must_use]
-    pub(crate) fn with_grant(&self, grant: TemporaryGrant, style: PathStyle) -> Self {
-        let mut policy = self.clone();
-        policy.granted_by.push(grant.request.clone());
-        grant.compile(style).widen(&mut policy.grants);
-        policy
     }
 }

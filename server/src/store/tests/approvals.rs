@@ -3,10 +3,9 @@
 use super::*;
 use crate::store::{
     ApprovalRow, ApprovalScope, ApprovalState, AskError, DecideError, MAX_OPEN, MAX_OPEN_OF_PERSON,
-    NewVote, StoreError, VoteHabit,
+    NewVote, StoreError,
 };
 
-/// A vote on request 1 with the role of an admin.
 pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
     NewVote {
         approval: approval_id(1),
@@ -16,7 +15,7 @@ pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
         reason: String::new(),
         lasting: ApprovalScope::Once,
         at,
-        habit: VoteHabit::default(),
+        habit: crate::store::VoteHabit::default(),
     }
 }
 

@@ -67,6 +67,12 @@ const BOUNDED: &[(&str, &str, &str)] = &[
     ("AND +id > $4 ORDER BY +id", "ORDER BY", "calls under way, as in `calls_current`"),
     ("ORDER BY +calls.id LIMIT", "ORDER BY", "what was under way"),
     ("OR NOT dry_run) ORDER BY +id DESC", "ORDER BY", "what is under way, or unknown"),
+    (
+        "COUNT(DISTINCT COALESCE(approvals.plan_id",
+        "",
+        "one person's votes in the period of the budget",
+    ),
+    ("AND person.disabled_at IS NULL ORDER BY", "ORDER BY", "what is granted; 200 a device"),
     ("FROM approvals WHERE state = 'open' ORDER BY", "ORDER BY", "what stands"),
     ("AND approvals.id > $2 ORDER BY", "ORDER BY", "what is under way"),
     ("DELETE FROM content_labels", "GROUP BY", "one chat's, fifty and one a device"),

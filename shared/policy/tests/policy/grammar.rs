@@ -154,7 +154,7 @@ rules:
     policy.yaml:7:33: error[unknown-key]: `acces` is no key of a path. Did you mean `access`?
     policy.yaml:13:5: error[unknown-key]: `aprovers` is no key of a rule. Did you mean `approvers`?
     policy.yaml:14:5: error[duplicate-id]: The rule in line 9 is called `a` too. Denials and records name rules by their ids; each has its own.
-    policy.yaml:15:13: error[bad-value]: An action is one of deny, ask, dry_run_first, allow, and not `dney`. Did you mean `deny`?
+    policy.yaml:15:13: error[bad-value]: An action is one of deny, ask, dry_run_first, allow, notify, log, and not `dney`. Did you mean `deny`?
     "#);
 }
 
