@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use dashmap::DashMap;
-use orion_domain::{ApprovalId, CallId, DeviceId, PlanId};
+use orion_domain::{AccessRequestId, ApprovalId, CallId, DeviceId, DeviceName, PlanId, UserName};
 use tokio::sync::{broadcast, watch};
 
 /// A change in the database.
@@ -20,8 +20,27 @@ pub enum Change {
     Approval(ApprovalId, CallId),
     /// A device connected, disconnected or was changed.
     Device(DeviceId),
+    /// A request for access was made, answered or ended.
+    AccessRequest(AccessRequestId),
     /// A plan was made, answered, made progress or ended.
     Plan(PlanId),
+}
+
+/// A call that a rule or its risk reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallNotice {
+    /// The call.
+    pub call: CallId,
+    /// Who made it.
+    pub user: UserName,
+    /// Its device.
+    pub device: DeviceName,
+    /// Its tool.
+    pub tool: &'static str,
+    /// What it touches, one line each.
+    pub touches: Vec<String>,
+    /// The rules and risks that report it.
+    pub rules: Vec<String>,
 }
 
 /// What a task can wait for.
@@ -34,14 +53,16 @@ enum Topic {
 }
 
 impl Change {
-    const fn topic(self) -> Topic {
+    /// Returns the topic. None where only the webhook waits.
+    const fn topic(self) -> Option<Topic> {
         match self {
             Self::CallMoved(call) | Self::CallClosed(call) | Self::Approval(_, call) => {
-                Topic::Call(call)
+                Some(Topic::Call(call))
             }
-            Self::CallOutput(call) => Topic::Output(call),
-            Self::Device(device) => Topic::Device(device),
-            Self::Plan(plan) => Topic::Plan(plan),
+            Self::CallOutput(call) => Some(Topic::Output(call)),
+            Self::Device(device) => Some(Topic::Device(device)),
+            Self::Plan(plan) => Some(Topic::Plan(plan)),
+            Self::AccessRequest(_) => None,
         }
     }
 }
@@ -54,6 +75,8 @@ type Topics = DashMap<Topic, watch::Sender<()>>;
 pub struct Bus {
     topics: Arc<Topics>,
     approvals: broadcast::Sender<ApprovalId>,
+    access_requests: broadcast::Sender<AccessRequestId>,
+    notices: broadcast::Sender<Arc<CallNotice>>,
 }
 
 /// How many approvals a slow subscriber may lag behind before it misses some.
@@ -63,7 +86,12 @@ impl Bus {
     /// Returns a bus without subscribers.
     #[must_use]
     pub fn new() -> Self {
-        Self { topics: Arc::default(), approvals: broadcast::channel(BACKLOG).0 }
+        Self {
+            topics: Arc::default(),
+            approvals: broadcast::channel(BACKLOG).0,
+            access_requests: broadcast::channel(BACKLOG).0,
+            notices: broadcast::channel(BACKLOG).0,
+        }
     }
 
     /// Wakes the watchers of the change's topic, and no others.
@@ -72,7 +100,11 @@ impl Bus {
             // No subscriber is no error: no task waits.
             let _ = self.approvals.send(id);
         }
-        if let Some(watchers) = self.topics.get(&change.topic()) {
+        if let Change::AccessRequest(id) = change {
+            let _ = self.access_requests.send(id);
+        }
+        let Some(topic) = change.topic() else { return };
+        if let Some(watchers) = self.topics.get(&topic) {
             watchers.send_replace(());
         }
     }
@@ -105,6 +137,24 @@ impl Bus {
     #[must_use]
     pub fn watch_approvals(&self) -> broadcast::Receiver<ApprovalId> {
         self.approvals.subscribe()
+    }
+
+    /// Watches all requests for access from this moment on: made, answered or ended.
+    #[must_use]
+    pub fn watch_access_requests(&self) -> broadcast::Receiver<AccessRequestId> {
+        self.access_requests.subscribe()
+    }
+
+    /// Reports a call.
+    pub fn notify(&self, notice: CallNotice) {
+        // No subscriber is no error: there is no webhook.
+        let _ = self.notices.send(Arc::new(notice));
+    }
+
+    /// Watches reported calls from this moment on.
+    #[must_use]
+    pub fn watch_notices(&self) -> broadcast::Receiver<Arc<CallNotice>> {
+        self.notices.subscribe()
     }
 
     fn watch(&self, topic: Topic) -> Watcher {

@@ -19,7 +19,7 @@ pub use artifacts::{Artifact, Artifacts};
 pub use calls::Calls;
 pub use chat::Chat;
 pub use error::ConfigError;
-pub use listeners::{Devices, PeopleConfig};
+pub use listeners::{Devices, PeopleConfig, PeopleTls};
 
 /// The whole configuration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -63,9 +63,13 @@ impl Config {
         if self.people.certificate.is_some() != self.people.key.is_some() {
             return Err(ConfigError::HalfTls);
         }
+        if self.people.tls.is_some() && self.people.key.is_some() {
+            return Err(ConfigError::TwoCertificates);
+        }
         artifacts::check(&self.artifacts)?;
+        let has_tls = self.people.key.is_some() || self.people.tls.is_some();
         let listen = self.people.listen;
-        if !listen.ip().is_loopback() && self.people.key.is_none() && !self.people.insecure {
+        if !listen.ip().is_loopback() && !has_tls && !self.people.insecure {
             return Err(ConfigError::NeedsTls(listen));
         }
         let (of_people, of_devices) =
@@ -73,6 +77,7 @@ impl Config {
         let ranges = [
             ("people", "max_connections_per_address", of_people, 1, 100_000),
             ("devices", "max_connections_per_address", of_devices, 1, 100_000),
+            ("people", "certificate_seconds", self.people.certificate_seconds, 10, 365 * 86_400),
             ("devices", "certificate_seconds", self.devices.certificate_seconds, 10, 365 * 86_400),
             ("devices", "renew_within_days", self.devices.renew_within_days, 0, 3650),
             ("calls", "timeout_seconds", self.calls.timeout_seconds, 1, 86_400),
@@ -126,5 +131,8 @@ mod tests {
         assert!(load("[people]\nlisten = \"0.0.0.0:7080\"\ninsecure = true\n").is_ok());
         assert!(load("[people]\nkey = \"k.pem\"\n").unwrap_err().contains("go together"));
         assert!(load("[calls]\ntimeout_seconds = 0\n").unwrap_err().contains("from 1 to"));
+        assert!(load("[people]\nlisten = \"0.0.0.0:7080\"\ntls = \"own\"\n").is_ok());
+        let both = "[people]\ntls = \"own\"\nkey = \"k.pem\"\ncertificate = \"c.pem\"\n";
+        assert!(load(both).unwrap_err().contains("one of the two"));
     }
 }

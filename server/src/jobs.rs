@@ -2,6 +2,7 @@
 //!
 //! Not here: work that an event starts, such as a device that connects.
 
+mod end_access_requests;
 mod end_modes;
 mod end_standing_rules;
 mod expire_approvals;
@@ -45,6 +46,7 @@ pub fn spawn_all(backend: &Backend) {
     spawn(tasks, reload_stale_devices::ReloadStaleDevices(devices.clone()));
     spawn(tasks, end_modes::EndModes(devices.clone()));
     spawn(tasks, end_standing_rules::EndStandingRules::new(devices.clone(), now_ms()));
+    spawn(tasks, end_access_requests::EndAccessRequests(devices.clone()));
     spawn(tasks, expire_approvals::ExpireApprovals(pipeline()));
     spawn(tasks, expire_queued_calls::ExpireQueuedCalls(pipeline()));
     spawn(tasks, expire_plans::ExpirePlans(pipeline()));

@@ -6,6 +6,7 @@
 //! step of a plan or that did not arrive enters the same [`Pipeline::resume`], and is decided again. A new
 //! call comes from [`requests`].
 
+pub mod access_requests;
 pub mod aliases;
 pub mod audit;
 pub mod authorize;

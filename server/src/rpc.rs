@@ -2,6 +2,7 @@
 //! crate use the generated types.
 
 pub mod access_layer;
+mod access_request;
 mod agent;
 mod approval;
 mod audit;
@@ -23,18 +24,19 @@ use std::time::{Duration, Instant};
 use orion_domain::DeviceId;
 use orion_wire::MAX_MESSAGE_BYTES;
 use orion_wire::v1::{
-    LinkRequest, LinkResponse, agent_service_server::AgentServiceServer,
-    approval_service_server::ApprovalServiceServer, audit_service_server::AuditServiceServer,
-    auth_service_server::AuthServiceServer, chat_service_server::ChatServiceServer,
-    content_service_server::ContentServiceServer, device_service_server::DeviceServiceServer,
-    enrollment_service_server::EnrollmentServiceServer, plan_service_server::PlanServiceServer,
-    policy_service_server::PolicyServiceServer, tool_service_server::ToolServiceServer,
-    transfer_service_server::TransferServiceServer,
+    LinkRequest, LinkResponse, access_request_service_server::AccessRequestServiceServer,
+    agent_service_server::AgentServiceServer, approval_service_server::ApprovalServiceServer,
+    audit_service_server::AuditServiceServer, auth_service_server::AuthServiceServer,
+    chat_service_server::ChatServiceServer, content_service_server::ContentServiceServer,
+    device_service_server::DeviceServiceServer, enrollment_service_server::EnrollmentServiceServer,
+    plan_service_server::PlanServiceServer, policy_service_server::PolicyServiceServer,
+    tool_service_server::ToolServiceServer, transfer_service_server::TransferServiceServer,
 };
 use tokio_stream::Stream;
 use tonic::service::Routes;
 use tonic::{Response, Status};
 
+use self::access_request::AccessRequestApi;
 use self::approval::ApprovalApi;
 use self::audit::AuditApi;
 use self::auth::AuthApi;
@@ -113,6 +115,7 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
         heavy: heavy.clone(),
     };
     let plan = PlanApi { pipeline: Arc::clone(pipeline) };
+    let access_request = AccessRequestApi { pipeline: Arc::clone(pipeline) };
     let approval = ApprovalApi { pipeline: Arc::clone(pipeline) };
     let audit = AuditApi {
         store: store.clone(),
@@ -142,6 +145,9 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
         .add_service(PlanServiceServer::new(plan).max_decoding_message_size(MAX_MESSAGE_BYTES))
         .add_service(
             ApprovalServiceServer::new(approval).max_decoding_message_size(MAX_MESSAGE_BYTES),
+        )
+        .add_service(
+            AccessRequestServiceServer::new(access_request).max_decoding_message_size(64 * 1024),
         )
         .add_service(AuditServiceServer::new(audit).max_decoding_message_size(64 * 1024))
         .add_service(AuthServiceServer::new(auth).max_decoding_message_size(64 * 1024))

@@ -2,6 +2,7 @@
 //! people and for devices, and stops without losing anything.
 
 mod addresses;
+mod people_certificate;
 mod prepare;
 mod stop;
 mod tls;
@@ -32,6 +33,7 @@ use crate::rpc::access_layer::{AccessLayer, Grpc};
 use crate::webhook::{self, Webhook};
 use crate::{jobs, local_tools, rpc};
 
+use people_certificate::PeopleCertificate;
 pub use prepare::prepare;
 pub use stop::close;
 pub use tls::check_files;
@@ -71,6 +73,9 @@ pub struct Ready {
     pub people: SocketAddr,
     /// The URL at which people reach it from this machine.
     pub people_url: String,
+    /// The certificate of the authority that people must trust, where Orion made it.
+    pub people_ca: Option<PathBuf>,
+    own: Option<Arc<PeopleCertificate>>,
     /// The listening address for devices.
     pub devices: SocketAddr,
     people_listener: TcpListener,
@@ -89,6 +94,7 @@ impl Ready {
     pub async fn serve(self) -> anyhow::Result<()> {
         let Self {
             backend,
+            own,
             people_listener,
             device_listener: devices,
             webhook,
@@ -127,7 +133,7 @@ impl Ready {
         };
         let people_door = Door {
             listener: people_listener,
-            tls: people_tls(people)?,
+            tls: people_tls(people, own)?,
             limits: ConnectionLimits::new(share.people, count(people.max_connections_per_address)),
             http: PEOPLE_HTTP,
         };

@@ -4,6 +4,7 @@
 //! links the audit entries in the same transaction. Reads use a small pool and never wait for the writer. The
 //! store does not decide anything: it does not evaluate policies or reach devices.
 
+mod access_requests;
 mod aliases;
 mod approvals;
 mod audit;
@@ -37,11 +38,14 @@ use futures_util::future::BoxFuture;
 use orion_domain::DeviceId;
 use orion_domain::audit::AuditHead;
 
+pub use access_requests::{
+    AccessAnswer, AccessRequestRow, AccessRequestState, AnswerAccessError, NewRequestError,
+};
 pub use aliases::{AliasRow, MAX_ALIASES};
 pub use approvals::{
     ApprovalRow, ApprovalScope, ApprovalState, AskError, Card, CommittedWith, DecideError,
     MAX_OPEN, MAX_OPEN_OF_PERSON, MAX_RULES_ON_DEVICE, NewApproval, NewVote, StandingApproval,
-    StandingKey, StandingRule, Vote,
+    StandingKey, StandingRule, Vote, VoteHabit, VoteRecord,
 };
 pub use audit::{AuditFilter, AuditVerdict, Found, FoundRow, TrustAnchor, verify_file};
 pub use authorities::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};

@@ -6,14 +6,17 @@ mod deliver;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use orion_domain::{ApprovalId, Secret};
+use orion_domain::Secret;
 use orion_mtls::secret_file;
 use reqwest::{Client, Url, redirect};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use self::deliver::{access_request_body, notice_body};
 use crate::bus::Bus;
+use crate::clock::now_ms;
 use crate::config::Approvals;
 use crate::store::{ApprovalState, Store};
 
@@ -66,37 +69,59 @@ impl Webhook {
 
 /// Sends notifications until the backend stops.
 pub async fn run(webhook: Webhook, store: Store, bus: Bus, shutdown: CancellationToken) {
-    let mut changes = bus.watch_approvals();
-    let (sender, mut waiting) = mpsc::channel::<(ApprovalId, String)>(MAX_QUEUED);
+    let (mut approvals, mut requests) = (bus.watch_approvals(), bus.watch_access_requests());
+    let (sender, mut waiting) = mpsc::channel::<(String, String)>(MAX_QUEUED);
     let delivering = async {
         while let Some((id, body)) = waiting.recv().await {
-            webhook.deliver(id, &body).await;
+            webhook.deliver(&id, &body).await;
+        }
+    };
+    let send = |id: String, body: String| {
+        if let Err(error) = sender.try_send((id, body)) {
+            let id = error.into_inner().0;
+            tracing::warn!(id, "too much waits for the webhook; it is not told");
         }
     };
     let listening = async {
-        loop {
-            let id = match changes.recv().await {
-                Ok(id) => id,
-                Err(RecvError::Lagged(missed)) => {
-                    tracing::warn!(missed, "too many changes at once; the webhook may miss some");
-                    continue;
-                }
-                Err(RecvError::Closed) => return,
-            };
+        while let Some(id) = next(&mut approvals).await {
             let Ok(row) = store.approval(id).await else { continue };
             let is_voted = row.state == ApprovalState::Open && !row.votes.is_empty();
-            if row.standing.is_some() || is_voted {
-                continue;
-            }
-            if sender.try_send((id, webhook.body(&row))).is_err() {
-                tracing::warn!(approval = %id, "too much waits for the webhook; it is not told");
+            if row.standing.is_none() && !is_voted {
+                send(id.to_string(), webhook.body(&row));
             }
         }
     };
+    let listening_to_requests = async {
+        while let Some(id) = next(&mut requests).await {
+            let Ok(row) = store.find_access_request(&id.to_string()).await else { continue };
+            send(id.to_string(), access_request_body(&row, now_ms()));
+        }
+    };
+    let mut notices = bus.watch_notices();
+    let listening_to_notices = async {
+        while let Some(notice) = next(&mut notices).await {
+            send(notice.call.to_string(), notice_body(&notice));
+        }
+    };
     tokio::select! {
+        () = listening_to_notices => {}
         () = delivering => {}
         () = listening => {}
+        () = listening_to_requests => {}
         () = shutdown.cancelled() => {}
+    }
+}
+
+/// Returns the next change. None if there will be no other.
+async fn next<T: Clone>(changes: &mut Receiver<T>) -> Option<T> {
+    loop {
+        match changes.recv().await {
+            Ok(id) => return Some(id),
+            Err(RecvError::Lagged(missed)) => {
+                tracing::warn!(missed, "too many changes at once; the webhook may miss some");
+            }
+            Err(RecvError::Closed) => return None,
+        }
     }
 }
 

@@ -32,6 +32,7 @@ async fn change(
         approve: true,
         reason: "this one instead".to_owned(),
         more: Some(More::ChangedArguments(v1::ChangedArguments { arguments })),
+        details_shown: None,
     };
     person.approvals().decide_approval(request).await.map(tonic::Response::into_inner)
 }

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a story that cannot go on ends there")]
 
+mod access_requests;
 mod aliases;
 mod approvals;
 mod approvers;
@@ -56,6 +57,7 @@ mod models;
 mod mutations;
 mod odd_names;
 mod one_use;
+mod own_certificate;
 mod owners;
 mod people;
 mod planner;

@@ -2,6 +2,7 @@
 
 mod counted;
 mod history;
+mod reported;
 mod ten_denials;
 mod there;
 

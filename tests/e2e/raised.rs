@@ -90,6 +90,7 @@ async fn a_yes_for_the_chat_does_not_hold_for_it() {
                 approve: true,
                 reason: String::new(),
                 more: Some(More::ForThisChat(v1::ForThisChat {})),
+                details_shown: None,
             };
             admin.approvals().decide_approval(request).await.unwrap();
         })
@@ -130,6 +131,7 @@ async fn changing_a_call_into_it_is_no_yes_to_it() {
             more: Some(More::ChangedArguments(v1::ChangedArguments {
                 arguments: arguments.into(),
             })),
+            details_shown: None,
         };
         let decided = world.admin().approvals().decide_approval(request).await.unwrap();
         let made = decided.into_inner().changed.unwrap();

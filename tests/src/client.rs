@@ -127,6 +127,14 @@ impl Client {
         v1::approval_service_client::ApprovalServiceClient::new(self.signed())
     }
 
+    /// Returns `AccessRequestService`.
+    #[must_use]
+    pub fn access_requests(
+        &self,
+    ) -> v1::access_request_service_client::AccessRequestServiceClient<Signed> {
+        v1::access_request_service_client::AccessRequestServiceClient::new(self.signed())
+    }
+
     /// Returns `PlanService`.
     #[must_use]
     pub fn plans(&self) -> v1::plan_service_client::PlanServiceClient<Signed> {
@@ -283,6 +291,7 @@ impl Client {
             approve,
             reason: reason.to_owned(),
             more: None,
+            details_shown: None,
         };
         let response = self.approvals().decide_approval(request).await?.into_inner();
         Ok(response.approval.unwrap())

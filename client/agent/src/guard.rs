@@ -6,18 +6,18 @@ use std::sync::Arc;
 use orion_catalog::{ParsedCall, ToolSpec};
 use orion_domain::grants::Scope;
 use orion_domain::{
-    ApprovalBasis, ApprovalId, Approved, CallBinding, Decision, DeviceId, DeviceName, ErrorCode,
-    Permit, Places, Policy, Question, RiskRaise, Rule, ToolError, ToolFacts, evaluate,
+    ApprovalId, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places, Policy, Question,
+    RiskRaise, Rule, ToolError, ToolFacts, evaluate,
 };
 use orion_wire::{DevicePolicy, Dispatched, Timezone};
 
 use crate::changes::as_it_acts;
 use crate::clock::now_ms;
 use crate::custom::CustomTools;
-use crate::journal::APPROVED_REMEMBERED_MS;
 use crate::trash::Trash;
 use crate::verdict::Verdict;
 
+mod approval;
 mod custom;
 mod size;
 
@@ -65,6 +65,8 @@ pub struct Admitted {
     pub verdict: Verdict,
     /// Why the call's risk is higher than its tool's, as shown to the person who approved it.
     pub raises: Vec<RiskRaise>,
+    /// The policy for this call, where a temporary grant widens it.
+    pub widened: Option<Arc<Policy>>,
 }
 
 /// Why a policy was rejected. The earlier policy stays active.
@@ -161,7 +163,7 @@ impl Guard {
         ceiling: Option<Scope>,
         version: String,
     ) -> Arc<Policy> {
-        let DevicePolicy { grants, rules, risk, mode, timezone: _ } = received;
+        let DevicePolicy { grants, temporary, rules, risk, mode, timezone: _ } = received;
         let (grants, bad) = grants.compile(&self.places);
         for entry in bad {
             tracing::warn!(%entry, "an entry of the policy can't be understood and grants nothing");
@@ -174,9 +176,18 @@ impl Guard {
             }
             compiled.push(rule);
         }
-        let (risk, mode) = (*risk, *mode);
-        let rules = compiled;
-        Arc::new(Policy { grants, ceiling, rules, risk, mode, writes_disabled: false, version })
+        let temporary = temporary.iter().cloned().map(|it| it.compile(self.places.style));
+        Arc::new(Policy {
+            grants,
+            temporary: temporary.collect(),
+            granted_by: Vec::new(),
+            ceiling,
+            rules: compiled,
+            risk: *risk,
+            mode: *mode,
+            writes_disabled: false,
+            version,
+        })
     }
 
     /// Returns the rule, in its stricter form if the policy's time zone is unknown and the rule has hours.
@@ -229,7 +240,8 @@ impl Guard {
     ) -> Result<Admitted, Box<ToolError>> {
         let (spec, parsed) = self.read(call)?;
         let question = self.question(call, &parsed);
-        let evaluation = evaluate(&question, &self.policy);
+        let (policy, is_widened) = self.policy_for(&question);
+        let evaluation = evaluate(&question, &policy);
         let approved = match evaluation.decision() {
             Decision::Ask | Decision::DryRunFirst => {
                 self.approved(call, spec, &parsed, is_spent).map_err(Box::new)?
@@ -241,9 +253,10 @@ impl Guard {
         };
         let seen = call.approval.iter().filter(|_| approved.is_some());
         let raises = seen.flat_map(|approval| approval.raises.clone()).collect();
-        let permit = evaluation.permit(&question, &self.policy, approved)?;
-        let verdict = Verdict::of(&question, &parsed, &self.policy);
-        Ok(Admitted { permit, spec, parsed, verdict, raises })
+        let permit = evaluation.permit(&question, &policy, approved)?;
+        let verdict = Verdict::of(&question, &parsed, &policy);
+        let widened = is_widened.then_some(policy);
+        Ok(Admitted { permit, spec, parsed, verdict, raises, widened })
     }
 
     /// Evaluates a call without its approval.
@@ -253,9 +266,18 @@ impl Guard {
     pub fn judge(&self, call: &Dispatched) -> Result<EvaluatedCall, Box<ToolError>> {
         let (_, parsed) = self.read(call)?;
         let question = self.question(call, &parsed);
-        let evaluation = evaluate(&question, &self.policy);
-        let rule = evaluation.rule_name(&question, &self.policy);
+        let (policy, _) = self.policy_for(&question);
+        let evaluation = evaluate(&question, &policy);
+        let rule = evaluation.rule_name(&question, &policy);
         Ok(EvaluatedCall { decision: evaluation.decision(), rule })
+    }
+
+    /// Returns the policy for a call, and whether a temporary grant widens it.
+    fn policy_for(&self, question: &Question<'_>) -> (Arc<Policy>, bool) {
+        match self.policy.for_calls(&question.tool, question.caller, question.at) {
+            Some(widened) => (Arc::new(widened), true),
+            None => (Arc::clone(&self.policy), false),
+        }
     }
 
     /// Parses the call's tool and arguments, and checks that they are in canonical form.
@@ -314,6 +336,7 @@ impl Guard {
         Question {
             tool: ToolFacts { risk: parsed.facts.risk.max(call.risk), ..parsed.facts },
             touches: Some(&parsed.touches),
+            arguments: Some(&parsed.arguments),
             caller: &call.caller,
             device: &self.name,
             dry_run: call.dry_run,
@@ -323,65 +346,6 @@ impl Guard {
             content: None,
             raises: &[],
             counted: None,
-        }
-    }
-
-    /// Checks the call's approval: it must be for exactly this call under this policy, and unused. Returns
-    /// `None` if the call has no approval; the evaluation then names what is missing.
-    fn approved(
-        &self,
-        call: &Dispatched,
-        spec: &ToolSpec,
-        parsed: &ParsedCall,
-        is_spent: impl Fn(ApprovalId) -> bool,
-    ) -> Result<Option<Approved>, ToolError> {
-        let Some(approval) = &call.approval else { return Ok(None) };
-        let refused = |message: &str| {
-            Err(ToolError::new(ErrorCode::ApprovalRequired, message)
-                .with("approval_id", approval.id.to_string())
-                .with("policy_version", self.policy.version.as_str())
-                .hint("make the call again to request approval"))
-        };
-        let binding = CallBinding {
-            call: call.call,
-            device: self.device,
-            tool: &call.tool,
-            arguments: &call.arguments,
-            caller: &call.caller,
-            touches: &parsed.touches,
-            basis: approval.basis,
-            observed: &call.observed,
-            policy_version: &self.policy.version,
-            raises: &approval.raises,
-            expires_at: approval.expires_at,
-        };
-        if binding.digest() != approval.binding {
-            return refused(
-                "The approval is for another call, or for this one under another policy.",
-            );
-        }
-        // Without the preview's observations, the paths could not be compared with what was shown.
-        if approval.basis == ApprovalBasis::Preview
-            && spec.has_effects
-            && !parsed.touches.are_all_in(&call.observed)
-        {
-            return refused(
-                "The approval comes without what the preview observed of each path, so what was shown cannot be compared.",
-            );
-        }
-        if is_spent(approval.id) {
-            return refused("The approval was used before, and one approval is for one call.");
-        }
-        let now = now_ms();
-        // A call is remembered this long; an approval that is valid for longer could be used twice.
-        if approval.expires_at > now.saturating_add(APPROVED_REMEMBERED_MS) {
-            return refused(
-                "The approval would hold for longer than this device remembers what it ran. This device's clock may be slow.",
-            );
-        }
-        match binding.approved(approval.id, approval.binding, now) {
-            Some(approved) => Ok(Some(approved)),
-            None => refused("The approval had expired when it arrived, by this device's clock."),
         }
     }
 }

@@ -128,8 +128,12 @@ impl Roots {
         // A folder that is granted by its name is granted by its real name as well.
         let denied = [ceiling, grants].map(|scope| {
             let mut denied = scope.denied.clone();
-            for AllowedPath { root, access } in &scope.allowed {
-                denied.lift(&AllowedPath { root: names.real(root), access: access.clone() });
+            // What is granted for one path only lifts no entry.
+            for AllowedPath { root, only: _, access } in
+                scope.allowed.iter().filter(|allowed| allowed.only.is_none())
+            {
+                let (root, access) = (names.real(root), access.clone());
+                denied.lift(&AllowedPath { root, only: None, access });
             }
             denied
         });
@@ -155,7 +159,7 @@ impl Roots {
                     continue;
                 };
                 let access = granted.access.intersection(&owned.access).copied().collect();
-                shared.add(path, &owned.root, access);
+                shared.add(path, &owned.root, granted.only.as_ref(), access);
             }
         }
         let roots = Self {
@@ -209,8 +213,10 @@ impl Roots {
             return naive::find(real, false);
         }
         let lending = self.roots.iter().filter(|root| root.access.contains(&access));
-        let mut open: Vec<OpenRoot> = lending.filter_map(|root| self.opened(root)).collect();
-        open.retain(|open| covers(&open.real, real));
+        let mut open: Vec<_> =
+            lending.filter_map(|root| Some((root, self.opened(root)?))).collect();
+        open.retain(|(root, open)| covers(&open.real, real) && root.reaches(&open.real, real));
+        let open: Vec<_> = open.into_iter().map(|(_, open)| open).collect();
         match open.iter().max_by_key(|open| open.real.components().len()) {
             Some(open) if !self.denies_at(real, access) => {
                 let names = real.relative_to(&open.real).unwrap_or_default();
@@ -242,6 +248,9 @@ impl Roots {
             if let Some(open) = self.opened(root) {
                 let names = path.relative_to(&root.path).unwrap_or_default();
                 let found = located::find(self, &open, path, &names, access, follow_last)?;
+                if root.only.is_some() && found.is_elsewhere(&open.real, &names) {
+                    return Err(self.not_allowed(path, access));
+                }
                 return self.held(found, access);
             }
         }
@@ -252,7 +261,7 @@ impl Roots {
     fn granting(&self, path: &DevicePath, access: Access) -> Vec<&Root> {
         self.roots
             .iter()
-            .filter(|root| root.access.contains(&access) && covers(&root.path, path))
+            .filter(|root| root.access.contains(&access) && root.covers(path))
             .collect()
     }
 
@@ -283,13 +292,13 @@ impl Roots {
     #[must_use]
     pub fn paths(&self, access: Access) -> Vec<String> {
         let lends = |root: &&Root| root.access.contains(&access);
-        self.roots.iter().filter(lends).map(|root| root.path.to_string()).collect()
+        self.roots.iter().filter(lends).map(|root| root.granted().to_string()).collect()
     }
 
     /// Returns the paths of all roots, in the order of the grants.
     #[must_use]
     pub fn all_paths(&self) -> Vec<String> {
-        self.roots.iter().map(|root| root.path.to_string()).collect()
+        self.roots.iter().map(|root| root.granted().to_string()).collect()
     }
 
     /// Returns whether any root can be written to.

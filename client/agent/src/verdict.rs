@@ -12,13 +12,15 @@ use orion_domain::rule::Moment;
 use orion_domain::touches::CommandTouch;
 use orion_domain::touches::PathTouch;
 use orion_domain::{
-    Access, Caller, Decision, DeviceName, DevicePath, ErrorCode, Evaluation, Policy, Question,
-    RiskRaise, ToolError, ToolFacts, Touches, evaluate,
+    Access, Caller, CanonicalArguments, Decision, DeviceName, DevicePath, ErrorCode, Evaluation,
+    Policy, Question, RiskRaise, ToolError, ToolFacts, Touches, evaluate,
 };
 #[cfg(target_os = "linux")]
 use orion_domain::{CalledTool, Risk};
 #[cfg(target_os = "linux")]
 use serde::{Deserialize, Serialize};
+#[cfg(target_os = "linux")]
+use serde_json::Value;
 
 /// The decision on one call, with everything that is needed to evaluate it again.
 #[derive(Debug, Clone)]
@@ -31,6 +33,8 @@ pub struct Verdict {
     confirmed: bool,
     at: Moment,
     touches: Touches,
+    /// The arguments, where a rule has a condition on them.
+    arguments: Option<CanonicalArguments>,
     /// Patterns of rules that did not match the call's paths and would make the decision stricter.
     awaited: Vec<PathPattern>,
 }
@@ -50,6 +54,11 @@ impl Verdict {
             confirmed: question.confirmed,
             at: question.at,
             touches: parsed.touches.clone(),
+            arguments: policy
+                .rules
+                .iter()
+                .any(|it| !it.rule.arguments.is_empty())
+                .then(|| parsed.arguments.clone()),
         }
     }
 
@@ -149,7 +158,7 @@ impl Verdict {
         let mut policy = Policy::clone(&self.policy);
         if let Some(root) = real.parent() {
             let access = [Access::Read, Access::Write, Access::Delete].into();
-            let entry = AllowedPath { root, access };
+            let entry = AllowedPath { root, only: None, access };
             policy.grants.allowed.push(entry.clone());
             policy.ceiling.iter_mut().for_each(|ceiling| ceiling.allowed.push(entry.clone()));
         }
@@ -175,6 +184,7 @@ impl Verdict {
         Question {
             tool: self.tool,
             touches: Some(touches),
+            arguments: self.arguments.as_ref(),
             caller: &self.caller,
             device: &self.device,
             dry_run,
@@ -203,6 +213,8 @@ pub(crate) struct SentVerdict {
     at: Moment,
     paths: Vec<PathTouch>,
     whole: bool,
+    /// The arguments as a value, where a rule has a condition on them.
+    arguments: Option<Value>,
     awaited: Vec<PathPattern>,
 }
 
@@ -232,6 +244,7 @@ impl Verdict {
             at: self.at,
             paths: self.touches.paths.clone(),
             whole: self.touches.whole,
+            arguments: self.arguments.as_ref().map(|it| it.values().clone()),
             awaited: self.awaited.clone(),
         }
     }
@@ -257,6 +270,7 @@ impl Verdict {
             confirmed: sent.confirmed,
             at: sent.at,
             touches: Touches { paths: sent.paths, whole: sent.whole, ..Touches::default() },
+            arguments: sent.arguments.as_ref().map(CanonicalArguments::from_value),
             awaited: sent.awaited,
         })
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use orion_domain::Hint;
 use orion_wire::MAX_MESSAGE_BYTES;
+use orion_wire::v1::access_request_service_client::AccessRequestServiceClient;
 use orion_wire::v1::approval_service_client::ApprovalServiceClient;
 use orion_wire::v1::audit_service_client::AuditServiceClient;
 use orion_wire::v1::auth_service_client::AuthServiceClient;
@@ -81,6 +82,8 @@ services! {
     policy = PolicyServiceClient;
     /// Approval requests.
     approvals = ApprovalServiceClient;
+    /// Requests for access.
+    access_requests = AccessRequestServiceClient;
     /// Plans.
     plans = PlanServiceClient;
     /// The content of files.

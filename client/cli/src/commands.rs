@@ -20,6 +20,8 @@ pub(crate) mod man;
 pub(crate) mod password;
 pub(crate) mod plan;
 pub(crate) mod policy;
+pub(crate) mod request;
+pub(crate) mod requests;
 pub(crate) mod resume;
 pub(crate) mod status;
 pub(crate) mod stop;
@@ -77,6 +79,10 @@ pub(crate) enum Command {
     Undo(undo::Undo),
     /// Show what each layer says to a call, without making it
     Why(why::Why),
+    /// Ask an admin for access that was denied
+    Request(request::Request),
+    /// Requests for access, and their answers
+    Requests(requests::Requests),
     /// The tools that there are
     Tools(tools::Tools),
     /// Names of your own for a tool with some of its arguments
@@ -142,6 +148,8 @@ pub(crate) async fn run(
         Command::Chats(command) => interruptible(command.run(&app()?)).await,
         Command::Undo(command) => interruptible(command.run(&app()?)).await,
         Command::Why(command) => interruptible(command.run(&app()?)).await,
+        Command::Request(command) => interruptible(command.run(&app()?)).await,
+        Command::Requests(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,
         Command::Aliases(command) => interruptible(command.run(&app()?)).await,
         Command::Devices(command) => interruptible(command.run(&app()?)).await,

@@ -79,6 +79,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(signed).map_err(|_| "a time cannot be negative".to_owned())
 }
 
+/// Parses a duration that may be in days: `30d`.
+pub(crate) fn long_duration(text: &str) -> Result<Duration, String> {
+    match text.trim().strip_suffix('d').map(str::parse::<u32>) {
+        Some(Ok(days)) => Ok(Duration::from_secs(u64::from(days) * 24 * 3600)),
+        Some(Err(_)) | None => duration(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

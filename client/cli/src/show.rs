@@ -1,7 +1,9 @@
 //! Formats messages for programs and for people. One file for each kind of object.
 
+mod access_request;
 mod alias;
 mod approval;
+mod approval_stats;
 mod call;
 pub(crate) mod card;
 mod custom_tool;
@@ -14,10 +16,14 @@ mod stop;
 mod tool;
 mod value;
 
+pub(crate) use access_request::{
+    AccessRequestView, access_request_card, access_requests_table, length,
+};
 pub(crate) use alias::{AliasView, aliases_table};
 pub(crate) use approval::{
     ApprovalView, LabelView, StandingRuleView, VoteView, approvals_table, rules_table,
 };
+pub(crate) use approval_stats::{ApprovalStatsView, approval_stats};
 pub(crate) use call::{CallView, call_page, calls_table};
 pub(crate) use custom_tool::{CustomToolView, custom_tool_page, custom_tools_table};
 pub(crate) use device::{DeviceView, devices_table, pending_table};

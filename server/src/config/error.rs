@@ -26,7 +26,7 @@ pub enum ConfigError {
     },
     /// Others could read the connection.
     #[error(
-        "[people] listen = \"{0}\" can be reached from other machines, so it needs TLS; set `certificate` and `key`, or `insecure = true` if something in front of it does TLS"
+        "[people] listen = \"{0}\" can be reached from other machines, so it needs TLS: set `tls = \"own\"` for a certificate that Orion makes, or `certificate` and `key`, or `insecure = true` if something in front of it does TLS"
     )]
     NeedsTls(SocketAddr),
     /// Only one of certificate and key is set.
@@ -34,6 +34,11 @@ pub enum ConfigError {
         "[people] `certificate` and `key` go together, and one of them is missing; set both, or none"
     )]
     HalfTls,
+    /// Both certificates are set.
+    #[error(
+        "[people] `tls = \"own\"` makes a certificate, and `certificate` and `key` name another; set one of the two"
+    )]
+    TwoCertificates,
     /// An artifact cannot be used.
     #[error("[artifacts.{name}]: {problem}")]
     Artifact {

@@ -5,12 +5,26 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+/// Where the certificate for people comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PeopleTls {
+    /// From an authority that Orion makes for this backend's people.
+    Own,
+}
+
 /// `[people]`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PeopleConfig {
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Turns TLS on with a certificate that Orion makes and renews.
+    pub tls: Option<PeopleTls>,
+    /// Further names and addresses for that certificate.
+    pub names: Vec<String>,
+    /// The lifetime of that certificate, in seconds.
+    pub certificate_seconds: u32,
     /// PEM file with the certificate chain; together with `key` turns TLS on.
     pub certificate: Option<PathBuf>,
     /// PEM file with the private key.
@@ -25,6 +39,9 @@ impl Default for PeopleConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7080),
+            tls: None,
+            names: Vec::new(),
+            certificate_seconds: 90 * 86_400,
             certificate: None,
             key: None,
             insecure: false,

@@ -8,11 +8,14 @@ use std::sync::Arc;
 use orion_catalog::{Alias, RunsOn, ToolSpec, find};
 use orion_domain::grants::BadEntry;
 use orion_domain::rule::Rule;
-use orion_domain::{DeviceId, DeviceName, Grants, Places, Policy, ToolError};
+use orion_domain::{
+    Caller, DeviceId, DeviceName, Grants, Places, Policy, TemporaryGrant, ToolError, ToolFacts,
+};
 use orion_wire::{DeviceFacts, Os, Timezone};
 
 use super::ToDevice;
 use crate::active_policy::{FILE_NAME, PolicyTerms};
+use crate::clock::now_ms;
 use crate::store::{DeviceState, ModeRow};
 
 /// The active terms of a device besides its own grants and ceiling.
@@ -24,6 +27,8 @@ pub struct ActiveTerms {
     pub dangerous: Option<ModeRow>,
     /// Rules from standing approvals; they follow the file's rules.
     pub standing: Vec<Rule>,
+    /// What admins granted single people on request, oldest first.
+    pub temporary: Vec<TemporaryGrant>,
     /// Whether the backend's configuration denies every change.
     pub writes_disabled: bool,
     /// The approved custom tools that the device has.
@@ -62,6 +67,8 @@ pub struct DeviceSnapshot {
     pub policy_bytes: Arc<Vec<u8>>,
     /// Grants that have no effect on this device.
     pub bad_grants: Vec<BadEntry>,
+    /// The device as everybody else finds it, where temporary grants widen the policy.
+    pub widened_from: Option<Arc<DeviceSnapshot>>,
 }
 
 impl DeviceSnapshot {
@@ -89,6 +96,18 @@ impl DeviceSnapshot {
             hint.command = Some(format!("{FILE_NAME} line {line}, then orion policy apply"));
         }
         error
+    }
+
+    /// Returns the device as the calls of a tool by a person find it: with that person's temporary grants.
+    #[must_use]
+    pub fn for_calls(self: &Arc<Self>, tool: &ToolFacts<'_>, caller: &Caller) -> Arc<Self> {
+        match self.policy.for_calls(tool, caller, self.timezone.moment(now_ms())) {
+            Some(policy) => {
+                let (policy, widened_from) = (Arc::new(policy), Some(Arc::clone(self)));
+                Arc::new(Self { policy, widened_from, ..DeviceSnapshot::clone(self) })
+            }
+            None => Arc::clone(self),
+        }
     }
 
     /// Returns the policy as a message to the device.

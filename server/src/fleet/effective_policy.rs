@@ -4,6 +4,7 @@ mod attach;
 mod dangerous_mode;
 mod load;
 mod standing_rules;
+mod temporary_grants;
 
 use std::collections::HashMap;
 
@@ -18,6 +19,7 @@ pub use dangerous_mode::{ModeError, begin_dangerous, end_dangerous, end_modes};
 pub use load::load_all;
 use load::{ActivePolicy, cache_with, terms};
 pub use standing_rules::{end_rules, person_changed};
+pub use temporary_grants::end_due_requests;
 
 /// Does the same as [`refresh`] for every device whose identity has not ended, in one read. Where the read
 /// fails, all of them allow nothing until [`reload_stale`] succeeds.

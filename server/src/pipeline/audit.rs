@@ -18,6 +18,7 @@ use super::result::DeviceReport;
 use super::route::InFlight;
 use super::verdict::{Decided, Held, Subject, Verdict};
 use super::view::CallView;
+use crate::bus::CallNotice;
 use crate::fleet::ApprovalProof;
 use crate::store::StoreError;
 
@@ -68,6 +69,42 @@ pub(super) async fn record<'a>(
         DeviceReport::record_any(report, pipeline).await?;
         None
     };
+    let notice = notice(&subject, &verdict);
+    let recorded = act(pipeline, subject, verdict, shown).await?;
+    if let Some(notice) = notice {
+        pipeline.bus.notify(notice);
+    }
+    Ok(recorded)
+}
+
+/// Returns the notice of a new call that is not denied, where a rule or its risk reports it.
+fn notice(subject: &Subject, verdict: &Verdict<'_>) -> Option<CallNotice> {
+    let Subject::Evaluated(call) = subject else { return None };
+    let context = &call.context;
+    if matches!(verdict, Verdict::Denied(_) | Verdict::Unchanged)
+        || context.stored_call().is_some()
+        || context.is_preview()
+    {
+        return None;
+    }
+    let reporting = call.notes().into_iter().filter(|note| note.would.is_none());
+    let rules: Vec<_> = reporting.map(|note| note.rule).collect();
+    (!rules.is_empty()).then(|| CallNotice {
+        call: context.id,
+        user: context.caller.user.clone(),
+        device: call.target.device.name.clone(),
+        tool: call.target.spec.name,
+        touches: call.touches(),
+        rules,
+    })
+}
+
+async fn act<'a>(
+    pipeline: &'a Arc<Pipeline>,
+    subject: Subject,
+    verdict: Verdict<'a>,
+    shown: Option<DeviceReport>,
+) -> Result<Recorded<'a>, StoreError> {
     match verdict {
         Verdict::NeedsApproval(request) => asked(pipeline, subject, *request, shown).await,
         Verdict::Dispatch(to_send) => match subject {

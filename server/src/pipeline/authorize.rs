@@ -1,6 +1,7 @@
 //! Decides whether a call may run: prepares the evaluator's input and keeps its result. The evaluator
 //! itself is in `orion_domain`.
 
+mod access;
 mod asked;
 mod counts;
 mod decision;
@@ -53,6 +54,7 @@ pub fn question<'a>(
     Question {
         tool: parsed.map_or_else(|| target.spec.facts(), |parsed| parsed.facts),
         touches: parsed.map(|parsed| &parsed.touches),
+        arguments: parsed.map(|parsed| &parsed.arguments),
         caller: &context.caller,
         device: &target.device.name,
         dry_run: context.request.dry_run,

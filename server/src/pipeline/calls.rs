@@ -1,6 +1,7 @@
 //! What a person sees of calls and tools, the same for every way in: their own calls, or every call for an
 //! admin, and the tools that they may call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use orion_catalog::{CATALOG, ToolSpec};
@@ -107,7 +108,7 @@ pub fn visible_tools(
 
 /// Returns the tools that a person may call on a device.
 #[must_use]
-pub fn tools_on(caller: &Caller, device: &DeviceSnapshot) -> Vec<&'static ToolSpec> {
+pub fn tools_on(caller: &Caller, device: &Arc<DeviceSnapshot>) -> Vec<&'static ToolSpec> {
     let all = CATALOG.iter().chain(device.terms.custom.iter().copied());
     all.filter(|spec| may_call(caller, device, spec)).collect()
 }
@@ -137,10 +138,12 @@ pub fn tools_anywhere(pipeline: &Pipeline, caller: &Caller) -> Vec<&'static Tool
 }
 
 /// Returns whether a person may call a tool on a device with some arguments, with or without an approval.
-fn may_call(caller: &Caller, device: &DeviceSnapshot, spec: &ToolSpec) -> bool {
+fn may_call(caller: &Caller, device: &Arc<DeviceSnapshot>, spec: &ToolSpec) -> bool {
+    let device = device.for_calls(&spec.facts(), caller);
     let question = Question {
         tool: spec.facts(),
         touches: None,
+        arguments: None,
         caller,
         device: &device.name,
         dry_run: false,

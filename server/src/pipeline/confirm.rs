@@ -4,6 +4,7 @@
 mod answer;
 mod approved;
 pub(super) mod change;
+mod habits;
 mod request;
 pub(super) mod standing;
 
@@ -16,6 +17,8 @@ use crate::store::AskError;
 pub use answer::{AnswerError, AnswerResult, AnswerScope, ApprovalAnswer, decide};
 pub use approved::{expire, resume_approved};
 pub(super) use approved::{not_spent, run_approved, still_holds};
+pub(super) use habits::budget;
+pub use habits::{ApproverHabits, habits};
 pub(super) use request::{card, expires_at, preapproved, question, request};
 pub use standing::{MAX_RULE_MS, revoke_rule};
 

@@ -50,6 +50,8 @@ pub(super) fn target(pipeline: &Pipeline, context: &CallContext) -> Result<Targe
     let stopped = |error| ToolRefused { error, trace: Vec::new() };
     let target = validate::find_target(pipeline, &context.request)
         .map_err(|error| unread(None, stopped(error)))?;
+    let device = target.device.for_calls(&target.spec.facts(), &context.caller);
+    let target = Target { device, ..target };
     if let Err(error) = validate::takes_call(&target) {
         return Err(unread(Some(target), stopped(error)));
     }

@@ -79,6 +79,11 @@ impl Replay {
         counts.calls += 1;
         counts.asked_before += asks(before);
         counts.asked_after += asks(after.decision);
+        for note in &after.notes {
+            if let Some(would) = note.would {
+                *self.replayed.logged.entry((note.rule.clone(), would)).or_default() += 1;
+            }
+        }
         let Some(change) = Change::between(before, after.decision) else { return };
         *match change {
             Change::AllowedToDenied => &mut counts.allowed_to_denied,

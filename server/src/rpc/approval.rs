@@ -2,6 +2,7 @@
 
 mod decide_approval;
 mod get_approval;
+mod get_approval_stats;
 mod list_approvals;
 mod list_standing_rules;
 mod revoke_standing_rule;
@@ -39,6 +40,13 @@ impl ApprovalService for ApprovalApi {
         request: Request<v1::GetApprovalRequest>,
     ) -> RpcResult<v1::GetApprovalResponse> {
         get_approval::get_approval(self, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn get_approval_stats(
+        &self,
+        request: Request<v1::GetApprovalStatsRequest>,
+    ) -> RpcResult<v1::GetApprovalStatsResponse> {
+        get_approval_stats::get_approval_stats(self, request.into_inner()).await.map(Response::new)
     }
 
     async fn decide_approval(

@@ -1,5 +1,6 @@
 //! Converts errors to gRPC statuses. A status carries only what the caller may read; details go to the log.
 
+mod access_requests;
 mod decisions;
 mod devices;
 mod people;
@@ -9,6 +10,7 @@ use orion_domain::{Actor, ErrorCode, Hint, ToolError};
 use orion_wire::{WireError, status_from};
 use tonic::Status;
 
+pub(crate) use self::access_requests::access_request;
 pub(crate) use self::decisions::{answer, decide_plan, plan};
 pub(crate) use self::devices::{connect_error, custom_tool, device, enroll, mode, policy, rename};
 pub(crate) use self::people::{change_user, no_user, sign_in, token, token_not_found};

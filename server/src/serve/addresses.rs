@@ -24,6 +24,16 @@ pub(super) fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {
 
 /// Returns the URL at which people reach the backend from this machine. A certificate is for a name.
 pub(super) fn people_url(config: &PeopleConfig, people: SocketAddr) -> String {
+    if config.tls.is_some() {
+        let own = config.names.first().cloned();
+        let host = own.or_else(|| people.ip().is_unspecified().then(own_hostname).flatten());
+        let ip =
+            if people.ip().is_unspecified() { IpAddr::from([127, 0, 0, 1]) } else { people.ip() };
+        let host = host.unwrap_or_else(|| ip.to_string());
+        // An address of IPv6 is in brackets.
+        let host = if host.contains(':') { format!("[{host}]") } else { host };
+        return format!("https://{host}:{}", people.port());
+    }
     if config.key.is_none() {
         return format!("http://{people}");
     }
@@ -32,7 +42,7 @@ pub(super) fn people_url(config: &PeopleConfig, people: SocketAddr) -> String {
 }
 
 /// Returns this machine's name, if it has one.
-fn own_hostname() -> Option<String> {
+pub(super) fn own_hostname() -> Option<String> {
     let name = std::fs::read_to_string("/etc/hostname").ok()?;
     let name = name.trim();
     (!name.is_empty() && name.len() <= 253).then(|| name.to_owned())
@@ -42,10 +52,14 @@ pub(super) fn write_addresses(
     data_dir: &Path,
     people: SocketAddr,
     people_url: &str,
+    people_ca: Option<&Path>,
     devices: SocketAddr,
 ) -> anyhow::Result<()> {
-    let text =
+    let mut text =
         format!("people = \"{people}\"\npeople_url = \"{people_url}\"\ndevices = \"{devices}\"\n");
+    if let Some(path) = people_ca.and_then(Path::to_str) {
+        text.push_str(&format!("people_ca = {}\n", toml::Value::from(path)));
+    }
     let (path, new) = (data_dir.join(ADDRESSES), data_dir.join("addresses.toml.new"));
     let write = || {
         let mut options = secret_file::private();

@@ -12,13 +12,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::Ready;
 use super::addresses::{advertised, people_url, write_addresses};
+use super::people_certificate::PeopleCertificate;
 use crate::active_policy::Policies;
 use crate::backend::Backend;
 use crate::backup;
 use crate::bus::Bus;
 use crate::chat::Chat;
 use crate::clock::now_ms;
-use crate::config::Config;
+use crate::config::{Config, PeopleTls};
 use crate::data_folder::{self, DATABASE};
 use crate::fleet::effective_policy::load_all;
 use crate::fleet::enrollment::Enrollment;
@@ -125,12 +126,21 @@ pub async fn prepare(
     // Calls that waited too long while the backend was down end before their device can connect.
     while queue::expire(&backend.pipeline, now_ms()).await? > 0 {}
     let people_url = people_url(&backend.config.people, people_address);
-    write_addresses(data_dir, people_address, &people_url, device_address)?;
+    let own = match backend.config.people.tls {
+        Some(PeopleTls::Own) => {
+            Some(PeopleCertificate::open(data_dir, &backend.config.people, people_address)?)
+        }
+        None => None,
+    };
+    let people_ca = own.as_ref().map(|own| own.authority_file.clone());
+    write_addresses(data_dir, people_address, &people_url, people_ca.as_deref(), device_address)?;
     let data_dir = data_dir.to_owned();
     Ok(Ready {
         backend,
         people: people_address,
         people_url,
+        people_ca,
+        own,
         devices: device_address,
         people_listener,
         device_listener,

@@ -7,6 +7,7 @@ use anyhow::{Context as _, anyhow};
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use super::people_certificate::PeopleCertificate;
 use crate::config::{Config, PeopleConfig};
 use crate::model::Model;
 
@@ -16,7 +17,7 @@ use crate::model::Model;
 /// The certificate or the key of `[people]` cannot be read, or they do not belong together. A model's section lacks
 /// something, or its key cannot be read.
 pub fn check_files(config: &Config) -> anyhow::Result<()> {
-    people_tls(&config.people)?;
+    people_tls(&config.people, None)?;
     for model in &config.models {
         Model::new(model)?;
     }
@@ -41,7 +42,15 @@ fn unusable(setting: &str, path: &Path, error: &pem::Error) -> anyhow::Error {
 
 pub(super) fn people_tls(
     people: &PeopleConfig,
+    own: Option<Arc<PeopleCertificate>>,
 ) -> anyhow::Result<Option<Arc<rustls::ServerConfig>>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth();
+    if let Some(own) = own {
+        return Ok(Some(with_protocols(builder.with_cert_resolver(own))));
+    }
     let (Some(certificate), Some(key)) = (&people.certificate, &people.key) else {
         return Ok(None);
     };
@@ -52,12 +61,13 @@ pub(super) fn people_tls(
     if chain.is_empty() {
         return Err(unusable("certificate", certificate, &pem::Error::NoItemsFound));
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_no_client_auth()
+    let config = builder
         .with_single_cert(chain, key)
         .context("[people] certificate and key do not belong together; name the key that the certificate was made with")?;
+    Ok(Some(with_protocols(config)))
+}
+
+fn with_protocols(mut config: rustls::ServerConfig) -> Arc<rustls::ServerConfig> {
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Some(Arc::new(config)))
+    Arc::new(config)
 }

@@ -4,6 +4,7 @@
 mod ask;
 mod end;
 mod find;
+mod habits;
 mod new;
 mod row;
 mod standing;
@@ -13,6 +14,7 @@ mod vote;
 pub(super) use ask::ask;
 pub use ask::{AskError, CommittedWith};
 pub(super) use end::{expire_of_plan, withdraw_of_plan};
+pub use habits::{VoteHabit, VoteRecord};
 pub use new::NewApproval;
 pub use row::{ApprovalRow, ApprovalState, Card, StandingApproval, Vote};
 pub use standing::StandingKey;
@@ -31,7 +33,7 @@ pub const MAX_OPEN: i64 = 500;
 macro_rules! with_votes {
     () => {
         "(SELECT json_group_array(json_object('user', user_name, 'role', role, 'yes', yes, \
-         'reason', reason, 'at', at)) FROM votes WHERE approval_id = approvals.id) AS votes_json"
+         'reason', reason, 'at', at, 'details_shown', details_shown)) FROM votes WHERE approval_id = approvals.id) AS votes_json"
     };
 }
 use with_votes;

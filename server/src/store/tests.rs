@@ -11,6 +11,7 @@ mod checkpoints;
 mod closing;
 mod deferring;
 mod devices;
+mod habits;
 mod labels;
 mod migrations;
 mod people;
@@ -136,6 +137,7 @@ fn call(n: u128) -> NewCall {
         decision: "allow".to_owned(),
         rule: "grants: /home/ann".to_owned(),
         policy_version: "v1".to_owned(),
+        notes: Vec::new(),
         risk: Some(Risk::Low),
         definition: None,
         undo: None,

@@ -1,14 +1,15 @@
-//! Delivers the notification of one approval request: signed, and tried again a few times.
+//! Delivers the notification of one approval request or access request: signed, and tried again a few times.
 
 use std::time::Duration;
 
-use orion_domain::{ApprovalId, Secret};
+use orion_domain::Secret;
 use ring::hmac;
 use serde_json::json;
 
 use super::Webhook;
+use crate::bus::CallNotice;
 use crate::clock::now_ms;
-use crate::store::{ApprovalRow, ApprovalState};
+use crate::store::{AccessRequestRow, AccessRequestState, ApprovalRow, ApprovalState};
 
 /// The header with the signature: `t=SECONDS,v1=HEX`, HMAC-SHA256 over `SECONDS.BODY`.
 const SIGNATURE: &str = "orion-signature";
@@ -39,7 +40,7 @@ impl Webhook {
         .to_string()
     }
 
-    pub(super) async fn deliver(&self, id: ApprovalId, body: &str) {
+    pub(super) async fn deliver(&self, id: &str, body: &str) {
         let mut wait = BACKOFF;
         for attempt in 1..=MAX_ATTEMPTS {
             let signature = signature(&self.secret, now_ms() / 1000, body);
@@ -57,13 +58,48 @@ impl Webhook {
                 // The address may contain a secret of its own.
                 Err(error) => error.without_url().to_string(),
             };
-            tracing::warn!(approval = %id, attempt, problem, "the webhook was not notified");
+            tracing::warn!(id, attempt, problem, "the webhook was not notified");
             if attempt < MAX_ATTEMPTS {
                 tokio::time::sleep(wait).await;
                 wait *= 4;
             }
         }
     }
+}
+
+/// Returns the message about a request for access, with its state at a moment.
+pub(super) fn access_request_body(row: &AccessRequestRow, now: i64) -> String {
+    let state = row.state_at(now);
+    let event = if state == AccessRequestState::Open { "opened" } else { state.as_str() };
+    json!({
+        "event": format!("access_request.{event}"),
+        "request_id": row.id,
+        "call_id": row.call,
+        "state": state,
+        "tool": row.grant.tool,
+        "device": row.device.1,
+        "requester": row.requester,
+        "grants": row.grant.lines(),
+        "decided_by": row.decided_by,
+        "granted_until": row.granted_until,
+        "expires_at": row.expires_at,
+    })
+    .to_string()
+}
+
+/// Returns the message about a call that a rule or its risk reports.
+pub(super) fn notice_body(notice: &CallNotice) -> String {
+    let CallNotice { call, user, device, tool, touches, rules } = notice;
+    json!({
+        "event": "call.notice",
+        "call_id": call,
+        "user": user,
+        "device": device,
+        "tool": tool,
+        "touches": touches,
+        "rules": rules,
+    })
+    .to_string()
 }
 
 /// Returns the header's value for a body that is sent at this time, Unix seconds.

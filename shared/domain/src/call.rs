@@ -1,5 +1,7 @@
 //! A requested call, and its arguments in the one canonical form that is hashed, stored and sent.
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -60,11 +62,21 @@ pub struct CallRequest {
 }
 
 /// Arguments as JSON with sorted keys and no white space.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct CanonicalArguments {
     bytes: Vec<u8>,
     digest: Digest,
+    /// The arguments as a value, once a rule has asked for them.
+    values: OnceLock<Value>,
 }
+
+impl PartialEq for CanonicalArguments {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for CanonicalArguments {}
 
 impl CanonicalArguments {
     /// Returns the canonical form of these arguments.
@@ -73,7 +85,13 @@ impl CanonicalArguments {
         let mut bytes = Vec::with_capacity(128);
         write_sorted(value, &mut bytes);
         let digest = Digest::of(&bytes);
-        Self { bytes, digest }
+        Self { bytes, digest, values: OnceLock::new() }
+    }
+
+    /// Returns the arguments as a value, which is read once.
+    #[must_use]
+    pub fn values(&self) -> &Value {
+        self.values.get_or_init(|| serde_json::from_slice(&self.bytes).unwrap_or_default())
     }
 
     /// Returns the UTF-8 bytes.

@@ -7,9 +7,12 @@
 mod defaults;
 mod hints;
 mod layers;
+mod notes;
 mod refusal;
+mod request;
 #[cfg(test)]
 mod tests;
+mod widened;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,10 +24,13 @@ use crate::question::Moment;
 use crate::raise::{ContentRaise, RiskRaise};
 use crate::risk::Risk;
 use crate::rule::{Approvers, CompiledRule};
+use crate::temporary::CompiledGrant;
 use crate::touches::Access;
 
 pub use crate::question::{CalledTool, Question, ToolFacts};
 pub use defaults::RiskDefaults;
+pub use notes::Note;
+pub use request::{NotGrantable, denials_with};
 
 /// From least to most strict; the strictest decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -84,6 +90,10 @@ impl Mode {
 pub struct Policy {
     /// What the backend grants.
     pub grants: Scope,
+    /// What admins granted single people on request, until a moment.
+    pub temporary: Vec<CompiledGrant>,
+    /// The access requests by which the grants are widened for the calls of one person and one tool.
+    pub granted_by: Vec<String>,
     /// The limit that the device's owner sets. The backend has the ceiling that the device reported; the
     /// device reads its own file. `None` on the backend means that the device reported none.
     pub ceiling: Option<Scope>,
@@ -127,6 +137,8 @@ impl Policy {
     pub fn deny_all() -> Self {
         Self {
             grants: Scope::nothing(),
+            temporary: Vec::new(),
+            granted_by: Vec::new(),
             ceiling: None,
             rules: Vec::new(),
             risk: RiskDefaults::default(),
@@ -221,6 +233,16 @@ pub enum Reason {
     Matched {
         /// Position of the rule.
         rule: usize,
+    },
+    /// A rule matched that only records what it would do.
+    Logged {
+        /// Position of the rule.
+        rule: usize,
+    },
+    /// The call is reported.
+    Notifies {
+        /// Position of the rule. `None` where the risk is the reason.
+        rule: Option<usize>,
     },
     /// The risk requires a person's approval.
     Asks,

@@ -197,7 +197,7 @@ impl Grants {
         for grant in &self.paths {
             match DevicePath::resolve(&anchored, &grant.path) {
                 Ok(root) => {
-                    let entry = AllowedPath { root, access: grant.access.clone() };
+                    let entry = AllowedPath { root, only: None, access: grant.access.clone() };
                     scope.denied.lift(&entry);
                     scope.allowed.push(entry);
                 }

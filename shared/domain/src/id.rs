@@ -100,6 +100,10 @@ uuid_id!(
     PlanId, "plan"
 );
 uuid_id!(
+    /// One person's request for access that a device's grants deny.
+    AccessRequestId, "access request"
+);
+uuid_id!(
     /// One enrolment token, without its secret.
     InviteId, "invite"
 );

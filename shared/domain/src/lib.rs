@@ -34,6 +34,7 @@ pub mod rule;
 pub mod secret;
 pub mod services;
 pub mod state;
+pub mod temporary;
 pub mod touches;
 pub mod undo;
 pub mod visible;
@@ -49,7 +50,10 @@ pub use evaluate::{Decision, Evaluation, Policy, evaluate};
 pub use failure_text::{FailureText, without_system_number};
 pub use grants::{Grants, Profile};
 pub use hint::{Actor, Hint};
-pub use id::{ApprovalId, CallId, ConversationId, DeviceId, DeviceName, PlanId, TurnId, UserName};
+pub use id::{
+    AccessRequestId, ApprovalId, CallId, ConversationId, DeviceId, DeviceName, PlanId, TurnId,
+    UserName,
+};
 pub use observation::Observation;
 pub use path::{DevicePath, PathStyle, Places, Projects};
 pub use permit::Permit;
@@ -60,6 +64,7 @@ pub use risk::Risk;
 pub use rule::Rule;
 pub use secret::Secret;
 pub use state::CallState;
+pub use temporary::TemporaryGrant;
 pub use touches::{Access, Touches};
 pub use undo::Undo;
 pub use visible::{is_hidden, strip_hidden, visible};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::call::CanonicalArguments;
 use crate::caller::{Caller, Role};
 use crate::capability::Capability;
 use crate::id::DeviceName;
@@ -17,6 +18,9 @@ pub struct Question<'a> {
     /// What the call would touch. `None` before the arguments are read: then only the tool itself is
     /// evaluated.
     pub touches: Option<&'a Touches>,
+    /// The arguments of the call, in canonical form. `None` before they are read, and where no rule has a
+    /// condition on them.
+    pub arguments: Option<&'a CanonicalArguments>,
     /// The person that the call is made for.
     pub caller: &'a Caller,
     /// The device that runs the call.

@@ -3,6 +3,7 @@
 //! A [`Rule`] is stored and sent, already selected for one device. A [`CompiledRule`] is the same rule,
 //! with that device's paths parsed.
 
+mod arguments;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use crate::id::UserName;
 use crate::path::{DevicePath, PathError, PathPattern, Places};
 use crate::question::Question;
 
+pub use self::arguments::{ArgumentCondition, ArgumentTest};
 pub use crate::question::{Counted, Moment, Quantity};
 
 /// The action of a matching rule.
@@ -29,15 +31,30 @@ pub enum RuleAction {
     DryRunFirst,
     /// Runs the call where risk alone would require approval. Never widens a grant.
     Preapprove,
+    /// Reports the call, and decides nothing.
+    Notify,
 }
 
 impl RuleAction {
+    /// Returns what the action does, as a verb.
+    #[must_use]
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::DryRunFirst => "show a preview first",
+            Self::Preapprove => "allow",
+            Self::Notify => "notify",
+        }
+    }
+
     /// Returns whether the action makes a decision stricter. Unreadable conditions of such a rule match;
     /// those of a pre-approval do not.
     #[must_use]
     pub const fn tightens(self) -> bool {
         match self {
-            Self::Deny | Self::Ask | Self::DryRunFirst => true,
+            // A notice covers what a denial would.
+            Self::Deny | Self::Ask | Self::DryRunFirst | Self::Notify => true,
             Self::Preapprove => false,
         }
     }
@@ -142,6 +159,9 @@ pub struct Rule {
     /// fits one of them, a pre-approval when all do. Empty means any path or none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// Conditions on the arguments, all of which must fit. They need the tools of which they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<ArgumentCondition>,
     /// The hours in which the rule is active. `None` means always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hours: Option<Hours>,
@@ -159,6 +179,9 @@ pub struct Rule {
     pub expires_at: Option<i64>,
     /// What the rule does when it matches.
     pub action: RuleAction,
+    /// Whether the rule only records what its action would do, and decides nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub log_only: bool,
     /// Who must approve where the rule requires approval.
     #[serde(default)]
     pub approvers: Approvers,
@@ -186,11 +209,13 @@ impl Rule {
             users: Vec::new(),
             roles: Vec::new(),
             paths: Vec::new(),
+            arguments: Vec::new(),
             hours: None,
             limit: None,
             above: None,
             expires_at: None,
             action,
+            log_only: false,
             approvers: Approvers::default(),
             dry_run_first: false,
             ignore_provenance: false,
@@ -228,6 +253,12 @@ impl Rule {
         }
     }
 
+    /// Returns whether the rule can change a decision.
+    #[must_use]
+    pub fn decides(&self) -> bool {
+        !self.log_only && self.action != RuleAction::Notify
+    }
+
     /// A rule that tightens a tool also covers other tools that run it. A pre-approval covers only the
     /// tool that it names.
     fn is_about(&self, question: &Question<'_>) -> bool {
@@ -237,6 +268,7 @@ impl Rule {
         (named || (self.tools.is_empty() && self.action.tightens()))
             && (self.users.is_empty() || self.users.contains(&caller.user))
             && (self.roles.is_empty() || self.has_role(question))
+            && arguments::fit(&self.arguments, question, self.action.tightens())
     }
 
     /// A call may ask for a lower role than its person has. What tightens for either role holds, and a
@@ -318,7 +350,7 @@ impl CompiledRule {
     /// Returns whether the rule may decide differently once a preview reports the quantity.
     #[must_use]
     pub fn measures(&self, question: &Question<'_>) -> bool {
-        self.rule.above.is_some() && self.counts(question)
+        self.rule.above.is_some() && self.rule.decides() && self.counts(question)
     }
 
     fn is_counted(&self, index: usize, question: &Question<'_>) -> bool {

@@ -50,6 +50,16 @@ impl fmt::Display for Change {
 pub fn diff(old: &PolicyFile, new: &PolicyFile) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut put = |kind, what: String, detail: String| changes.push(Change { kind, what, detail });
+    if old.approval_budget != new.approval_budget {
+        let text = |budget: Option<orion_domain::rule::Rate>| {
+            budget.map_or_else(
+                || "none".to_owned(),
+                |rate| format!("{} in {} s", rate.calls, rate.per_seconds),
+            )
+        };
+        let detail = format!("{} → {}", text(old.approval_budget), text(new.approval_budget));
+        put(ChangeKind::Changed, "approval_budget".to_owned(), detail);
+    }
     if old.timezone != new.timezone {
         let detail = format!("{} → {}", or_utc(&old.timezone), or_utc(&new.timezone));
         put(ChangeKind::Changed, "timezone".to_owned(), detail);

@@ -1,6 +1,7 @@
 //! The policy file as written: each part, and where it is written.
 
 mod bounds;
+mod budget;
 pub(crate) mod granted_paths;
 pub(crate) mod rule;
 
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::tz::TimeZone;
 use orion_domain::evaluate::{Decision, RiskDefaults};
+use orion_domain::rule::Rate;
 use orion_domain::{DeviceName, Profile};
 
 use crate::finding::{At, Code, Finding, Findings, Position, did_you_mean, shown};
@@ -35,6 +37,8 @@ pub struct PolicyFile {
     pub(crate) name: String,
     pub(crate) timezone: String,
     pub(crate) risk: RiskDefaults,
+    /// How often one person may approve. `None` for no limit.
+    pub(crate) approval_budget: Option<Rate>,
     pub(crate) profiles: BTreeMap<String, GrantedPaths>,
     pub(crate) devices: BTreeMap<DeviceName, DeviceEntry>,
     pub(crate) rules: Vec<RuleEntry>,
@@ -72,6 +76,8 @@ impl PolicyFile {
             .and_then(|node| timezone(node, findings))
             .unwrap_or_else(|| (String::new(), TimeZone::UTC));
         let risk = fields.take(&["risk"], findings).and_then(|node| risk(node, findings));
+        let budget = fields.take(&["approval_budget"], findings);
+        let approval_budget = budget.and_then(|node| budget::read(node, findings));
         let profiles = fields.take(&["profiles"], findings);
         let profiles = profiles.map(|node| self::profiles(node, findings)).unwrap_or_default();
         let devices = fields.take(&["devices"], findings);
@@ -102,6 +108,7 @@ impl PolicyFile {
             name: file_name.to_owned(),
             timezone,
             risk: risk.unwrap_or_default(),
+            approval_budget,
             profiles,
             devices,
             rules,
@@ -162,6 +169,12 @@ impl PolicyFile {
         self.risk
     }
 
+    /// Returns how often one person may approve. `None` for no limit.
+    #[must_use]
+    pub const fn approval_budget(&self) -> Option<Rate> {
+        self.approval_budget
+    }
+
     /// Returns the ids of the rules, in order.
     pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|entry| entry.rule.id.as_str())
@@ -179,8 +192,17 @@ fn timezone(node: &Node, findings: &mut Findings) -> Option<(String, TimeZone)> 
     zone.map(|zone| (name.to_owned(), zone))
 }
 
-const ANSWERS: [(&str, Decision); 3] =
-    [("allow", Decision::Allow), ("dry_run_first", Decision::DryRunFirst), ("ask", Decision::Ask)];
+/// What low and medium risk may require; `None` reports the calls that run.
+const ANSWERS: [(&str, Option<Decision>); 5] = [
+    ("allow", Some(Decision::Allow)),
+    ("notify", None),
+    ("dry_run_first", Some(Decision::DryRunFirst)),
+    ("ask", Some(Decision::Ask)),
+    ("deny", Some(Decision::Deny)),
+];
+
+/// What high and critical risk may require.
+const HIGH_ANSWERS: [(&str, Decision); 2] = [("ask", Decision::Ask), ("deny", Decision::Deny)];
 
 fn risk(node: &Node, findings: &mut Findings) -> Option<RiskDefaults> {
     let mut fields = Fields::of(node, "`risk`", findings)?;
@@ -188,21 +210,32 @@ fn risk(node: &Node, findings: &mut Findings) -> Option<RiskDefaults> {
         let node = fields.take(&[name], findings)?;
         read::word(node, name, &ANSWERS, findings)
     };
-    let low = answer("low", findings).unwrap_or(Decision::Allow);
-    let medium = answer("medium", findings);
-    for name in ["high", "critical"] {
-        if let Some(node) = fields.take(&[name], findings) {
-            let message = format!("Calls of {name} risk always ask.");
-            let hint = "Pre-approve a narrow case by a rule, or refuse by one.";
-            findings.error(node.at, Code::UnknownKey, message, hint);
+    let (low, medium) = (answer("low", findings), answer("medium", findings));
+    let mut high = |name: &'static str, findings: &mut Findings| {
+        let node = fields.take(&[name], findings)?;
+        read::word(node, name, &HIGH_ANSWERS, findings)
+    };
+    let (high, critical) = (high("high", findings), high("critical", findings));
+    fields.finish(findings);
+    let decision = |answer: Option<Decision>| answer.unwrap_or(Decision::Allow);
+    let notifies = |answer: Option<Option<Decision>>| answer == Some(None);
+    let at_low = low.map_or(Decision::Allow, decision);
+    let at_medium = medium.map_or(at_low, decision);
+    let at_high = high.unwrap_or(Decision::Ask).max(at_medium);
+    for (is_looser, name, than) in [
+        (at_medium < at_low, "Medium", "low"),
+        (high.is_some_and(|high| high < at_medium), "High", "medium"),
+        (critical.is_some_and(|critical| critical < at_high), "Critical", "high"),
+    ] {
+        if is_looser {
+            let message = format!("{name} risk is held looser here than {than} risk.");
+            findings.error(node.at, Code::Contradiction, message, "Make it at least as strict.");
         }
     }
-    fields.finish(findings);
-    if medium.is_some_and(|medium| medium < low) {
-        let message = "Medium risk is held looser here than low risk.";
-        findings.error(node.at, Code::Contradiction, message, "Make it at least as strict.");
-    }
-    Some(RiskDefaults::new(low, medium.unwrap_or(low)))
+    let defaults = RiskDefaults::new(at_low, at_medium);
+    let defaults = defaults.with_high(at_high, critical.unwrap_or(at_high));
+    // Where medium risk is left out, it is held as low risk is.
+    Some(defaults.notifying(notifies(low), notifies(medium.or(low))))
 }
 
 /// Returns whether a text can be the name of a profile, a label or a rule.

@@ -55,6 +55,8 @@ codes! {
     Contradiction = "contradiction";
     /// The tool does not exist.
     UnknownTool = "unknown-tool";
+    /// An argument that the tool does not have.
+    UnknownArgument = "unknown-argument";
     /// An alias of a tool.
     ToolAlias = "tool-alias";
     /// The profile does not exist.

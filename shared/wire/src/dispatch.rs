@@ -6,7 +6,7 @@ use orion_domain::evaluate::{Mode, RiskDefaults};
 use orion_domain::observation::MAX_OBSERVED;
 use orion_domain::{
     ApprovalBasis, ApprovalId, CallId, Caller, CanonicalArguments, DeviceId, Digest, Grants,
-    Observation, Risk, RiskRaise, Rule,
+    Observation, Risk, RiskRaise, Rule, TemporaryGrant,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +22,9 @@ use crate::v1;
 pub struct DevicePolicy {
     /// What the backend grants.
     pub grants: Grants,
+    /// What admins granted single people on request, until a moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub temporary: Vec<TemporaryGrant>,
     /// Rules across devices.
     #[serde(default)]
     pub rules: Vec<Rule>,

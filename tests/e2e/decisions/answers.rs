@@ -55,6 +55,7 @@ impl Device {
             places: Places::parse(style, Some(&row.workspace), Some(&row.home)).unwrap(),
             granted: DevicePolicy {
                 grants: compiled.grants,
+                temporary: Vec::new(),
                 rules: compiled.rules,
                 risk: compiled.risk,
                 mode: Mode::Safe,
@@ -78,6 +79,8 @@ impl Device {
         let rules = self.granted.rules.iter().cloned();
         let policy = Policy {
             grants: self.granted.grants.compile(&self.places).0,
+            temporary: Vec::new(),
+            granted_by: Vec::new(),
             ceiling: self.ceiling.as_ref().map(|ceiling| ceiling.compile(&self.places).0),
             rules: rules.map(|rule| rule.compile(&self.places).0).collect(),
             risk: self.granted.risk,
@@ -89,6 +92,7 @@ impl Device {
         let question = Question {
             tool: spec.facts(),
             touches: Some(&parsed.touches),
+            arguments: Some(&parsed.arguments),
             caller: &caller,
             device: &device,
             dry_run: row.when.dry_run,

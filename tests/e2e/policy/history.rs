@@ -116,6 +116,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             decision: if was_refused(index) { "ask" } else { "allow" }.to_owned(),
             rule: String::new(),
             policy_version: String::new(),
+            notes: Vec::new(),
             risk: None,
             definition: None,
             undo: None,
@@ -199,6 +200,7 @@ async fn ten_thousand_recorded_calls_are_judged_as_each_by_hand() {
             let question = Question {
                 tool: spec.facts(),
                 touches: Some(&parsed.touches),
+                arguments: Some(&parsed.arguments),
                 caller: &caller,
                 device: &name,
                 dry_run: index % 11 == 0,

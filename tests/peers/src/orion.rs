@@ -105,6 +105,7 @@ impl crate::Engine for Orion {
                 called: None,
             },
             touches: Some(&asked.touches),
+            arguments: None,
             caller: &asked.caller,
             device: &self.device,
             dry_run: false,

@@ -12,6 +12,7 @@ use orion_wire::{Dispatched, call_state_from};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::ceiling::granted_paths_by;
 use super::chain_recorder::ChainSubject;
 use super::slots::{Kind, Wanted, no_slot};
 use super::{Agent, Outgoing, Running};
@@ -144,7 +145,7 @@ impl Agent {
     }
 
     async fn start(&mut self, mut subject: Subject, call: Dispatched, admitted: Admitted) {
-        let Admitted { permit, spec, parsed, verdict, raises } = admitted;
+        let Admitted { permit, spec, parsed, verdict, raises, widened } = admitted;
         let Some(executor) = crate::tools::executor(spec) else {
             let message = format!("This device cannot run {}.", spec.name);
             let error = ToolError::new(ErrorCode::NotSupported, message);
@@ -200,6 +201,11 @@ impl Agent {
         } else {
             ObservationMode::Nothing
         };
+        let roots = match &widened {
+            // What one person got on request is in nobody else's reach.
+            Some(policy) => granted_paths_by(&self.settings, policy),
+            None => Arc::clone(&self.roots),
+        };
         let job = Job {
             subject,
             permit,
@@ -213,7 +219,7 @@ impl Agent {
             memory: Arc::default(),
             deadline: Instant::now().into_std() + call.time_left.min(longest),
             cancelled: Arc::clone(&cancelled),
-            roots: Arc::clone(&self.roots),
+            roots,
             verdict: Some(verdict),
             approved_raises: raises,
             toolbox: Arc::clone(&self.toolbox),

@@ -8,6 +8,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use orion_domain::Policy;
 use orion_domain::rule::CompiledRule;
 use orion_mtls::secret_file;
 use orion_wire::v1::{self, link_request};
@@ -52,9 +53,14 @@ pub(super) struct CeilingReport {
 
 /// Returns the paths that the guard's policy grants, opened on first use.
 pub(super) fn granted_paths(settings: &Settings, guard: &Guard) -> Arc<GrantedPaths> {
+    granted_paths_by(settings, guard.policy())
+}
+
+/// Returns the paths that a policy grants, opened on first use.
+pub(super) fn granted_paths_by(settings: &Settings, policy: &Policy) -> Arc<GrantedPaths> {
     let (ceiling, private) = (settings.scope.clone(), settings.private.clone());
-    let grants = guard.policy().grants.clone();
-    let named = guard.policy().rules.iter().flat_map(CompiledRule::roots).cloned();
+    let grants = policy.grants.clone();
+    let named = policy.rules.iter().flat_map(CompiledRule::roots).cloned();
     let named: Vec<_> = named.collect();
     let open = move || Roots::open_named(&ceiling, &grants, &private, &named);
     Arc::new(GrantedPaths::new(Box::new(open)))

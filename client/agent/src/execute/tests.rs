@@ -26,6 +26,7 @@ fn permit() -> Permit {
     let question = Question {
         tool: spec.facts(),
         touches: Some(&Touches::nothing()),
+        arguments: None,
         caller: &Caller { user: "ann".parse().unwrap(), role: Role::Operator, conversation: None },
         device: &"web-1".parse().unwrap(),
         dry_run: false,

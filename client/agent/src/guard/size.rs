@@ -9,6 +9,10 @@ const MAX_BYTES: usize = 2 * 1024 * 1024;
 const MAX_RULES: usize = 4_000;
 /// The most granted paths, and the most denied paths.
 const MAX_PATHS: usize = 4_000;
+/// The most grants that people got on request.
+const MAX_TEMPORARY: usize = 1_000;
+/// The most conditions on arguments of all rules together.
+const MAX_ARGUMENTS: usize = 1_000;
 /// The most paths of all rules together.
 const MAX_RULE_PATHS: usize = 20_000;
 
@@ -31,10 +35,14 @@ pub(super) fn of_bytes(bytes: &[u8]) -> Result<(), TooLarge> {
 
 /// Checks the numbers of entries before the policy is compiled.
 pub(super) fn of_policy(policy: &DevicePolicy) -> Result<(), TooLarge> {
-    let DevicePolicy { grants, rules, risk: _, mode: _, timezone: _ } = policy;
+    let DevicePolicy { grants, temporary, rules, risk: _, mode: _, timezone: _ } = policy;
     at_most(MAX_PATHS, grants.paths.len(), "paths")?;
     at_most(MAX_PATHS, grants.deny_paths.len(), "denied paths")?;
+    at_most(MAX_TEMPORARY, temporary.len(), "temporary grants")?;
+    at_most(MAX_PATHS, temporary.iter().map(|it| it.paths.len()).sum(), "temporary paths")?;
     at_most(MAX_RULES, rules.len(), "rules")?;
+    let arguments = rules.iter().map(|rule| rule.arguments.len()).sum();
+    at_most(MAX_ARGUMENTS, arguments, "conditions on arguments")?;
     at_most(MAX_RULE_PATHS, rules.iter().map(|rule| rule.paths.len()).sum(), "paths of rules")
 }
 

@@ -4,17 +4,22 @@ use std::time::Duration;
 
 use orion_domain::evaluate::Mode;
 use orion_domain::rule::{Hours, RuleAction};
-use orion_domain::{CallId, Caller, Grants, PathStyle, Profile, Risk, Role, Rule};
+use orion_domain::{
+    ApprovalBasis, CallBinding, CallId, Caller, Grants, PathStyle, Profile, Risk, Role, Rule,
+};
 use orion_wire::v1;
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::*;
+use crate::journal::APPROVED_REMEMBERED_MS;
 
 #[cfg(unix)]
 mod linked;
 mod owner;
+#[cfg(unix)]
+mod requested;
 mod shown;
 mod undoing;
 

@@ -73,6 +73,15 @@ impl Located {
         self.rest.is_empty()
     }
 
+    /// Returns whether a link was followed below the root `real` on the way along `names`.
+    #[must_use]
+    pub(super) fn is_elsewhere(&self, real: &DevicePath, names: &[&str]) -> bool {
+        let expected = names.iter().try_fold(real.clone(), |path, name| path.join(name)).ok();
+        let rest = self.rest.iter();
+        let found = rest.fold(Some(self.real.clone()), |path, name| path?.join(name).ok());
+        expected.is_none() || expected != found
+    }
+
     /// Returns the last name if its folder exists. None if the path is that folder, or if more than the
     /// last name is missing.
     #[must_use]

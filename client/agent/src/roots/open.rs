@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cap_fs_ext::MetadataExt;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use orion_domain::path::covers;
 use orion_domain::{Access, DevicePath};
 
 #[cfg(target_os = "linux")]
@@ -16,11 +17,34 @@ use super::{GrantedRoots, Roots, located, real_path};
 #[derive(Debug)]
 pub(super) struct Root {
     pub(super) path: DevicePath,
+    /// The only path in the folder that is granted, with what it contains. No link on the way to it is
+    /// followed. `None` for the whole folder.
+    pub(super) only: Option<DevicePath>,
     pub(super) access: BTreeSet<Access>,
     /// The folder of the ceiling beneath which this one is opened: a granted path must not lead out of the
     /// owner's folder, wherever its links point.
     pub(super) base: DevicePath,
     pub(super) open: Mutex<Option<OpenRoot>>,
+}
+
+impl Root {
+    /// Returns whether the root covers a path, whatever the access.
+    pub(super) fn covers(&self, path: &DevicePath) -> bool {
+        covers(&self.path, path) && self.only.as_ref().is_none_or(|only| only.contains(path))
+    }
+
+    /// Returns whether a real path below this root, which is open at `at`, is granted.
+    pub(super) fn reaches(&self, at: &DevicePath, real: &DevicePath) -> bool {
+        let Some(only) = &self.only else { return true };
+        let names = only.relative_to(&self.path).unwrap_or_default();
+        let only = names.iter().try_fold(at.clone(), |path, name| path.join(name));
+        only.is_ok_and(|only| only.contains(real))
+    }
+
+    /// Returns the path that is granted.
+    pub(super) fn granted(&self) -> &DevicePath {
+        self.only.as_ref().unwrap_or(&self.path)
+    }
 }
 
 /// A root that exists.
@@ -33,16 +57,24 @@ pub(crate) struct OpenRoot {
 
 impl GrantedRoots {
     /// Adds a folder that is opened beneath `base`. If it is added already, adds the access.
-    pub(super) fn add(&mut self, path: &DevicePath, base: &DevicePath, access: BTreeSet<Access>) {
+    pub(super) fn add(
+        &mut self,
+        path: &DevicePath,
+        base: &DevicePath,
+        only: Option<&DevicePath>,
+        access: BTreeSet<Access>,
+    ) {
         if access.is_empty() {
             return;
         }
-        if let Some(known) = self.roots.iter_mut().find(|root| root.path == *path) {
+        let is_same = |root: &&mut Root| root.path == *path && root.only.as_ref() == only;
+        if let Some(known) = self.roots.iter_mut().find(is_same) {
             known.access.extend(access);
             return;
         }
         self.roots.push(Root {
             path: path.clone(),
+            only: only.cloned(),
             access,
             base: base.clone(),
             open: Mutex::new(None),

@@ -38,6 +38,7 @@ pub(crate) struct SentRoots {
 #[serde(deny_unknown_fields)]
 struct SentRoot {
     path: DevicePath,
+    only: Option<DevicePath>,
     access: BTreeSet<Access>,
     base: DevicePath,
     /// The real path of a folder that exists, whose handle travels.
@@ -73,6 +74,7 @@ impl Roots {
             handles.extend(open.iter().map(|open| Arc::clone(&open.dir)));
             SentRoot {
                 path: root.path.clone(),
+                only: root.only.clone(),
                 access: root.access.clone(),
                 base: root.base.clone(),
                 real: open.map(|open| open.real),
@@ -102,7 +104,7 @@ impl Roots {
         let mut handles = handles.into_iter();
         let mut granted = Vec::new();
         let mut roots = Vec::new();
-        for SentRoot { path, access, base, real } in sent.roots {
+        for SentRoot { path, only, access, base, real } in sent.roots {
             let open = match real {
                 Some(real) => Some(OpenRoot { real, dir: Arc::new(handles.next()?) }),
                 None => None,
@@ -113,7 +115,7 @@ impl Roots {
                     access: access.clone(),
                 }),
             );
-            roots.push(Root { path, access, base, open: Mutex::new(open) });
+            roots.push(Root { path, only, access, base, open: Mutex::new(open) });
         }
         let ground = GrantedRoots {
             roots,

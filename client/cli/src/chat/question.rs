@@ -37,7 +37,7 @@ impl Session<'_> {
                 self.out.note(&text::marked(&short_card(self.out, &view)));
                 self.out.note("approved by --yes");
                 let yes = Reply::Approve { for_chat: false, reason: String::new() };
-                self.send(&id, yes).await
+                self.send(&id, yes, false).await
             }
             Consent::Ask => {
                 let view = ApprovalView::from(approval);
@@ -46,7 +46,9 @@ impl Session<'_> {
                 tokio::select! {
                     biased;
                     answered = self.ask(&view) => match answered? {
-                        Some(answer) => self.send(&id, answer).await,
+                        Some((answer, details_shown)) => {
+                            self.send(&id, answer, details_shown).await
+                        }
                         None => Ok(()),
                     },
                     line = elsewhere => {
@@ -58,13 +60,16 @@ impl Session<'_> {
         }
     }
 
-    /// Asks until there is an answer. None where this person is not among those who may approve.
-    async fn ask(&self, view: &ApprovalView) -> Result<Option<Reply>, Failure> {
+    /// Asks until there is an answer, and returns whether everything was shown before. None where this person is not
+    /// among those who may approve.
+    async fn ask(&self, view: &ApprovalView) -> Result<Option<(Reply, bool)>, Failure> {
+        let mut details_shown = false;
         loop {
             let mut question = Question::new(PROMPT);
             match reply(&question.answer().await?) {
                 Some(Reply::Details) => {
                     self.out.error_line(&text::marked(&card(self.out, view)));
+                    details_shown = true;
                 }
                 Some(Reply::Approve { for_chat: true, .. }) if !view.may_stand => self
                     .out
@@ -74,13 +79,13 @@ impl Session<'_> {
                 {
                     self.out.error_line("This approval needs a reason: y because …");
                 }
-                Some(answer) => return Ok(Some(answer)),
+                Some(answer) => return Ok(Some((answer, details_shown))),
                 None => self.out.error_line(HELP),
             }
         }
     }
 
-    async fn send(&self, id: &str, answer: Reply) -> Result<(), Failure> {
+    async fn send(&self, id: &str, answer: Reply, details_shown: bool) -> Result<(), Failure> {
         let (approve, for_chat, reason) = match answer {
             Reply::Approve { for_chat, reason } => (true, for_chat, reason),
             Reply::Deny { reason } if reason.is_empty() => {
@@ -90,8 +95,13 @@ impl Session<'_> {
             Reply::Details => return Ok(()),
         };
         let more = for_chat.then_some(More::ForThisChat(v1::ForThisChat {}));
-        let request =
-            v1::DecideApprovalRequest { approval_id: id.to_owned(), approve, reason, more };
+        let request = v1::DecideApprovalRequest {
+            approval_id: id.to_owned(),
+            approve,
+            reason,
+            more,
+            details_shown: Some(details_shown),
+        };
         match self.client.ask(self.client.approvals().decide_approval(request)).await {
             Ok(answer) => {
                 let open = i32::from(v1::ApprovalState::Open);

@@ -16,10 +16,12 @@ use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
 use crate::follow::wait_for_end;
-use crate::global::duration;
+use crate::global::long_duration;
 use crate::output::GOOD;
 use crate::show::card::{card, hint};
-use crate::show::{ApprovalView, StandingRuleView, approvals_table, rules_table};
+use crate::show::{
+    ApprovalStatsView, ApprovalView, StandingRuleView, approval_stats, approvals_table, rules_table,
+};
 use crate::text;
 
 /// What waits for approval.
@@ -79,6 +81,13 @@ Examples:
         #[command(subcommand)]
         what: Rules,
     },
+    /// How often, how fast and how attentively people approve; for admins
+    #[command(after_help = "Example:\n  orion approvals stats --since 7d")]
+    Stats {
+        /// How far back: 12h, 7d; 30 days if not given
+        #[arg(long, value_name = "TIME", value_parser = long_duration)]
+        since: Option<Duration>,
+    },
     /// Follow approval requests
     #[command(after_help = "\
 Examples:
@@ -103,7 +112,7 @@ struct ApproveArguments {
     #[arg(long, conflicts_with_all = ["as_rule", "change"])]
     for_chat: bool,
     /// Make a rule for the same person, tool and paths that holds this long: 12h, 30d; at most 90d
-    #[arg(long, value_name = "TIME", value_parser = days, conflicts_with = "change")]
+    #[arg(long, value_name = "TIME", value_parser = long_duration, conflicts_with = "change")]
     as_rule: Option<Duration>,
     /// With --as-rule: for the folders that hold the paths
     #[arg(long, requires = "as_rule")]
@@ -124,14 +133,6 @@ enum Rules {
         /// The approval that it was made of; may be shortened
         id: String,
     },
-}
-
-/// Parses a duration that may be in days: 30d.
-fn days(text: &str) -> Result<Duration, String> {
-    match text.trim().strip_suffix('d').map(str::parse::<u32>) {
-        Some(Ok(days)) => Ok(Duration::from_secs(u64::from(days) * 24 * 3600)),
-        Some(Err(_)) | None => duration(text),
-    }
 }
 
 impl Approvals {
@@ -163,12 +164,13 @@ impl Approvals {
             ApprovalsCommand::Approve(arguments) => approve(app, client, arguments).await,
             ApprovalsCommand::Deny { id: approval_id, reason } => {
                 let request =
-                    v1::DecideApprovalRequest { approval_id, approve: false, reason, more: None };
+                    v1::DecideApprovalRequest { approval_id, reason, ..Default::default() };
                 let (approval, _) = decide(app, client, request).await?;
                 app.out.show(&approval, String::new)?;
                 Ok(0)
             }
             ApprovalsCommand::Rules { what } => rules(app, client, what).await,
+            ApprovalsCommand::Stats { since } => stats(app, client, since).await,
             ApprovalsCommand::Watch => match app.timeout {
                 None => watch(app, client).await,
                 Some(limit) => tokio::time::timeout(limit, watch(app, client))
@@ -197,7 +199,10 @@ async fn approve(
     } else {
         Some(More::ChangedArguments(changed(client, &approval_id, &change).await?))
     };
-    let request = v1::DecideApprovalRequest { approval_id, approve: true, reason, more };
+    // Whoever changes an argument has seen them all; this command alone shows nothing.
+    let details_shown = Some(matches!(more, Some(More::ChangedArguments(_))));
+    let request =
+        v1::DecideApprovalRequest { approval_id, approve: true, reason, more, details_shown };
     let (approval, changed) = decide(app, client, request).await?;
     let call_id = changed.as_ref().map_or(&approval.call_id, |call| &call.call_id);
     if let Some(call) = &changed {
@@ -248,6 +253,20 @@ async fn decide(
         text::one_line(&approval.device, 80)
     ));
     Ok((approval, changed))
+}
+
+async fn stats(app: &App<'_>, client: &Client, since: Option<Duration>) -> Result<u8, Failure> {
+    let ago = since.map(|ago| i64::try_from(ago.as_millis()).unwrap_or(i64::MAX));
+    let now = jiff::Timestamp::now().as_millisecond();
+    let since = ago.map_or(0, |ago| now.saturating_sub(ago).max(1));
+    let request = v1::GetApprovalStatsRequest { since };
+    let answer = client.ask(client.approvals().get_approval_stats(request)).await?;
+    let stats = ApprovalStatsView::from(answer);
+    if stats.approvers.is_empty() {
+        app.out.note("nobody has answered an approval request since then");
+    }
+    app.out.show(&stats, || approval_stats(&stats))?;
+    Ok(0)
 }
 
 async fn rules(app: &App<'_>, client: &Client, what: Rules) -> Result<u8, Failure> {

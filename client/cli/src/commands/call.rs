@@ -60,6 +60,13 @@ impl Target {
         }
     }
 
+    /// Returns the word that stands alone, if nothing else is said.
+    pub(crate) fn only_word(&self) -> Option<&str> {
+        let Self { device, tool, arguments, json } = self;
+        let is_alone = tool.is_none() && arguments.is_empty() && json.is_none();
+        is_alone.then_some(device.as_str())
+    }
+
     /// Returns the request for this call, its arguments typed by the tool's schema.
     ///
     /// # Errors
@@ -298,7 +305,10 @@ pub(crate) async fn decide(
     };
     let reason = if approve { "" } else { "Denied at the terminal." };
     let reason = reason.to_owned();
-    let request = v1::DecideApprovalRequest { approval_id, approve, reason, more: None };
+    // At a terminal the whole card was shown; `--yes` shows nothing.
+    let details_shown = Some(!app.yes);
+    let request =
+        v1::DecideApprovalRequest { approval_id, approve, reason, more: None, details_shown };
     client.ask(client.approvals().decide_approval(request)).await?;
     Ok(true)
 }

@@ -57,12 +57,14 @@ pub(crate) struct VoteView {
     pub(crate) yes: bool,
     pub(crate) reason: String,
     pub(crate) at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) details_shown: Option<bool>,
 }
 
 impl From<v1::Vote> for VoteView {
     fn from(vote: v1::Vote) -> Self {
-        let v1::Vote { user, role, yes, reason, at } = vote;
-        Self { user, role, yes, reason, at }
+        let v1::Vote { user, role, yes, reason, at, details_shown } = vote;
+        Self { user, role, yes, reason, at, details_shown }
     }
 }
 

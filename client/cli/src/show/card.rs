@@ -203,6 +203,7 @@ mod tests {
                 yes: true,
                 reason: "as agreed".to_owned(),
                 at: 1_700_000_100_000,
+                details_shown: None,
             }],
             risk_because: vec!["delete_directory is of high risk.".to_owned()],
             can_undo: true,

@@ -75,8 +75,10 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             }
             tracing::info!(people = %ready.people, devices = %ready.devices, "listening");
             if let Some(secret) = ready.backend.first_admin.waiting() {
+                let ca = ready.people_ca.as_ref();
+                let ca = ca.map_or_else(String::new, |path| format!(" --ca {}", path.display()));
                 tracing::info!(
-                    "there is no admin yet; make the first with: orion login --backend {} --secret @{}",
+                    "there is no admin yet; make the first with: orion login --backend {}{ca} --secret @{}",
                     ready.people_url,
                     secret.display()
                 );

@@ -21,7 +21,11 @@ pub(super) fn reset(user: &UserName, data_dir: &Path) -> anyhow::Result<()> {
     let people = std::fs::read_to_string(data_dir.join(ADDRESSES))
         .ok()
         .and_then(|text| text.parse::<toml::Table>().ok())
-        .and_then(|table| Some(format!("--backend {} ", table.get("people_url")?.as_str()?)));
+        .and_then(|table| {
+            let ca = table.get("people_ca").and_then(toml::Value::as_str);
+            let ca = ca.map_or_else(String::new, |path| format!("--ca {path} "));
+            Some(format!("--backend {} {ca}", table.get("people_url")?.as_str()?))
+        });
     match &people {
         Some(_) => tracing::info!("within an hour, let {user} back in with the command below"),
         None => tracing::info!(

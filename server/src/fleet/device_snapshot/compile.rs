@@ -27,6 +27,7 @@ impl DeviceSnapshot {
             PolicyTerms { grants: Some((grants, _)), .. } => grants.clone(),
             PolicyTerms { grants: None, .. } => own_grants.clone(),
         };
+        let rules = terms.policy.rules.iter().chain(&terms.standing).cloned();
         let sent = sent(&grants, &terms);
         let policy_bytes = sent.to_bytes();
         let version = DevicePolicy::version_of(&policy_bytes);
@@ -36,12 +37,15 @@ impl DeviceSnapshot {
             Some(facts) if readable => {
                 let (scope, bad) = grants.compile(&facts.places);
                 let ceiling = ceiling.as_ref().map(|ceiling| ceiling.compile(&facts.places).0);
-                let rules = sent.rules.into_iter().map(|rule| rule.compile(&facts.places).0);
+                let rules = rules.map(|rule| rule.compile(&facts.places).0);
+                let style = facts.places.style;
                 let policy = Policy {
                     grants: scope,
+                    temporary: sent.temporary.into_iter().map(|it| it.compile(style)).collect(),
+                    granted_by: Vec::new(),
                     ceiling,
                     rules: rules.collect(),
-                    risk: sent.risk,
+                    risk: terms.policy.risk,
                     mode: sent.mode,
                     writes_disabled: terms.writes_disabled,
                     version,
@@ -64,6 +68,7 @@ impl DeviceSnapshot {
             timezone: timezone.unwrap_or_default(),
             policy_bytes: Arc::new(policy_bytes),
             bad_grants,
+            widened_from: None,
         }
     }
 
@@ -96,14 +101,15 @@ impl DeviceSnapshot {
 /// Returns the policy that the device receives. An unreadable file results in an empty policy, which denies
 /// everything.
 fn sent(grants: &Grants, terms: &ActiveTerms) -> DevicePolicy {
-    let ActiveTerms { policy, dangerous, standing, writes_disabled: _, custom: _, undecided: _ } =
-        terms;
+    let ActiveTerms { policy, dangerous, standing, temporary, .. } = terms;
     if policy.unreadable {
         return DevicePolicy::default();
     }
     DevicePolicy {
         grants: grants.clone(),
-        rules: policy.rules.iter().chain(standing).cloned().collect(),
+        temporary: temporary.clone(),
+        // What decides nothing concerns the backend alone.
+        rules: policy.rules.iter().chain(standing).filter(|it| it.decides()).cloned().collect(),
         risk: policy.risk,
         mode: dangerous.as_ref().map_or(Mode::Safe, |mode| Mode::Dangerous { until: mode.until }),
         timezone: policy.timezone.clone(),

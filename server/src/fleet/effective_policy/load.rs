@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use orion_domain::{DeviceId, Rule};
+use orion_domain::{DeviceId, Rule, TemporaryGrant};
 
 use crate::clock::now_ms;
 use crate::fleet::custom_tools::{pending, usable};
@@ -14,6 +14,7 @@ use crate::store::{CustomToolRow, DeviceRow, ModeRow, StoreError};
 pub(super) struct ActivePolicy {
     modes: HashMap<DeviceId, ModeRow>,
     rules: HashMap<DeviceId, Vec<Rule>>,
+    temporary: HashMap<DeviceId, Vec<TemporaryGrant>>,
     tools: HashMap<DeviceId, Vec<CustomToolRow>>,
 }
 
@@ -21,7 +22,8 @@ impl ActivePolicy {
     pub(super) async fn read(devices: &Devices) -> Result<Self, StoreError> {
         let modes = devices.store.device_modes().await?;
         let rules = devices.store.standing_rules_by_device(now_ms()).await?;
-        Ok(Self { modes, rules, tools: devices.store.custom_tools().await? })
+        let temporary = devices.store.temporary_grants_by_device(now_ms()).await?;
+        Ok(Self { modes, rules, temporary, tools: devices.store.custom_tools().await? })
     }
 
     /// Returns the terms that are active on this device now.
@@ -33,6 +35,7 @@ impl ActivePolicy {
             policy,
             dangerous,
             standing: self.rules.remove(&row.id).unwrap_or_default(),
+            temporary: self.temporary.remove(&row.id).unwrap_or_default(),
             custom: usable(&tools),
             undecided: pending(&tools),
             writes_disabled: devices.policies.writes_disabled,
@@ -59,10 +62,11 @@ pub(super) async fn terms(devices: &Devices, row: &DeviceRow) -> Result<ActiveTe
     let dangerous = devices.store.device_mode(row.id).await?.filter(|mode| mode.until > now);
     let policy = devices.policies.active().terms(&row.name);
     let standing = devices.store.standing_rules_of(row.id, now).await?;
+    let temporary = devices.store.temporary_grants_of(row.id, now).await?;
     let tools = devices.store.custom_tools_of(row.id).await?;
     let (custom, undecided) = (usable(&tools), pending(&tools));
     let writes_disabled = devices.policies.writes_disabled;
-    Ok(ActiveTerms { policy, dangerous, standing, writes_disabled, custom, undecided })
+    Ok(ActiveTerms { policy, dangerous, standing, temporary, writes_disabled, custom, undecided })
 }
 
 pub(super) fn cache_with(devices: &Devices, row: &DeviceRow, terms: ActiveTerms) {

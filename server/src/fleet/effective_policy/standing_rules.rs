@@ -8,10 +8,14 @@ use crate::clock::now_ms;
 use crate::fleet::Devices;
 use crate::store::StoreError;
 
-/// Reloads the devices with standing approvals of a person whose role or access changed: those approvals are
-/// active only while the person could give them.
+/// Reloads the devices with standing approvals and temporary grants of a person whose role or access changed:
+/// those are active only while the person could give them.
 pub async fn person_changed(devices: &Devices, user: &UserName) -> Result<(), StoreError> {
-    for id in devices.store.devices_with_rules_of(user, now_ms()).await? {
+    let mut ids = devices.store.devices_with_rules_of(user, now_ms()).await?;
+    ids.extend(devices.store.devices_with_grants_of(user, now_ms()).await?);
+    ids.sort_unstable();
+    ids.dedup();
+    for id in ids {
         // A device whose reload fails is stale, and allows nothing.
         refresh(devices, id).await.ok();
     }

@@ -37,7 +37,9 @@ pub(super) async fn dispatch<'a>(
     };
     // Another policy, or another state of the device, decides again.
     let known = pipeline.fleet.known(call.target.device.id);
-    if !known.is_some_and(|known| Arc::ptr_eq(&known, &call.target.device)) {
+    let device = &call.target.device;
+    let evaluated = device.widened_from.as_ref().unwrap_or(device);
+    if !known.is_some_and(|known| Arc::ptr_eq(&known, evaluated)) {
         return Ok(decide_again(call, slot));
     }
     if counting.is_some() {

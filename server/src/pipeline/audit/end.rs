@@ -1,7 +1,8 @@
 //! Ends calls from the backend's side: denied, refused before they were sent, or broken off. The end that a
 //! device reports is stored by [`crate::pipeline::result`].
 
-use orion_domain::{CallState, ErrorCode, ToolError};
+use orion_domain::{CallState, ErrorCode, Hint, ToolError};
+use serde_json::Value;
 
 use super::row;
 use crate::bus::Change;
@@ -39,6 +40,7 @@ pub(in crate::pipeline) async fn denied(
         close_unsent(pipeline, &view, error).await?;
         return pipeline.store.call(view.call).await.map(CallView::from);
     }
+    let error = offering_request(subject, error);
     let verdict = Verdict::Denied(error.clone());
     let row = row::new_row(pipeline, subject, &verdict, CallState::Received);
     let view = CallView::of_new(&row);
@@ -51,6 +53,23 @@ pub(in crate::pipeline) async fn denied(
     pipeline.store.open_and_close_call(row, end).await?;
     pipeline.bus.publish(Change::CallClosed(view.call));
     Ok(view)
+}
+
+/// Adds how the person asks for access, where an admin can grant it for a while.
+fn offering_request(subject: &Subject, error: ToolError) -> ToolError {
+    let context = subject.context();
+    let is_possible = match subject {
+        Subject::Evaluated(call) => call.is_requestable(),
+        // The grants deny the tool, whatever its arguments.
+        Subject::Unread { target, .. } => {
+            let by_grants = error.details.get("layer").and_then(Value::as_str) == Some("grants");
+            target.is_some() && by_grants && error.code == ErrorCode::PermissionDenied
+        }
+    };
+    if !is_possible || context.is_preview() || context.plan().is_some() {
+        return error;
+    }
+    error.hint(Hint::run("ask an admin for access", format!("orion request {}", context.id)))
 }
 
 /// Ends a stored call from the backend's side and wakes its waiters. A call that has ended already is not

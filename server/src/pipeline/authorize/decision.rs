@@ -20,7 +20,9 @@ impl EvaluatedCall {
     #[must_use]
     pub fn may_stand(&self) -> bool {
         let plain = |line: &Evidence| match line.layer {
-            Layer::Risk => matches!(line.reason, Reason::Asks | Reason::Fits),
+            Layer::Risk => {
+                matches!(line.reason, Reason::Asks | Reason::Fits | Reason::Notifies { .. })
+            }
             Layer::Caller | Layer::Grants | Layer::Ceiling | Layer::Rule => true,
         };
         let Approvers { role: _, count, not_requester, second_if_any, reason } = self.approvers();

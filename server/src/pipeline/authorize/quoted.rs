@@ -37,6 +37,8 @@ impl EvaluatedCall {
             | Reason::UrlHost { .. }
             | Reason::HostNotListed { .. }
             | Reason::ConfirmMissing
+            | Reason::Logged { .. }
+            | Reason::Notifies { .. }
             | Reason::Asks
             | Reason::Raised { .. }
             | Reason::AsksForProvenance

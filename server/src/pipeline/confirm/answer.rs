@@ -57,7 +57,7 @@ pub struct AnswerResult {
     pub changed: Option<CallView>,
 }
 
-/// Applies a person's answer. When enough people have approved, the call starts in the background. The work
+/// Applies a person's answer. `details_shown` is whether their client showed the whole card. When enough people have approved, the call starts in the background. The work
 /// continues if the person disconnects.
 ///
 /// # Errors
@@ -68,12 +68,15 @@ pub async fn decide(
     approval: &str,
     answer: ApprovalAnswer,
     reason: &str,
+    details_shown: Option<bool>,
 ) -> Result<AnswerResult, AnswerError> {
     let row = pipeline.store.find_approval(approval).await?;
     let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
     let (shared, by) = (Arc::clone(pipeline), by.clone());
-    let task =
-        pipeline.tasks.calls.spawn(async move { take(&shared, &by, row, answer, reason).await });
+    let task = pipeline
+        .tasks
+        .calls
+        .spawn(async move { take(&shared, &by, row, answer, reason, details_shown).await });
     task.await.unwrap_or(Err(AnswerError::unstored(StoreError::Unavailable)))
 }
 
@@ -83,6 +86,7 @@ async fn take(
     row: ApprovalRow,
     answer: ApprovalAnswer,
     reason: String,
+    shown: Option<bool>,
 ) -> Result<AnswerResult, AnswerError> {
     if let Some(plan) = row.plan {
         return Err(DecideError::PartOfPlan(plan).into());
@@ -99,7 +103,7 @@ async fn take(
         }
     };
     let is_rule = matches!(lasting, ApprovalScope::AsRule(_));
-    let decided = vote(pipeline, by, &row, yes, reason.clone(), lasting).await?;
+    let decided = vote(pipeline, by, &row, yes, reason.clone(), lasting, shown).await?;
     match decided.state {
         ApprovalState::Approved if is_rule => start_with_rule(pipeline, decided.clone()).await,
         ApprovalState::Approved => start(pipeline, decided.clone(), None),

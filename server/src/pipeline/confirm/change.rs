@@ -61,7 +61,7 @@ pub(super) async fn change(
     may_change(pipeline, by, &row).await?;
     let new = context.id;
     let words = format!("Changed into another call, {new}. {reason}").trim_end().to_owned();
-    let decided = vote(pipeline, by, &row, false, words, ApprovalScope::Once).await?;
+    let decided = vote(pipeline, by, &row, false, words, ApprovalScope::Once, None).await?;
     let error = ToolError::new(
         ErrorCode::ApprovalRejected,
         format!("{} changed this call into another, which was made instead: {new}.", by.user),

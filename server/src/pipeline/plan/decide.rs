@@ -8,8 +8,10 @@ use serde_json::json;
 use super::end::close_waiting;
 use super::{publish, run};
 use crate::clock::now_ms;
-use crate::pipeline::Pipeline;
-use crate::store::{DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StoreError};
+use crate::pipeline::{Pipeline, confirm};
+use crate::store::{
+    DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StoreError, VoteHabit,
+};
 
 /// The maximum length of a stored reason, in characters.
 const MAX_REASON_CHARS: usize = 1000;
@@ -35,6 +37,7 @@ pub async fn decide(
         yes,
         reason: reason.chars().take(MAX_REASON_CHARS).collect(),
         at: now_ms(),
+        habit: VoteHabit { details_shown: None, budget: confirm::budget(pipeline) },
     };
     let shared = Arc::clone(pipeline);
     let task = pipeline.tasks.calls.spawn(async move { take(&shared, plan, vote).await });

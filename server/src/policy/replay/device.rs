@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use orion_catalog::ParsedCall;
+use orion_domain::evaluate::Note;
 use orion_domain::rule::Counted;
 use orion_domain::{Decision, Evaluation, Question, Touches, evaluate};
 use serde_json::Value;
@@ -22,6 +23,7 @@ pub(super) struct ReplayDevice {
 pub(super) struct ReplayDecision {
     pub(super) decision: Decision,
     pub(super) rule: String,
+    pub(super) notes: Vec<Note>,
 }
 
 impl ReplayDevice {
@@ -34,6 +36,7 @@ impl ReplayDevice {
         let mut question = Question {
             tool: parsed.facts,
             touches: Some(&parsed.touches),
+            arguments: Some(&parsed.arguments),
             caller: &call.caller,
             device: &self.known.name,
             dry_run: call.dry_run,
@@ -54,7 +57,8 @@ impl ReplayDevice {
         if decision != Decision::Deny && would_run {
             self.limits.admitted(&question, policy);
         }
-        ReplayDecision { decision, rule: evaluation.rule_name(&question, policy) }
+        let notes = evaluation.notes(&question, policy);
+        ReplayDecision { decision, rule: evaluation.rule_name(&question, policy), notes }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The result of a replay: the numbers of calls, and samples.
 
+use std::collections::BTreeMap;
+
 use orion_domain::{CallId, Decision, DeviceName};
 
 /// The numbers of replayed calls.
@@ -68,6 +70,8 @@ pub struct ReplayResult {
     pub counts: Counts,
     /// At most 20 of each kind, the oldest.
     pub samples: Vec<ReplaySample>,
+    /// For how many calls each rule of the candidate that only logs would do what.
+    pub logged: BTreeMap<(String, &'static str), u64>,
     /// When the oldest replayed call was made, Unix milliseconds. None if no call was left out.
     pub evaluated_since: Option<i64>,
 }

@@ -18,11 +18,11 @@ pub(super) async fn decide_approval(
     request: Signed<v1::DecideApprovalRequest>,
 ) -> Result<v1::DecideApprovalResponse, Status> {
     let Signed { identity, message } = request;
-    let v1::DecideApprovalRequest { approval_id, approve, reason, more } = message;
+    let v1::DecideApprovalRequest { approval_id, approve, reason, more, details_shown } = message;
     let answer = answer(approve, more)?;
     let by = &identity.caller;
-    let decided = confirm::decide(&api.pipeline, by, &approval_id, answer, &reason).await;
-    let AnswerResult { row, changed } = decided.map_err(status::answer)?;
+    let decided = confirm::decide(&api.pipeline, by, &approval_id, answer, &reason, details_shown);
+    let AnswerResult { row, changed } = decided.await.map_err(status::answer)?;
     Ok(v1::DecideApprovalResponse {
         approval: Some(to_proto::approval(row)),
         changed: changed.map(tool::to_proto::call),

@@ -51,8 +51,8 @@ pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
 }
 
 fn vote(vote: Vote) -> v1::Vote {
-    let Vote { user, role, yes, reason, at } = vote;
-    v1::Vote { user: user.to_string(), role: role.to_string(), yes, reason, at }
+    let Vote { user, role, yes, reason, at, details_shown } = vote;
+    v1::Vote { user: user.to_string(), role: role.to_string(), yes, reason, at, details_shown }
 }
 
 fn label(label: Label) -> v1::ContentLabel {

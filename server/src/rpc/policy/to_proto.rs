@@ -1,6 +1,6 @@
 //! Converts the policy's values to their wire form.
 
-use orion_domain::evaluate::Layer;
+use orion_domain::evaluate::{Layer, Reason};
 use orion_domain::{Caller, Decision, Envelope, ToolError};
 use orion_policy::{Finding, Severity};
 use orion_wire::{call_state, v1};
@@ -58,7 +58,7 @@ pub(super) fn replayed(
     now: i64,
     took_us: u64,
 ) -> v1::TestPolicyResponse {
-    let ReplayResult { counts, samples, evaluated_since } = replayed;
+    let ReplayResult { counts, samples, logged, evaluated_since } = replayed;
     let from = evaluated_since.unwrap_or(since);
     let weeks = ((now - from).max(1) as f64 / WEEK_MS).max(1.0 / 7.0);
     v1::TestPolicyResponse {
@@ -73,10 +73,15 @@ pub(super) fn replayed(
         not_evaluated: counts.not_evaluated,
         approvals_per_week_before: counts.asked_before as f64 / weeks,
         approvals_per_week_after: counts.asked_after as f64 / weeks,
+        logged: logged.into_iter().map(logged_rule).collect(),
         samples: samples.into_iter().map(sample).collect(),
         evaluated_since: evaluated_since.unwrap_or_default(),
         took_us,
     }
+}
+
+fn logged_rule(((rule, would), calls): ((String, &'static str), u64)) -> v1::LoggedRule {
+    v1::LoggedRule { rule, would: would.to_owned(), calls }
 }
 
 fn sample(sample: ReplaySample) -> v1::PolicySample {
@@ -157,9 +162,16 @@ pub(super) fn explained(
             }
             Some(_) | None => name.clone(),
         };
+        let says = if matches!(line.reason, Reason::Logged { .. }) {
+            "log"
+        } else if matches!(line.reason, Reason::Notifies { .. }) {
+            "notify"
+        } else {
+            line.decision.as_str()
+        };
         v1::Evidence {
             layer: line.layer.as_str().to_owned(),
-            decision: line.decision.as_str().to_owned(),
+            decision: says.to_owned(),
             name,
             deciding: *deciding,
         }

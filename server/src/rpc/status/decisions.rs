@@ -36,6 +36,9 @@ fn hint_of(error: &DecideError) -> Option<Hint> {
         DecideError::PartOfPlan(plan) => {
             Some(Hint::run("read the plan", format!("orion plan show {plan}")))
         }
+        DecideError::OverBudget(_) => {
+            Some("another person can approve it, or you can when some time has passed".into())
+        }
         DecideError::Store(_) => {
             Some(Hint::run("see whether the answer counts", "orion approvals list --all"))
         }
@@ -57,6 +60,7 @@ const fn code_of(error: &DecideError) -> ErrorCode {
         | DecideError::PartOfPlan(_) => ErrorCode::PreconditionFailed,
         DecideError::Expired => ErrorCode::ApprovalExpired,
         DecideError::Role { .. } | DecideError::OwnCall(_) => ErrorCode::PermissionDenied,
+        DecideError::OverBudget(_) => ErrorCode::RateLimited,
         DecideError::TooManyRules => ErrorCode::ResourceExhausted,
         DecideError::Store(_) => ErrorCode::Internal,
     }

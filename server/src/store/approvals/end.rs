@@ -16,6 +16,9 @@ struct ApprovalVotedEvent<'a> {
     by: Option<&'a UserName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// Whether the decider's client showed the whole card. None where it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details_shown: Option<bool>,
 }
 
 impl Store {
@@ -165,6 +168,11 @@ pub(super) fn answered(
         state: row.state,
         by: row.decided_by.as_ref(),
         reason: row.reason.as_deref(),
+        details_shown: row
+            .votes
+            .iter()
+            .find(|vote| Some(&vote.user) == row.decided_by.as_ref())
+            .and_then(|vote| vote.details_shown),
     };
     AuditEvent::new(now, kind, row.call.to_string(), &body)
 }

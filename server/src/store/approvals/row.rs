@@ -90,6 +90,8 @@ pub struct Vote {
     pub reason: String,
     /// Unix milliseconds.
     pub at: i64,
+    /// Whether the voter's client showed the whole card. `None` where it does not say.
+    pub details_shown: Option<bool>,
 }
 
 /// A vote as JSON from the database.
@@ -100,6 +102,8 @@ struct VoteForm {
     yes: u8,
     reason: String,
     at: i64,
+    #[serde(default)]
+    details_shown: Option<u8>,
 }
 
 /// An approval that a person gave for a whole chat, and that applies to this call.
@@ -227,12 +231,13 @@ fn votes(row: &Row) -> Result<Vec<Vote>, DecodeError> {
     let forms: Vec<VoteForm> = json(row, "votes_json")?;
     let mut votes: Vec<_> = forms
         .into_iter()
-        .map(|VoteForm { user, role, yes, reason, at }| Vote {
+        .map(|VoteForm { user, role, yes, reason, at, details_shown }| Vote {
             user,
             role,
             yes: yes != 0,
             reason,
             at,
+            details_shown: details_shown.map(|shown| shown != 0),
         })
         .collect();
     votes.sort_by_key(|vote| vote.at);

@@ -1,10 +1,12 @@
 //! One person's vote on an approval request: whether it counts, and whether it decides the request.
 
+use orion_domain::rule::Rate;
 use orion_domain::visible::is_blank;
 use orion_domain::{ApprovalId, PlanId, Risk, Role, UserName};
 use serde::Serialize;
 
 use super::end::answered;
+use super::habits::{self, VoteHabit};
 use super::row::{ApprovalRow, ApprovalState, Vote};
 use super::standing;
 use super::standing_rules::{self, MAX_RULES_ON_DEVICE, StandingRule};
@@ -43,6 +45,12 @@ pub enum DecideError {
     /// Every approver must give a reason.
     #[error("this approval needs a reason")]
     ReasonMissing,
+    /// The person has approved as often as the policy allows.
+    #[error(
+        "you have approved {approvals} times in {period} already, and the policy allows no more. Your approval did not count",
+        approvals = .0.calls, period = period(.0.per_seconds)
+    )]
+    OverBudget(Rate),
     /// The device has reached its limit of standing rules.
     #[error(
         "this device has the maximum of {MAX_RULES_ON_DEVICE} rules made from approvals, and the request is still open"
@@ -90,6 +98,8 @@ pub struct NewVote {
     pub lasting: ApprovalScope,
     /// Unix milliseconds.
     pub at: i64,
+    /// How the person came to the vote, and how often they may approve.
+    pub habit: VoteHabit,
 }
 
 /// The audit event of an approval that does not decide the request.
@@ -100,6 +110,20 @@ struct Voted<'a> {
     role: Role,
     reason: &'a str,
     missing: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details_shown: Option<bool>,
+}
+
+/// Formats a period in its largest whole unit.
+fn period(seconds: u32) -> String {
+    const UNITS: [(u32, &str); 3] = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
+    let whole =
+        UNITS.into_iter().find(|(unit, _)| seconds >= *unit && seconds.is_multiple_of(*unit));
+    let (unit, name) = whole.unwrap_or((1, "second"));
+    match seconds / unit {
+        1 => format!("one {name}"),
+        count => format!("{count} {name}s"),
+    }
 }
 
 impl Store {
@@ -176,6 +200,11 @@ pub(in crate::store) async fn counts(
     }
     if row.votes.iter().any(|before| before.user == vote.by) {
         return Ok(Err(DecideError::AlreadyVoted));
+    }
+    if let Some(budget) = vote.habit.budget
+        && habits::is_spent(tx, &vote.by, budget, row.plan, vote.at).await?
+    {
+        return Ok(Err(DecideError::OverBudget(budget)));
     }
     if vote.lasting != ApprovalScope::Once && !row.may_stand {
         return Ok(Err(DecideError::OnlyOnce(ONLY_ONCE)));
@@ -267,17 +296,19 @@ pub(in crate::store) async fn settle(
         0
     };
     tx.execute(
-        sql("INSERT INTO votes (approval_id, user_name, role, yes, reason, at) \
-         VALUES ($1, $2, $3, $4, $5, $6) \
+        sql("INSERT INTO votes (approval_id, user_name, role, yes, reason, at, details_shown) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) \
          ON CONFLICT (approval_id, user_name) DO UPDATE \
-         SET role = excluded.role, yes = excluded.yes, reason = excluded.reason, at = excluded.at")
+         SET role = excluded.role, yes = excluded.yes, reason = excluded.reason, \
+         at = excluded.at, details_shown = excluded.details_shown")
         .with(values![
             row.id,
             vote.by.as_str(),
             vote.role.as_str(),
             vote.yes,
             vote.reason.as_str(),
-            vote.at
+            vote.at,
+            vote.habit.details_shown
         ]),
     )
     .await?;
@@ -288,11 +319,13 @@ pub(in crate::store) async fn settle(
             role: vote.role,
             reason: &vote.reason,
             missing,
+            details_shown: vote.habit.details_shown,
         };
         tx.record(AuditEvent::new(vote.at, "approval.voted", row.call.to_string(), &body)?);
         let mut row = row;
-        let NewVote { by: user, role, yes, reason, at, .. } = vote;
-        row.votes.push(Vote { user, role, yes, reason, at });
+        let NewVote { by: user, role, yes, reason, at, habit, .. } = vote;
+        let details_shown = habit.details_shown;
+        row.votes.push(Vote { user, role, yes, reason, at, details_shown });
         return Ok(row);
     }
     let state = if vote.yes { ApprovalState::Approved } else { ApprovalState::Denied };

@@ -1,5 +1,6 @@
 //! The audit events of a call: opened and closed.
 
+use orion_domain::evaluate::Note;
 use orion_domain::{
     CallId, CallState, ConversationId, DeviceId, DeviceName, Digest, ErrorCode, PlanId, Risk, Role,
     Undo, UserName,
@@ -18,6 +19,8 @@ const BEGINNING: usize = 1024;
 /// How many touches are recorded, and how many bytes of each.
 const TOUCHES: usize = 64;
 const TOUCH_BYTES: usize = 4 * 1024;
+/// How many notes of rules are recorded.
+const NOTES: usize = 32;
 /// How many bytes of a requested name are recorded.
 const NAME_BYTES: usize = 256;
 /// The beginning of arguments that are too long to record.
@@ -49,6 +52,8 @@ struct Opened<'a> {
     rule: &'a str,
     policy_version: &'a str,
     risk: Option<Risk>,
+    #[serde(skip_serializing_if = "<[Note]>::is_empty")]
+    notes: &'a [Note],
     #[serde(skip_serializing_if = "Option::is_none")]
     definition: Option<Digest>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,6 +95,7 @@ impl<'a> Opened<'a> {
             rule: &call.rule,
             policy_version: &call.policy_version,
             risk: call.risk,
+            notes: call.notes.get(..call.notes.len().min(NOTES)).unwrap_or_default(),
             definition: call.definition,
             undo: call.undo.as_ref(),
             has_effects: call.has_effects,

@@ -1,5 +1,6 @@
 //! A new call and the end of a call, as they are stored.
 
+use orion_domain::evaluate::Note;
 use orion_domain::{
     CallId, CallState, Caller, ContentRaise, ConversationId, DeviceId, DeviceName, Digest,
     ErrorCode, PlanId, Risk, Secret, TurnId, Undo,
@@ -49,6 +50,8 @@ pub struct NewCall {
     pub policy_version: String,
     /// The tool's risk. None for an unknown tool.
     pub risk: Option<Risk>,
+    /// What rules report of the call without deciding it, for the audit log.
+    pub notes: Vec<Note>,
     /// SHA-256 of the definition of a custom tool. None for a tool of the catalogue.
     pub definition: Option<Digest>,
     /// The change that an evaluated call undoes or redoes. None for other calls.

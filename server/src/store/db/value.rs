@@ -2,7 +2,8 @@
 
 use orion_domain::id::InviteId;
 use orion_domain::{
-    ApprovalId, CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId, TurnId, UserName,
+    AccessRequestId, ApprovalId, CallId, ConversationId, DeviceId, DeviceName, Digest, PlanId,
+    TurnId, UserName,
 };
 
 /// A value that a statement is given. Ids are text, digests are bytes.
@@ -82,5 +83,5 @@ macro_rules! texts {
         })+
     };
 }
-texts!(ApprovalId, CallId, ConversationId, DeviceId, InviteId, PlanId, TurnId);
+texts!(AccessRequestId, ApprovalId, CallId, ConversationId, DeviceId, InviteId, PlanId, TurnId);
 texts!(UserName, &UserName, DeviceName, &DeviceName);

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{PlanRow, PlanState, plans, progress};
 use crate::store::approvals::{
-    self, ApprovalRow, ApprovalScope, ApprovalState, DecideError, NewVote, OF_PLAN,
+    self, ApprovalRow, ApprovalScope, ApprovalState, DecideError, NewVote, OF_PLAN, VoteHabit,
 };
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError};
@@ -56,6 +56,8 @@ pub struct NewPlanVote {
     pub reason: String,
     /// Unix milliseconds.
     pub at: i64,
+    /// How the person came to the vote, and how often they may approve.
+    pub habit: VoteHabit,
 }
 
 /// The audit event of a decision.
@@ -128,6 +130,7 @@ fn vote_row(approval: ApprovalId, vote: &NewPlanVote) -> NewVote {
         reason: vote.reason.clone(),
         lasting: ApprovalScope::Once,
         at: vote.at,
+        habit: vote.habit,
     }
 }
 
@@ -224,7 +227,7 @@ fn record(
     vote: &NewPlanVote,
     state: PlanState,
 ) -> Result<(), StoreError> {
-    let NewPlanVote { plan: _, hash: _, by, yes, reason, at } = vote;
+    let NewPlanVote { plan: _, hash: _, by, yes, reason, at, habit: _ } = vote;
     let (role, by) = (by.role, &by.user);
     let body = Decided { plan_id: plan.id, hash: plan.hash, state, by, role, yes: *yes, reason };
     tx.record(AuditEvent::new(*at, "plan.decided", String::new(), &body)?);

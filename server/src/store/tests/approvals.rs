@@ -6,7 +6,6 @@ use crate::store::{
     NewVote, StoreError,
 };
 
-/// A vote on request 1 with the role of an admin.
 pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
     NewVote {
         approval: approval_id(1),
@@ -16,10 +15,11 @@ pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
         reason: String::new(),
         lasting: ApprovalScope::Once,
         at,
+        habit: crate::store::VoteHabit::default(),
     }
 }
 
-async fn asked(n: u128) -> Place {
+pub(super) async fn asked(n: u128) -> Place {
     let place = Place::new().await;
     person(&place, "admin", "admin").await;
     person(&place, "bob", "operator").await;

@@ -263,6 +263,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
             reason: String::new(),
             lasting: ApprovalScope::Once,
             at: 2_000,
+            habit: crate::store::VoteHabit::default(),
         };
         store.vote(vote).await.unwrap();
     }

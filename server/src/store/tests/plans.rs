@@ -56,6 +56,7 @@ fn word(by: &str, yes: bool, at: i64) -> NewPlanVote {
         yes,
         reason: String::new(),
         at,
+        habit: crate::store::VoteHabit::default(),
     }
 }
 
@@ -86,6 +87,7 @@ async fn a_question_of_a_plan_is_answered_expired_and_taken_up_with_it_alone() {
         reason: String::new(),
         lasting: ApprovalScope::Once,
         at: 2_000,
+        habit: crate::store::VoteHabit::default(),
     };
     assert_eq!(store.vote(alone).await, Err(DecideError::PartOfPlan(plan_id(1))));
     assert_eq!(store.withdraw_approval(call_id(1), 2_000).await, Ok(None));

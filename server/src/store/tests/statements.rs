@@ -26,6 +26,8 @@ const SMALL: &[(&str, &str)] = &[
 
 /// Indexes with few rows of a table that grows, and why they stay few.
 const FEW: &[(&str, &str)] = &[
+    ("access_requests_granted", "200 a device are granted at most"),
+    ("access_requests_open", "500 are open at most"),
     ("approvals_open", "as many questions stand as may"),
     ("calls_current", "calls under way, and the few of which nobody knows how they ended"),
     ("calls_queued_approved", "as many calls wait as may"),
@@ -40,6 +42,7 @@ const BOUNDED: &[(&str, &str, &str)] = &[
         "SCAN devices USING INDEX",
         "lists every device",
     ),
+    ("FROM access_requests ORDER BY id DESC LIMIT", "SCAN access_requests", "ends at 500"),
     ("SELECT id FROM approvals ORDER BY id DESC LIMIT", "SCAN approvals USING", "ends at 500"),
     ("AS step_count FROM plans ORDER BY id DESC LIMIT", "SCAN plans USING INDEX", "ends at 100"),
     ("FROM calls ORDER BY id DESC LIMIT", "SCAN calls USING INDEX", "ends at what is listed"),
@@ -68,6 +71,12 @@ const BOUNDED: &[(&str, &str, &str)] = &[
     ("AND +id > $4 ORDER BY +id", "ORDER BY", "calls under way, as in `calls_current`"),
     ("ORDER BY +calls.id LIMIT", "ORDER BY", "what was under way"),
     ("OR NOT dry_run) ORDER BY +id DESC", "ORDER BY", "what is under way, or unknown"),
+    (
+        "COUNT(DISTINCT COALESCE(approvals.plan_id",
+        "",
+        "one person's votes in the period of the budget",
+    ),
+    ("AND person.disabled_at IS NULL ORDER BY", "ORDER BY", "what is granted; 200 a device"),
     ("FROM approvals WHERE state = 'open' ORDER BY", "ORDER BY", "what stands"),
     ("AND approvals.id > $2 ORDER BY", "ORDER BY", "what is under way"),
     ("DELETE FROM content_labels", "GROUP BY", "one chat's, fifty and one a device"),

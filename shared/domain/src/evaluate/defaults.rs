@@ -11,9 +11,16 @@ use crate::risk::Risk;
 pub struct RiskDefaults {
     low: Decision,
     medium: Decision,
+    #[serde(skip_serializing_if = "is_ask")]
+    high: Decision,
+    #[serde(skip_serializing_if = "is_ask")]
+    critical: Decision,
+    /// Whether calls of low and of medium risk that run are reported. Only the backend reports.
+    #[serde(skip)]
+    notifies: (bool, bool),
 }
 
-/// The defaults as written: `high` and `critical` always require approval.
+/// The defaults as written: `high` and `critical` always require approval, or are denied.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RiskDefaultsForm {
@@ -21,21 +28,36 @@ struct RiskDefaultsForm {
     low: Decision,
     #[serde(default = "allow")]
     medium: Decision,
+    #[serde(default = "ask")]
+    high: Decision,
+    #[serde(default = "ask")]
+    critical: Decision,
 }
 
 const fn allow() -> Decision {
     Decision::Allow
 }
 
+const fn ask() -> Decision {
+    Decision::Ask
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_ask(decision: &Decision) -> bool {
+    *decision == Decision::Ask
+}
+
 impl From<RiskDefaultsForm> for RiskDefaults {
-    fn from(RiskDefaultsForm { low, medium }: RiskDefaultsForm) -> Self {
-        Self { low, medium: medium.max(low) }
+    fn from(RiskDefaultsForm { low, medium, high, critical }: RiskDefaultsForm) -> Self {
+        let high = high.max(Decision::Ask);
+        let (medium, critical) = (medium.max(low), critical.max(high));
+        Self { low, medium, high, critical, notifies: (false, false) }
     }
 }
 
 impl Default for RiskDefaults {
     fn default() -> Self {
-        Self { low: Decision::Allow, medium: Decision::Allow }
+        Self::new(Decision::Allow, Decision::Allow)
     }
 }
 
@@ -43,7 +65,21 @@ impl RiskDefaults {
     /// Creates the defaults from the decisions for low and medium risk. Medium is never looser than low.
     #[must_use]
     pub fn new(low: Decision, medium: Decision) -> Self {
-        RiskDefaultsForm { low, medium }.into()
+        RiskDefaultsForm { low, medium, high: Decision::Ask, critical: Decision::Ask }.into()
+    }
+
+    /// Returns the defaults with these decisions for high and critical risk, which are never looser than an
+    /// approval, and critical never looser than high.
+    #[must_use]
+    pub fn with_high(self, high: Decision, critical: Decision) -> Self {
+        let Self { low, medium, notifies, .. } = self;
+        Self { notifies, ..RiskDefaultsForm { low, medium, high, critical }.into() }
+    }
+
+    /// Returns the defaults with calls of low and of medium risk reported, or not.
+    #[must_use]
+    pub const fn notifying(self, low: bool, medium: bool) -> Self {
+        Self { notifies: (low, medium), ..self }
     }
 
     /// Returns the default decision for a risk.
@@ -52,7 +88,18 @@ impl RiskDefaults {
         match risk {
             Risk::Low => self.low,
             Risk::Medium => self.medium,
-            Risk::High | Risk::Critical => self.medium.max(Decision::Ask),
+            Risk::High => self.medium.max(self.high),
+            Risk::Critical => self.medium.max(self.critical),
+        }
+    }
+
+    /// Returns whether calls of this risk that run are reported.
+    #[must_use]
+    pub const fn notifies(self, risk: Risk) -> bool {
+        match risk {
+            Risk::Low => self.notifies.0,
+            Risk::Medium => self.notifies.1,
+            Risk::High | Risk::Critical => false,
         }
     }
 }

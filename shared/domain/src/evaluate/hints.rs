@@ -64,7 +64,7 @@ fn nobody(change: impl Into<String>) -> Hint {
 
 impl Evidence {
     /// Returns the smallest change that would make this line allow the call, where it denies.
-    fn hint(&self, question: &Question<'_>, policy: &Policy) -> Hint {
+    pub(super) fn hint(&self, question: &Question<'_>, policy: &Policy) -> Hint {
         let tool = question.tool.name;
         let touches = question.touches;
         if self.scope(policy).is_some_and(|scope| scope.denied.is_empty()) {
@@ -159,6 +159,8 @@ impl Evidence {
             | Reason::Raised { .. }
             | Reason::AsksForProvenance
             | Reason::Strict
+            | Reason::Logged { .. }
+            | Reason::Notifies { .. }
             | Reason::Fits => admin(
                 format!("let calls of {} risk run in the policy", question.tool.risk),
                 "orion policy apply",
@@ -246,7 +248,7 @@ fn smallest_root(scope: &Scope, touched: &PathTouch) -> Option<DevicePath> {
         Access::Read | Access::Write | Access::Execute => touched.path.clone(),
         Access::Delete => touched.path.parent()?,
     };
-    let entry = AllowedPath { root: root.clone(), access: [touched.access].into() };
+    let entry = AllowedPath { root: root.clone(), only: None, access: [touched.access].into() };
     let mut with = Scope { allowed: scope.allowed.clone(), ..Scope::nothing() };
     with.allowed.push(entry);
     let helps = with.covering(&touched.path, touched.access).is_some()

@@ -140,12 +140,25 @@ pub(super) fn rules(
             continue;
         }
         let rule = &compiled.rule;
+        let undecided = match (rule.log_only, rule.action) {
+            (true, _) => Some(Reason::Logged { rule: index }),
+            // A preview does nothing that is worth a notice.
+            (false, RuleAction::Notify) if question.is_preview() => continue,
+            (false, RuleAction::Notify) => Some(Reason::Notifies { rule: Some(index) }),
+            (false, _) => None,
+        };
+        if let Some(reason) = undecided {
+            let (layer, decision) = (Layer::Rule, Decision::Allow);
+            evidence.push(Evidence { layer, decision, reason });
+            continue;
+        }
         let decision = match rule.action {
             RuleAction::Deny => Decision::Deny,
             // A preview needs no approval.
             RuleAction::Ask | RuleAction::DryRunFirst if question.is_preview() => Decision::Allow,
             RuleAction::Ask => Decision::Ask,
             RuleAction::DryRunFirst => shown_first(question),
+            RuleAction::Notify => Decision::Allow,
             RuleAction::Preapprove => {
                 let line = Some(evidence.len());
                 outcome.preapproved = outcome.preapproved.or(line);
@@ -228,6 +241,7 @@ pub(super) fn risk(
     let asked = of(risk);
     let saved = preapproved.is_some() && matches!(asked, Decision::Ask | Decision::DryRunFirst);
     let reason = match asked {
+        Decision::Allow if policy.risk.notifies(risk) => Reason::Notifies { rule: None },
         Decision::Allow => Reason::Fits,
         Decision::DryRunFirst | Decision::Ask if saved => Reason::Fits,
         Decision::DryRunFirst | Decision::Ask | Decision::Deny if of(stated) == asked => {

@@ -67,6 +67,9 @@ impl Evidence {
     pub fn name(&self, question: &Question<'_>, policy: &Policy) -> String {
         let layer = self.layer.as_str();
         match self.reason {
+            Reason::Fits if self.layer == Layer::Grants && !policy.granted_by.is_empty() => {
+                format!("{layer}: allowed (request {})", policy.granted_by.join(", "))
+            }
             Reason::Fits => format!("{layer}: allowed"),
             Reason::Role => format!("role {}", question.role()),
             Reason::RoleAbove(_) => format!("role {}", question.caller.role),
@@ -93,6 +96,17 @@ impl Evidence {
                 .rules
                 .get(rule)
                 .map_or_else(|| "rule".to_owned(), |it| format!("rule {}", it.rule.title())),
+            Reason::Logged { rule } => policy.rules.get(rule).map_or_else(
+                || "rule".to_owned(),
+                |it| format!("rule {} would {}", it.rule.title(), it.rule.action.verb()),
+            ),
+            Reason::Notifies { rule } => {
+                let rule = rule.and_then(|rule| policy.rules.get(rule));
+                rule.map_or_else(
+                    || format!("risk {}", question.tool.risk),
+                    |it| format!("rule {}", it.rule.title()),
+                )
+            }
             Reason::Asks => format!("risk {}", question.tool.risk),
             Reason::Raised { raise, .. } => format!("risk high: {raise}"),
             Reason::AsksForProvenance => "risk: untrusted content in this chat".to_owned(),
@@ -246,7 +260,7 @@ impl Evidence {
                     "The profile in {whose} {device} is strict: a person sees a preview of {tool} and approves it first."
                 ),
             ),
-            Reason::Fits => ToolError::new(
+            Reason::Fits | Reason::Logged { .. } | Reason::Notifies { .. } => ToolError::new(
                 ErrorCode::PermissionDenied,
                 "Nothing allows this call, and what is not allowed is denied.",
             ),

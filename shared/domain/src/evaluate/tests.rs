@@ -5,6 +5,8 @@ mod content;
 mod hints;
 mod lines;
 mod previews;
+mod reported;
+mod requests;
 mod roles;
 mod rules;
 mod total;
@@ -109,6 +111,7 @@ impl Ask {
                 called: None,
             },
             touches: Some(&self.touches),
+            arguments: None,
             caller: &caller,
             device: &device,
             dry_run: self.dry_run,
@@ -181,6 +184,7 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
             called: None,
         },
         touches: Some(&touches),
+        arguments: None,
         caller: &caller,
         device: &device,
         dry_run: false,

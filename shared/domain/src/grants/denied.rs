@@ -304,7 +304,11 @@ mod tests {
         let path = |text: &str| DevicePath::parse(PathStyle::Posix, text).unwrap();
         let mut denied = DenyList::built_in(PathStyle::Posix);
         for named in ["/home/ann/.ssh/id.pub", "/home/ann/.config/orion/x"] {
-            denied.lift(&AllowedPath { root: path(named), access: [Access::Read].into() });
+            denied.lift(&AllowedPath {
+                root: path(named),
+                only: None,
+                access: [Access::Read].into(),
+            });
         }
         for (text, barred) in [
             ("/home/ann/.ssh", false),
@@ -325,7 +329,7 @@ mod tests {
         let mut denied = DenyList::built_in(PathStyle::Posix);
         assert!(!denied.is_start_place(&path("/home/ann/.bashrc")), "it is denied");
         let named = path("/home/ann/.profile");
-        denied.lift(&AllowedPath { root: named, access: [Access::Write].into() });
+        denied.lift(&AllowedPath { root: named, only: None, access: [Access::Write].into() });
         for (text, expected) in [
             ("/home/ann/.bashrc", true),
             ("/home/ann/.profile", true),

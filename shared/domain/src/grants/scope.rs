@@ -19,8 +19,19 @@ use crate::touches::{Access, CommandTouch, PathTouch, ServiceTouch};
 pub struct AllowedPath {
     /// The root folder or file.
     pub root: DevicePath,
+    /// The only path beneath the root that is granted, with what it contains. `None` for the whole root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<DevicePath>,
     /// The access granted beneath the root.
     pub access: BTreeSet<Access>,
+}
+
+impl AllowedPath {
+    /// Returns whether the entry covers a path, whatever the access.
+    #[must_use]
+    pub fn covers(&self, path: &DevicePath) -> bool {
+        covers(&self.root, path) && self.only.as_ref().is_none_or(|only| only.contains(path))
+    }
 }
 
 /// Grants or a ceiling for one device, compiled with that device's home and workspace.
@@ -110,7 +121,7 @@ impl Scope {
         self.allowed.iter().any(|entry| path.may_contain(&entry.root))
             || !self.allowed.iter().any(|entry| {
                 entry.access.contains(&Access::Delete)
-                    && covers(&entry.root, path)
+                    && entry.covers(path)
                     && !holds_system(&entry.root, path)
             })
     }
@@ -184,9 +195,7 @@ impl Scope {
     /// Returns the position of the allowed path that covers this one for this access.
     #[must_use]
     pub fn covering(&self, path: &DevicePath, access: Access) -> Option<usize> {
-        self.allowed
-            .iter()
-            .position(|entry| covers(&entry.root, path) && entry.access.contains(&access))
+        self.allowed.iter().position(|entry| entry.covers(path) && entry.access.contains(&access))
     }
 
     /// Returns the allowed roots for an access, as people read them.
@@ -195,7 +204,7 @@ impl Scope {
         self.allowed
             .iter()
             .filter(|entry| entry.access.contains(&access))
-            .map(|entry| entry.root.to_string())
+            .map(|entry| entry.only.as_ref().unwrap_or(&entry.root).to_string())
             .collect()
     }
 }

@@ -248,6 +248,7 @@ fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Ac
             called: None,
         },
         touches: Some(&touches),
+        arguments: None,
         caller: &caller,
         device: &device,
         dry_run: false,

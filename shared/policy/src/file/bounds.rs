@@ -18,6 +18,8 @@ const MAX_LIST: usize = 200;
 const MAX_LISTED: usize = 20_000;
 /// The maximum number of paths of all rules together.
 const MAX_RULE_PATHS: usize = 5_000;
+/// The maximum number of conditions on arguments of all rules together. Each may look through a whole text.
+const MAX_ARGUMENTS: usize = 200;
 /// The maximum number of examples of all rules together.
 const MAX_EXAMPLES: usize = 2_000;
 /// The maximum number of rule paths, each counted once for each device.
@@ -25,7 +27,7 @@ const MAX_PRODUCT: usize = 2_000_000;
 
 /// Reports each exceeded limit.
 pub(super) fn check(policy: &PolicyFile, file: Position, findings: &mut Findings) {
-    let PolicyFile { name: _, timezone: _, risk: _, profiles, devices, rules } = policy;
+    let PolicyFile { profiles, devices, rules, .. } = policy;
     let mut at_most = |most: usize, found: usize, what: &str, at: Position| {
         if found > most {
             let message = format!("There are {found} {what}, and {most} at most.");
@@ -53,6 +55,7 @@ pub(super) fn check(policy: &PolicyFile, file: Position, findings: &mut Findings
             (rule.users.len(), "users in this rule"),
             (rule.roles.len(), "roles in this rule"),
             (rule.paths.len(), "paths in this rule"),
+            (rule.arguments.len(), "arguments in this rule"),
             (devices.len(), "devices in this rule"),
             (examples.len(), "examples in this rule"),
         ] {
@@ -63,6 +66,8 @@ pub(super) fn check(policy: &PolicyFile, file: Position, findings: &mut Findings
     at_most(MAX_LISTED, listed, "names in the lists of all rules together", file);
     let paths = rules.iter().map(|entry| entry.rule.paths.len()).sum();
     at_most(MAX_RULE_PATHS, paths, "paths in all rules together", file);
+    let arguments = rules.iter().map(|entry| entry.rule.arguments.len()).sum();
+    at_most(MAX_ARGUMENTS, arguments, "arguments in all rules together", file);
     let product = paths.saturating_mul(devices.len());
     at_most(MAX_PRODUCT, product, "paths of rules times devices", file);
     let examples = rules.iter().map(|entry| entry.examples.len()).sum();

@@ -1,6 +1,7 @@
 //! A rule as written, in the long form or the short one.
 
 mod action;
+mod arguments;
 
 use std::collections::BTreeMap;
 
@@ -142,6 +143,9 @@ impl RuleEntry {
                 rule.paths.push(path.value.to_owned());
             }
         }
+        if let Some(node) = fields.take(&["arguments"], findings) {
+            rule.arguments = arguments::read(node, &rule.tools, findings);
+        }
         let devices = fields.take(&["devices", "device"], findings);
         let devices = devices.map(|node| selectors(node, findings)).unwrap_or_default();
         rule.hours = fields.take(&["hours"], findings).and_then(|node| hours(node, findings));
@@ -177,7 +181,9 @@ impl RuleEntry {
             RuleAction::Ask => "ask",
             RuleAction::DryRunFirst => "preview",
             RuleAction::Preapprove => "allow",
+            RuleAction::Notify => "notify",
         };
+        let verb = if self.rule.log_only { "log" } else { verb };
         let what = match &self.rule.tools[..] {
             [] => "all",
             [first, ..] => first,

@@ -81,6 +81,7 @@ fn speaks(
     let question = Question {
         tool: parsed.facts,
         touches: Some(&parsed.touches),
+        arguments: Some(&parsed.arguments),
         caller: &caller,
         device: &device,
         dry_run: false,

@@ -92,6 +92,10 @@ pub(super) fn check(
 
 /// Reports a rule that is covered by another.
 fn report(entry: &RuleEntry, other: &RuleEntry, is_reported: bool, findings: &mut Findings) {
+    if !other.rule.decides() || !entry.rule.decides() {
+        // What only logs or notifies does so beside every other rule.
+        return;
+    }
     let hint = "The strictest rule wins, wherever it is written. Narrow the other one.";
     let (id, of) = (&entry.rule.id, format!("{} in line {}", other.rule.id, other.at.line));
     match (other.rule.action, entry.rule.action) {
@@ -108,7 +112,11 @@ fn report(entry: &RuleEntry, other: &RuleEntry, is_reported: bool, findings: &mu
             let message = format!("{id} saves no approval request: {of} asks anyway.");
             findings.error(entry.at, Code::Shadowed, message, hint);
         }
-        (RuleAction::Ask | RuleAction::DryRunFirst | RuleAction::Preapprove, _) => {}
+        (
+            RuleAction::Ask | RuleAction::DryRunFirst | RuleAction::Preapprove | RuleAction::Notify,
+            _,
+        )
+        | (RuleAction::Deny, RuleAction::Notify) => {}
     }
 }
 
@@ -150,6 +158,7 @@ impl Compared<'_> {
             && a.limit.is_none()
             && a.above.is_none()
             && a.expires_at.is_none()
+            && a.arguments.is_empty()
             && a.action.tightens();
         unconditional
             && holds(&a.tools, &b.tools)

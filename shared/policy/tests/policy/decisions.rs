@@ -21,6 +21,8 @@ fn decide(row: &Row) -> (String, String) {
     let mode = row.when.dangerous_until.map_or(Mode::Safe, |until| Mode::Dangerous { until });
     let policy = Policy {
         grants,
+        temporary: Vec::new(),
+        granted_by: Vec::new(),
         ceiling: ceiling.map(|ceiling| ceiling.compile(&places).0),
         rules: compiled.rules.into_iter().map(|rule| rule.compile(&places).0).collect(),
         risk: compiled.risk,
@@ -39,6 +41,7 @@ fn decide(row: &Row) -> (String, String) {
     let question = Question {
         tool: spec.facts(),
         touches: Some(&parsed.touches),
+        arguments: Some(&parsed.arguments),
         caller: &Caller {
             user: row.user.parse().unwrap(),
             role: row.role.parse().unwrap(),

@@ -11,7 +11,13 @@ use crate::{codes, findings, valid};
 #[case::unknown_key("version: 1\ndevice: {}", "2:1 !unknown-key")]
 #[case::timezone("timezone: Mars/Base", "1:11 !bad-value")]
 #[case::risk_word("risk: { low: sometimes }", "1:14 !bad-value")]
-#[case::risk_of_high("risk: { high: allow }", "1:15 !unknown-key")]
+#[case::risk_of_high("risk: { high: allow }", "1:15 !bad-value")]
+#[case::high_looser("risk: { medium: deny, high: ask }", "1:7 !contradiction")]
+#[case::critical_looser("risk: { high: deny, critical: ask }", "1:7 !contradiction")]
+#[case::notice_of_high("risk: { high: notify }", "1:15 !bad-value")]
+#[case::no_budget("approval_budget: { approvals: 30 }", "1:18 !missing")]
+#[case::budget_of_nothing("approval_budget: { approvals: 0, per: 1h }", "1:31 !bad-value")]
+#[case::budget_period("approval_budget: { approvals: 3, per: soon }", "1:39 !bad-value")]
 #[case::risk_looser("risk: { low: ask, medium: allow }", "1:7 !contradiction")]
 #[case::no_table("devices: [a]", "1:10 !wrong-type")]
 #[case::no_list("rules: {a: b}", "1:8 !wrong-type")]
@@ -54,6 +60,34 @@ fn what_is_wrong_is_told_at_its_place(#[case] text: &str, #[case] first: &str) {
 
 #[rstest]
 #[case::nothing_done("{ tool: open_app }", "1:10 !missing")]
+#[case::would_of_another("{ action: deny, would: ask }", "1:33 !contradiction")]
+#[case::would_what("{ action: log, would: allow }", "1:32 !bad-value")]
+#[case::notifies_and_asks("{ action: notify, require_approval: true }", "1:10 !contradiction")]
+#[case::argument_of_no_tool("{ action: deny, arguments: { path: x } }", "1:37 !missing")]
+#[case::unknown_argument(
+    "{ tool: write_file, action: deny, arguments: { contents: x } }",
+    "1:57 !unknown-argument"
+)]
+#[case::argument_of_one_tool(
+    "{ tools: [write_file, delete_file], action: deny, arguments: { content: x } }",
+    "1:73 !unknown-argument"
+)]
+#[case::flag_in_quotes(
+    "{ tool: delete_directory, action: deny, arguments: { recursive: \"true\" } }",
+    "1:74 !wrong-type"
+)]
+#[case::flag_above(
+    "{ tool: delete_directory, action: deny, arguments: { recursive: { above: 1 } } }",
+    "1:83 !wrong-type"
+)]
+#[case::two_tests(
+    "{ tool: write_file, action: deny, arguments: { content: { not: a, matches: b } } }",
+    "1:66 !bad-value"
+)]
+#[case::no_test(
+    "{ tool: write_file, action: deny, arguments: { content: { is: a } } }",
+    "1:68 !unknown-key"
+)]
 #[case::action("{ action: reject }", "1:20 !bad-value")]
 #[case::id("{ id: \"My rule\", action: deny }", "1:16 !bad-value")]
 #[case::tool("{ tools: [shel], action: deny }", "1:20 !unknown-tool")]
@@ -120,7 +154,7 @@ rules:
     policy.yaml:7:33: error[unknown-key]: `acces` is no key of a path. Did you mean `access`?
     policy.yaml:13:5: error[unknown-key]: `aprovers` is no key of a rule. Did you mean `approvers`?
     policy.yaml:14:5: error[duplicate-id]: The rule in line 9 is called `a` too. Denials and records name rules by their ids; each has its own.
-    policy.yaml:15:13: error[bad-value]: An action is one of deny, ask, dry_run_first, allow, and not `dney`. Did you mean `deny`?
+    policy.yaml:15:13: error[bad-value]: An action is one of deny, ask, dry_run_first, allow, notify, log, and not `dney`. Did you mean `deny`?
     "#);
 }
 

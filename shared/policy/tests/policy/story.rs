@@ -33,6 +33,7 @@ fn decide(text: &str, tool: &str, arguments: &Value) -> Result<Decision, Box<Too
     let question = Question {
         tool: spec.facts(),
         touches: Some(&parsed.touches),
+        arguments: Some(&parsed.arguments),
         caller: &Caller { user: "ann".parse().unwrap(), role: Role::Operator, conversation: None },
         device: &device,
         dry_run: false,

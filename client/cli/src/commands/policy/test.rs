@@ -68,7 +68,22 @@ struct TestView {
     approvals_per_week_after: f64,
     evaluated_since: i64,
     took_us: u64,
+    logged: Vec<LoggedView>,
     samples: Vec<SampleView>,
+}
+
+/// What a rule that only logs would do.
+#[derive(Debug, Serialize)]
+struct LoggedView {
+    rule: String,
+    would: String,
+    calls: u64,
+}
+
+impl From<v1::LoggedRule> for LoggedView {
+    fn from(v1::LoggedRule { rule, would, calls }: v1::LoggedRule) -> Self {
+        Self { rule, would, calls }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -132,6 +147,7 @@ fn view(answer: v1::TestPolicyResponse) -> TestView {
         samples,
         evaluated_since,
         took_us,
+        logged,
     } = answer;
     TestView {
         calls,
@@ -146,6 +162,7 @@ fn view(answer: v1::TestPolicyResponse) -> TestView {
         approvals_per_week_after,
         evaluated_since,
         took_us,
+        logged: logged.into_iter().map(LoggedView::from).collect(),
         samples: samples.into_iter().map(SampleView::from).collect(),
     }
 }
@@ -166,6 +183,10 @@ impl TestView {
 fn people(out: &Output, view: &TestView) -> String {
     let a_week =
         format!("{:.1} → {:.1}", view.approvals_per_week_before, view.approvals_per_week_after);
+    let logged = view.logged.iter().map(|LoggedView { rule, would, calls }| {
+        format!("{rule} would {would}: {}", text::counted(*calls, "call", "calls"))
+    });
+    let logged: Vec<_> = logged.collect();
     let sums = facts([
         ("calls", view.calls.to_string()),
         ("allowed → denied", view.allowed_to_denied.to_string()),
@@ -175,6 +196,7 @@ fn people(out: &Output, view: &TestView) -> String {
         ("unchanged", view.unchanged.to_string()),
         ("not evaluated", view.not_evaluated.to_string()),
         ("approvals a week", a_week),
+        ("would log", logged.join("\n")),
         (
             "evaluated since",
             if view.evaluated_since > 0 {

@@ -8,7 +8,8 @@ use super::error::AnswerError;
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::pipeline::Pipeline;
-use crate::store::{ApprovalRow, ApprovalScope, DecideError, NewVote};
+use crate::pipeline::confirm::habits::budget;
+use crate::store::{ApprovalRow, ApprovalScope, DecideError, NewVote, VoteHabit};
 
 /// Counts and stores a person's vote.
 pub(in crate::pipeline::confirm) async fn vote(
@@ -18,6 +19,7 @@ pub(in crate::pipeline::confirm) async fn vote(
     yes: bool,
     reason: String,
     lasting: ApprovalScope,
+    details_shown: Option<bool>,
 ) -> Result<ApprovalRow, AnswerError> {
     let vote = NewVote {
         approval: row.id,
@@ -27,6 +29,7 @@ pub(in crate::pipeline::confirm) async fn vote(
         reason,
         lasting,
         at: now_ms(),
+        habit: VoteHabit { details_shown, budget: budget(pipeline) },
     };
     let refused = match pipeline.store.vote(vote).await {
         Ok(decided) => {
@@ -35,7 +38,10 @@ pub(in crate::pipeline::confirm) async fn vote(
         }
         Err(refused) => refused,
     };
-    if matches!(refused, DecideError::Role { .. } | DecideError::OwnCall(_)) {
+    if matches!(
+        refused,
+        DecideError::Role { .. } | DecideError::OwnCall(_) | DecideError::OverBudget(_)
+    ) {
         record_refused(pipeline, by, row).await?;
     }
     Err(refused.into())

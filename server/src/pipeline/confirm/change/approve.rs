@@ -36,7 +36,7 @@ pub(super) async fn approve(
     {
         return Ok(view);
     }
-    match vote(pipeline, by, &asked, true, reason, ApprovalScope::Once).await {
+    match vote(pipeline, by, &asked, true, reason, ApprovalScope::Once, Some(true)).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
             let run = approved::run_approved(pipeline, &decided, None).await;
             run.map_err(AnswerError::unstored)?;

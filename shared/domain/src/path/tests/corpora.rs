@@ -154,6 +154,7 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
                 called: None,
             },
             touches: Some(&touches),
+            arguments: None,
             caller: &caller,
             device: &device,
             dry_run: false,

@@ -14,20 +14,42 @@ enum Verb {
     Ask,
     DryRunFirst,
     Allow,
+    Notify,
+    Log,
 }
 
-const VERBS: [(&str, Verb); 4] = [
+const VERBS: [(&str, Verb); 6] = [
     ("deny", Verb::Deny),
     ("ask", Verb::Ask),
     ("dry_run_first", Verb::DryRunFirst),
     ("allow", Verb::Allow),
+    ("notify", Verb::Notify),
+    ("log", Verb::Log),
 ];
+
+/// What a rule that only logs would do.
+const WOULD: [(&str, Verb); 3] =
+    [("deny", Verb::Deny), ("ask", Verb::Ask), ("dry_run_first", Verb::DryRunFirst)];
 
 /// Reads the action, from `action` and the short form's switches.
 pub(super) fn read(fields: &mut Fields<'_>, rule: &mut Rule, findings: &mut Findings) {
     let at = fields.at;
     let verb = fields.take(&["action"], findings);
-    let given = verb.and_then(|node| read::word(node, "an action", &VERBS, findings));
+    let written = verb.and_then(|node| read::word(node, "an action", &VERBS, findings));
+    let would = fields.take(&["would"], findings);
+    let given = match (written, would) {
+        (Some(Verb::Log), None) => Some(Verb::Deny),
+        (Some(Verb::Log), Some(node)) => {
+            Some(read::word(node, "`would`", &WOULD, findings).unwrap_or(Verb::Deny))
+        }
+        (other, Some(node)) => {
+            let message = "`would` is for rules that only log.";
+            findings.error(node.at, Code::Contradiction, message, "Write `action: log`.");
+            other
+        }
+        (other, None) => other,
+    };
+    rule.log_only = written == Some(Verb::Log);
     let mut switch = |name: &'static str, findings: &mut Findings| {
         let node = fields.take(&[name], findings)?;
         read::flag(node, &format!("`{name}`"), findings)
@@ -48,6 +70,12 @@ pub(super) fn read(fields: &mut Fields<'_>, rule: &mut Rule, findings: &mut Find
             contradiction("A rule that denies asks nobody and previews nothing.", hint);
             RuleAction::Deny
         }
+        (Some(Verb::Notify), false, false) => RuleAction::Notify,
+        (Some(Verb::Notify), ..) => {
+            let hint = "Write `action: ask`, or leave the other keys out.";
+            contradiction("A rule that notifies asks nobody and previews nothing.", hint);
+            RuleAction::Notify
+        }
         (Some(Verb::Ask), ..) if require_approval == Some(false) => {
             let hint = "Leave `require_approval` out, or write `action: allow`.";
             contradiction("`action: ask` and `require_approval: false` say opposite things.", hint);
@@ -64,6 +92,8 @@ pub(super) fn read(fields: &mut Fields<'_>, rule: &mut Rule, findings: &mut Find
         (Some(Verb::Ask), ..) | (Some(Verb::Allow | Verb::DryRunFirst) | None, true, _) => {
             RuleAction::Ask
         }
+        // `log` was replaced by what the rule would do.
+        (Some(Verb::Log), ..) => RuleAction::Deny,
         (Some(Verb::DryRunFirst), false, _) | (Some(Verb::Allow) | None, false, true) => {
             RuleAction::DryRunFirst
         }
@@ -71,7 +101,7 @@ pub(super) fn read(fields: &mut Fields<'_>, rule: &mut Rule, findings: &mut Find
         (None, false, false) if require_approval == Some(false) => RuleAction::Preapprove,
         (None, false, false) => {
             if verb.is_none() {
-                let hint = "Write `action: deny`, ask, dry_run_first or allow.";
+                let hint = "Write `action: deny`, ask, dry_run_first, allow, notify or log.";
                 findings.error(at, Code::Missing, "This rule does nothing.", hint);
             }
             RuleAction::Deny
