@@ -49,7 +49,7 @@ mod tests {
         let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
         // An ellipsis stands for what nobody types.
         let lines = lines.filter(|line| line.starts_with("orion ") && !line.contains('…'));
-        let own = lines.map(|line| line.split("    ").next().unwrap_or_default().to_owned());
+        let own = lines.map(|line| line.split("  ").next().unwrap_or_default().to_owned());
         let below = command.get_subcommands().filter(|it| it.get_name() != "help");
         own.chain(below.flat_map(examples)).collect()
     }
