@@ -108,6 +108,7 @@ async fn a_denial_offers_the_request_and_a_grant_lets_that_call_run_and_ends() {
     assert!(why.stdout.contains(&format!("grants: allowed (request {id})")), "{why:?}");
 
     // A restart neither forgets the grant nor its end.
+    world.server().stop().await;
     world.restart_server().await;
     kiosk.ready().await;
     assert_eq!(read(&bob, &kiosk, "theirs/b.txt").await.state, CallState::Succeeded);

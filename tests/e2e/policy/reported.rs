@@ -127,6 +127,7 @@ async fn a_person_approves_as_often_as_the_budget_allows_and_another_can_go_on()
     world.admin().decide(&id, true, "").await.unwrap();
     approve(&ann, &kiosk, "four").await.unwrap_err();
     // A restart forgets nothing.
+    world.server().stop().await;
     world.restart_server().await;
     kiosk.ready().await;
     let over = approve(&ann, &kiosk, "five").await.unwrap_err();
