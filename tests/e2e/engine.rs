@@ -2,7 +2,7 @@
 //! story runs where `ORION_TEST_IMAGE` names an image of that engine that has `sh` and `sleep`.
 #![cfg(target_os = "linux")]
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use orion_domain::CallState;
 use orion_tests::World;
@@ -15,9 +15,18 @@ services = ["container:orion-test-web", "container:orion-test-done", "container:
 logs = ["container:orion-test-web"]
 "#;
 
+/// Runs Docker's command line.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the engine that the tools are compared with"
+)]
+fn run(arguments: &[&str]) -> Output {
+    Command::new("docker").args(arguments).output().unwrap()
+}
+
 /// Runs Docker's command line and returns what it printed.
 fn docker(arguments: &[&str]) -> String {
-    let output = Command::new("docker").args(arguments).output().unwrap();
+    let output = run(arguments);
     assert!(output.status.success(), "docker {arguments:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
@@ -27,7 +36,7 @@ struct Container(&'static str);
 
 impl Container {
     fn start(name: &'static str, image: &str, script: &str) -> Self {
-        let _ = Command::new("docker").args(["rm", "--force", name]).output();
+        run(&["rm", "--force", name]);
         docker(&["run", "--detach", "--name", name, image, "sh", "-c", script]);
         Self(name)
     }
@@ -35,7 +44,7 @@ impl Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        let _ = Command::new("docker").args(["rm", "--force", "--time", "0", self.0]).output();
+        run(&["rm", "--force", "--time", "0", self.0]);
     }
 }
 

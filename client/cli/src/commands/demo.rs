@@ -119,7 +119,7 @@ impl Demo {
         let app = App::new(out, global, context);
         let client = app.signed_in().await?;
         if self.say.is_empty() && self.model.model.is_none() {
-            say_who_answers(out, &client).await?;
+            say_who_answers(out, client).await?;
         }
         let mut session = Session::new(&app, client, None, self.model.model);
         if self.say.is_empty() {
