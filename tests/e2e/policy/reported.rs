@@ -98,7 +98,6 @@ async fn a_rule_on_an_argument_holds_by_its_value_on_both_sides_and_behind_an_al
         name: "keep".to_owned(),
         tool: "write_file".to_owned(),
         arguments: json!({"content": "a password"}).to_string().into_bytes().into(),
-        ..Default::default()
     };
     admin.tools().set_alias(alias).await.unwrap();
     let by_alias = admin.call("kiosk", "keep", json!({"path": "a.txt"})).await;

@@ -77,8 +77,8 @@ impl Located {
     #[must_use]
     pub(super) fn is_elsewhere(&self, real: &DevicePath, names: &[&str]) -> bool {
         let expected = names.iter().try_fold(real.clone(), |path, name| path.join(name)).ok();
-        let rest = self.rest.iter();
-        let found = rest.fold(Some(self.real.clone()), |path, name| path?.join(name).ok());
+        let mut rest = self.rest.iter();
+        let found = rest.try_fold(self.real.clone(), |path, name| path.join(name)).ok();
         expected.is_none() || expected != found
     }
 

@@ -95,7 +95,12 @@ impl Store {
                 let (state, kind) = match row.state_at(now) {
                     AccessRequestState::Open => (AccessRequestState::Withdrawn, "access.withdrawn"),
                     AccessRequestState::Granted => (AccessRequestState::Ended, "access.ended"),
-                    state => return Ok(Err(AnswerAccessError::NotOpen(state))),
+                    state @ (AccessRequestState::Refused
+                    | AccessRequestState::Withdrawn
+                    | AccessRequestState::Expired
+                    | AccessRequestState::Ended) => {
+                        return Ok(Err(AnswerAccessError::NotOpen(state)));
+                    }
                 };
                 row.state = state;
                 row.granted_until = row.granted_until.map(|_| now);

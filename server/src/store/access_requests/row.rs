@@ -94,12 +94,13 @@ impl AccessRequestRow {
     /// Returns the state at a moment, also where the database has not caught up.
     #[must_use]
     pub fn state_at(&self, now: i64) -> AccessRequestState {
-        match self.state {
-            AccessRequestState::Open if self.expires_at <= now => AccessRequestState::Expired,
-            AccessRequestState::Granted if self.granted_until.is_none_or(|end| end <= now) => {
-                AccessRequestState::Ended
-            }
-            state => state,
+        let is_over = self.granted_until.is_none_or(|end| end <= now);
+        if self.state == AccessRequestState::Open && self.expires_at <= now {
+            AccessRequestState::Expired
+        } else if self.state == AccessRequestState::Granted && is_over {
+            AccessRequestState::Ended
+        } else {
+            self.state
         }
     }
 }
