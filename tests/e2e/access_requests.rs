@@ -121,7 +121,7 @@ async fn a_denial_offers_the_request_and_a_grant_lets_that_call_run_and_ends() {
         (list[0]["state"] == "ended").then_some(())
     })
     .await;
-    let audit = v1::ListAuditRequest { limit: 500, ..Default::default() };
+    let audit = v1::ListAuditRequest { limit: 10_000, ..Default::default() };
     let rows = world.admin().audit().list_audit(audit).await.unwrap().into_inner().rows;
     let kinds: Vec<_> = rows.iter().map(|row| row.kind.as_str()).collect();
     assert!(kinds.contains(&"access.requested"), "{kinds:?}");

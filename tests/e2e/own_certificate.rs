@@ -81,7 +81,8 @@ async fn people_sign_in_by_the_authority_that_the_backend_made_and_without_it_ar
     assert_eq!(listed.code, 0, "{listed:?}");
     // Plain HTTP is refused as before.
     let plain = format!("http://{}", backend.address);
-    assert_eq!(cli.run(&["devices", "list", "--backend", &plain]).await.code, 1);
+    let plain = cli.run(&["login", "--backend", &plain, "--secret", "x"]).await;
+    assert_eq!(plain.code, 1, "{plain:?}");
     let first = std::fs::read(&backend.ca).unwrap();
     backend.process.stop().await;
     let again = start(folder.path(), "").await;

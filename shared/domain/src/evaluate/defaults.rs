@@ -7,7 +7,7 @@ use crate::risk::Risk;
 
 /// The default decision of each risk. It can be made stricter than Orion's own, never looser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, from = "RiskDefaultsForm")]
+#[serde(deny_unknown_fields, try_from = "RiskDefaultsForm")]
 pub struct RiskDefaults {
     low: Decision,
     medium: Decision,
@@ -19,6 +19,11 @@ pub struct RiskDefaults {
     #[serde(skip)]
     notifies: (bool, bool),
 }
+
+/// High or critical risk that would run without an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("high and critical risk always require approval, or are denied")]
+pub struct TooLoose;
 
 /// The defaults as written: `high` and `critical` always require approval, or are denied.
 #[derive(Deserialize)]
@@ -47,11 +52,12 @@ fn is_ask(decision: &Decision) -> bool {
     *decision == Decision::Ask
 }
 
-impl From<RiskDefaultsForm> for RiskDefaults {
-    fn from(RiskDefaultsForm { low, medium, high, critical }: RiskDefaultsForm) -> Self {
-        let high = high.max(Decision::Ask);
-        let (medium, critical) = (medium.max(low), critical.max(high));
-        Self { low, medium, high, critical, notifies: (false, false) }
+impl TryFrom<RiskDefaultsForm> for RiskDefaults {
+    type Error = TooLoose;
+
+    fn try_from(form: RiskDefaultsForm) -> Result<Self, TooLoose> {
+        let is_loose = form.high < Decision::Ask || form.critical < Decision::Ask;
+        if is_loose { Err(TooLoose) } else { Ok(Self::of_form(&form)) }
     }
 }
 
@@ -62,10 +68,19 @@ impl Default for RiskDefaults {
 }
 
 impl RiskDefaults {
+    /// Returns the defaults with each risk at least as strict as the one below.
+    fn of_form(form: &RiskDefaultsForm) -> Self {
+        let RiskDefaultsForm { low, medium, high, critical } = *form;
+        let high = high.max(Decision::Ask);
+        let (medium, critical) = (medium.max(low), critical.max(high));
+        Self { low, medium, high, critical, notifies: (false, false) }
+    }
+
     /// Creates the defaults from the decisions for low and medium risk. Medium is never looser than low.
     #[must_use]
     pub fn new(low: Decision, medium: Decision) -> Self {
-        RiskDefaultsForm { low, medium, high: Decision::Ask, critical: Decision::Ask }.into()
+        let (high, critical) = (Decision::Ask, Decision::Ask);
+        Self::of_form(&RiskDefaultsForm { low, medium, high, critical })
     }
 
     /// Returns the defaults with these decisions for high and critical risk, which are never looser than an
@@ -73,7 +88,7 @@ impl RiskDefaults {
     #[must_use]
     pub fn with_high(self, high: Decision, critical: Decision) -> Self {
         let Self { low, medium, notifies, .. } = self;
-        Self { notifies, ..RiskDefaultsForm { low, medium, high, critical }.into() }
+        Self { notifies, ..Self::of_form(&RiskDefaultsForm { low, medium, high, critical }) }
     }
 
     /// Returns the defaults with calls of low and of medium risk reported, or not.

@@ -268,8 +268,9 @@ fn risk_defaults_only_tighten(
     assert_eq!(found, expected);
     let sent = serde_json::to_value(policy.risk).unwrap();
     assert_eq!(serde_json::from_value::<RiskDefaults>(sent).unwrap(), policy.risk);
-    let loose: RiskDefaults = serde_json::from_value(json!({"high": "allow"})).unwrap();
-    assert_eq!(loose, RiskDefaults::default());
+    for loose in [json!({"high": "allow"}), json!({"critical": "dry_run_first"})] {
+        assert!(serde_json::from_value::<RiskDefaults>(loose).is_err());
+    }
 }
 
 #[test]
