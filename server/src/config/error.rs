@@ -26,7 +26,7 @@ pub enum ConfigError {
     },
     /// Others could read the connection.
     #[error(
-        "[people] listen = \"{0}\" can be reached from other machines, so it needs TLS: set `tls = \"own\"` for a certificate that Orion makes, or `certificate` and `key`, or `insecure = true` if something in front of it does TLS"
+        "[people] listen = \"{0}\" can be reached from other machines, so it needs TLS; set `tls = \"own\"` for a certificate that Orion makes, or `certificate` and `key`, or `insecure = true` if something in front of it does TLS"
     )]
     NeedsTls(SocketAddr),
     /// Only one of certificate and key is set.
