@@ -90,7 +90,7 @@ async fn a_denial_offers_the_request_and_a_grant_lets_that_call_run_and_ends() {
     assert_eq!(own.code, 5, "an operator grants nothing: {own:?}");
     fine(
         admin
-            .run(&["requests", "grant", &id, "--for", "10s", "--reason", "For today", "--yes"])
+            .run(&["requests", "grant", &id, "--for", "30s", "--reason", "For today", "--yes"])
             .await,
     );
     kiosk.ready().await;

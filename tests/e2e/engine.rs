@@ -44,7 +44,7 @@ impl Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        run(&["rm", "--force", "--time", "0", self.0]);
+        docker(&["rm", "--force", self.0]);
     }
 }
 

@@ -276,7 +276,9 @@ impl Speech<'_> {
 fn can_be_undone(envelope: &Value) -> bool {
     let tool = envelope["meta"]["tool"].as_str().unwrap_or_default();
     let is_done = envelope["success"] == true && envelope["dry_run"] != true;
-    is_done && orion_catalog::find(tool).is_some_and(|(spec, _)| spec.undo)
+    // A folder that was there already was not made.
+    let made_nothing = tool == "create_directory" && envelope["data"]["created"] == false;
+    is_done && !made_nothing && orion_catalog::find(tool).is_some_and(|(spec, _)| spec.undo)
 }
 
 fn call_line(call: &v1::CallBegan) -> String {

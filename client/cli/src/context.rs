@@ -102,7 +102,7 @@ impl Context {
             (_, None) => None,
         };
         let is_named = named.is_some();
-        let (path, found) = match (named, own) {
+        let (path, mut found) = match (named, own) {
             (Some(_), Some(path)) => (path.clone(), path.exists()),
             (Some(path), None) => (path.clone(), path.exists()),
             (None, Some(path)) if path.exists() => (path, true),
@@ -117,9 +117,13 @@ impl Context {
         let mut path = path;
         if backend != written.trim_end_matches('/') {
             let others = contexts.filter(|_| !is_named);
-            (path, file) = others
-                .and_then(|contexts| contexts.of_backend(&backend))
-                .unwrap_or((path, ContextFile::default()));
+            match others.and_then(|contexts| contexts.of_backend(&backend)) {
+                Some(of_backend) => {
+                    (path, file) = of_backend;
+                    found = true;
+                }
+                None => file = ContextFile::default(),
+            }
         }
         let token = token.or_else(|| file.token.clone()).map(|token| Secret::new(token.trim()));
         Ok(Self { backend, token, file, path, found })

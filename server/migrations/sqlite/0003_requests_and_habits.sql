@@ -26,6 +26,7 @@ CREATE TABLE access_requests (
 ) STRICT;
 CREATE INDEX access_requests_open ON access_requests (requester, expires_at) WHERE state = 'open';
 CREATE INDEX access_requests_granted ON access_requests (device_id, granted_until) WHERE state = 'granted';
+CREATE INDEX access_requests_current ON access_requests (id) WHERE state IN ('open', 'granted');
 CREATE INDEX access_requests_person ON access_requests (requester, id);
 CREATE INDEX access_requests_due ON access_requests (due_at) WHERE state IN ('open', 'granted');
 

@@ -133,9 +133,12 @@ fn fits(tool: &str, mut arguments: Map<String, Value>) -> Result<Map<String, Val
         return Err(ToolError::new(ErrorCode::InvalidArgument, message)
             .hint("give the argument that holds it with each call"));
     }
-    spec.adapt_arguments(alias, &mut arguments);
+    spec.adapt_arguments(None, &mut arguments);
+    // What else the tool's other name changes, it changes at each call, with the call's own arguments.
+    let mut adapted = arguments.clone();
+    spec.adapt_arguments(alias, &mut adapted);
     let schema = spec.arguments_schema();
-    let unknown = arguments.keys().find(|argument| schema["properties"].get(argument).is_none());
+    let unknown = adapted.keys().find(|argument| schema["properties"].get(argument).is_none());
     match unknown {
         None => Ok(arguments),
         Some(unknown) => {
@@ -179,6 +182,7 @@ mod tests {
                 r#"{"path":".","recursive":true}"#,
             ),
             ("execute_command", json!({"cmd": "ls"}), r#"{"command":"ls"}"#),
+            ("view_logs", json!({"service": "nginx"}), r#"{"service":"nginx"}"#),
             ("no_such_tool_here", json!({"x": 1}), r#"{"x":1}"#),
         ] {
             assert_eq!(code(tool, given), Ok(stored.to_owned()));

@@ -45,13 +45,13 @@ pub(super) async fn end(
     // was sent and its result must come from the device.
     let error = ToolError::new(ErrorCode::Cancelled, message);
     if !audit::close_unsent(pipeline, &CallView::from(call), error).await? {
-        tell_device(pipeline, id, device);
+        send_cancel(pipeline, id, device);
     }
     pipeline.store.call(id).await.map(CallView::from)
 }
 
 /// Tells the device of a call that was sent to end it.
-pub(super) fn tell_device(pipeline: &Pipeline, call: CallId, device: Option<DeviceId>) {
+pub(super) fn send_cancel(pipeline: &Pipeline, call: CallId, device: Option<DeviceId>) {
     if !pipeline.fleet.waiting().stop(call)
         && let Some(device) = device
     {

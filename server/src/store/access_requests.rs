@@ -133,12 +133,24 @@ impl Store {
     pub async fn access_requests(
         &self,
         of: Option<&UserName>,
+        all: bool,
     ) -> Result<Vec<AccessRequestRow>, StoreError> {
-        let statement = match of {
-            Some(user) => sql("SELECT * FROM access_requests WHERE requester = $1 \
+        // Withdrawn ones never push out one that counts.
+        let statement = match (of, all) {
+            (Some(user), true) => sql("SELECT * FROM access_requests WHERE requester = $1 \
                  ORDER BY id DESC LIMIT $2")
             .with(values![user, PAGE]),
-            None => sql("SELECT * FROM access_requests ORDER BY id DESC LIMIT $1").bind(PAGE),
+            (Some(user), false) => sql("SELECT * FROM access_requests WHERE requester = $1 \
+                 AND state IN ('open', 'granted') ORDER BY id DESC LIMIT $2")
+            .with(values![user, PAGE]),
+            (None, true) => {
+                sql("SELECT * FROM access_requests ORDER BY id DESC LIMIT $1").bind(PAGE)
+            }
+            (None, false) => {
+                sql("SELECT * FROM access_requests INDEXED BY access_requests_current \
+                 WHERE state IN ('open', 'granted') ORDER BY id DESC LIMIT $1")
+                .bind(PAGE)
+            }
         };
         self.db().query(statement).await
     }

@@ -70,6 +70,14 @@ impl TemporaryGrant {
         }
     }
 
+    /// Returns how much is granted, in lines.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let Self { capabilities, paths, apps, commands, services, logs, hosts, .. } = self;
+        let sets = [capabilities.len(), apps.len(), services.len(), logs.len(), hosts.len()];
+        1 + paths.len() + commands.len() + sets.iter().sum::<usize>()
+    }
+
     /// Returns what is granted, one line each, with nothing hidden.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
@@ -82,7 +90,7 @@ impl TemporaryGrant {
             format!("{} {}, with all that it contains", access.join(", "), grant.path)
         }));
         lines.extend(apps.iter().map(|app| format!("the application {app}")));
-        lines.extend(commands.iter().map(|command| format!("the command {command}")));
+        lines.extend(commands.iter().map(|it| format!("the command {}", shown_command(it))));
         lines.extend(services.iter().map(|service| format!("the service {service}")));
         lines.extend(logs.iter().map(|log| format!("the log of {log}")));
         lines.extend(hosts.iter().map(|host| format!("the host {host}")));
@@ -109,6 +117,17 @@ impl TemporaryGrant {
         });
         CompiledGrant { paths: paths.collect(), grant: self }
     }
+}
+
+/// Returns a command with its arguments, each of which is seen to be one.
+fn shown_command(command: &CommandGrant) -> String {
+    let words = std::iter::once(&command.program).chain(command.args.iter().flatten());
+    let is_plain = |c: char| !c.is_whitespace() && c != '"' && c != '\'';
+    let words = words.map(|word| match word.chars().all(is_plain) && !word.is_empty() {
+        true => word.clone(),
+        false => format!("{word:?}"),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// A temporary grant with its paths parsed for one device.

@@ -65,16 +65,20 @@ async fn a_hundred_calls_of_every_kind_are_gone_long_before_their_time_and_nothi
     let world =
         World::configured("[calls]\nper_person_per_second = 500\nburst_per_person = 500\n").await;
     let admin = world.admin();
+    // Another number than that of a run beside this one.
+    let seconds = 100_000 + std::process::id();
+    let sleep = format!("sleep\0{seconds}");
     let mut devices = Vec::new();
     for name in DEVICES {
         let device = developer(&world, name).await;
-        device.write_file("Makefile", "all:\n\ttrap '' TERM; setsid sleep 74001 & sleep 74001\n");
+        let both = format!("all:\n\ttrap '' TERM; setsid sleep {seconds} & sleep {seconds}\n");
+        device.write_file("Makefile", both);
         for n in 0..ASKED {
             device.write_file(&format!("old-{n}"), "1");
         }
         // Read for minutes, and takes no place on the disk.
         let large = std::fs::File::create(device.files().join("large")).unwrap();
-        large.set_len(64 << 30).unwrap();
+        large.set_len(1 << 40).unwrap();
         devices.push(device);
     }
     let away = world.device("away").start().await;
@@ -91,8 +95,7 @@ async fn a_hundred_calls_of_every_kind_are_gone_long_before_their_time_and_nothi
     }
     assert_eq!(made.len(), 100);
     let programs = 2 * DEVICES.len() * RUNNING;
-    eventually("the programs", async || (running("sleep\x0074001") >= programs).then_some(()))
-        .await;
+    eventually("the programs", async || (running(&sleep) >= programs).then_some(())).await;
     let mut states = std::collections::BTreeMap::<String, usize>::new();
     for call in &made {
         let now = admin.recorded(&call.id).await.unwrap();
@@ -111,8 +114,7 @@ async fn a_hundred_calls_of_every_kind_are_gone_long_before_their_time_and_nothi
     let began = Instant::now();
     stop(admin, everything()).await;
     let answered = began.elapsed();
-    eventually("the end of the programs", async || (running("sleep\x0074001") == 0).then_some(()))
-        .await;
+    eventually("the end of the programs", async || (running(&sleep) == 0).then_some(())).await;
     let programs = began.elapsed();
     for call in &made {
         let ended = admin.ended(&call.id).await.unwrap();
@@ -133,7 +135,7 @@ async fn a_hundred_calls_of_every_kind_are_gone_long_before_their_time_and_nothi
     }
     away.run().await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(running("sleep\x0074001"), 0);
+    assert_eq!(running(&sleep), 0);
     assert_eq!(kept(&devices), before);
     assert!(away.tree().is_empty());
 }

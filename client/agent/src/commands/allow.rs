@@ -53,9 +53,9 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     let wider = wider.unwrap_or_default();
     let follows = follows(&places.config);
     if !changed.refused_by.is_empty() {
-        let refused_by = changed.refused_by.join(", and ");
+        let refused_by = changed.refused_by.join(" ");
         return print(&format!(
-            "{path} is in the list of paths now, but not all of it is allowed yet: the file also has {refused_by}. Change that too.{wider} {follows}"
+            "{path} is in the list of paths now, but not all of it is allowed yet. {refused_by}{wider} {follows}"
         ));
     }
     print(&format!(

@@ -32,7 +32,7 @@ pub struct Changed {
     pub changed: bool,
     /// An allowed path, as it is written, that includes the changed one. What it allows holds there too.
     pub wider: Option<String>,
-    /// What in the file still refuses an access that was allowed, as its keys.
+    /// Why an access that was allowed is still refused, each as a sentence.
     pub refused_by: Vec<String>,
 }
 
@@ -118,14 +118,17 @@ fn refusing(
     let changes = accesses.iter().any(|access| *access != Access::Read);
     let mut found = Vec::new();
     if settings.ceiling.read_only && changes {
-        found.push("read_only = true".to_owned());
+        found.push("The file has read_only = true: set it to false to allow changes.".to_owned());
     }
     let touch = |access: &Access| PathTouch { path: path.clone(), access: *access };
     if let Some(entry) = accesses.iter().find_map(|access| scope.denying_touch(&touch(access))) {
         let pattern = entry.pattern.as_text();
-        let of =
-            if entry.built_in.is_some() { "the built-in denial of" } else { "deny_paths with" };
-        found.push(format!("{of} {pattern}"));
+        found.push(match entry.built_in {
+            Some(_) => {
+                format!("{pattern} is denied on every device, unless the file names exactly that.")
+            }
+            None => format!("deny_paths has {pattern}: take it out of the file."),
+        });
     }
     let needed = |access: &Access| match access {
         Access::Read => Capability::FileRead,
@@ -135,7 +138,7 @@ fn refusing(
     };
     let missing = accesses.iter().find_map(|it| scope.missing_capability(&[needed(it)]));
     if let Some(missing) = missing {
-        found.push(format!("the profile or the permissions, without {missing}"));
+        found.push(format!("The permission {missing} is missing: add it to the permissions, or take another profile."));
     }
     found
 }
@@ -282,17 +285,13 @@ mod tests {
     fn what_still_refuses_an_allowed_path_is_said() {
         for (rest, all, reading) in [
             ("profile = \"operator\"\n", "", ""),
-            ("profile = \"reader\"\n", "the profile or the permissions, without file_write", ""),
+            ("profile = \"reader\"\n", "The permission file_write is missing", ""),
             (
                 "profile = \"operator\"\ndeny_paths = [\"/srv/a\"]\n",
-                "deny_paths with /srv/a",
-                "deny_paths with /srv/a",
+                "deny_paths has /srv/a:",
+                "deny_paths has /srv/a:",
             ),
-            (
-                "",
-                "the profile or the permissions, without file_read",
-                "the profile or the permissions, without file_read",
-            ),
+            ("", "The permission file_read is missing", "The permission file_read is missing"),
         ] {
             let folder = Folder::with(&format!("[ceiling]\n{rest}"));
             let file = folder.0.path().join("agent.toml");
@@ -301,7 +300,9 @@ mod tests {
             {
                 let changed =
                     super::change(&file, "/srv/a/b", &change, &folder.0.path().join("state"));
-                assert_eq!(changed.unwrap().refused_by.join("; "), expected, "{rest}");
+                let refused_by = changed.unwrap().refused_by.join(" ");
+                assert_eq!(refused_by.is_empty(), expected.is_empty(), "{refused_by}");
+                assert!(refused_by.starts_with(expected), "{refused_by}");
             }
         }
     }

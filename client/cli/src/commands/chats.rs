@@ -30,7 +30,7 @@ enum ChatsCommand {
     #[command(after_help = "Example:\n  orion chats list --limit 10")]
     List {
         /// How many at most
-        #[arg(long, value_name = "COUNT", default_value_t = 50)]
+        #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
         limit: u32,
     },
     /// Show what was said and done in a chat, with the ids of its turns for `orion undo`
@@ -40,13 +40,13 @@ enum ChatsCommand {
         #[arg(value_name = "CHAT", default_value = "", hide_default_value = true)]
         chat: String,
     },
-    /// List the chats in which you or the model said this
+    /// List the chats in which you or the model said this, among your newest 200
     #[command(after_help = "Example:\n  orion chats search invoice")]
     Search {
         /// The text
         text: String,
         /// How many at most
-        #[arg(long, value_name = "COUNT", default_value_t = 50)]
+        #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
         limit: u32,
     },
 }

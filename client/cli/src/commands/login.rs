@@ -102,10 +102,14 @@ fn place(app: &App<'_>) -> Result<(PathBuf, Option<(Contexts, String)>), Failure
     }
     let before = ContextFile::read(&kept)?.backend;
     let before = before.as_deref().map(|it| it.trim_end_matches('/'));
-    if before.is_none_or(|before| before == app.context.backend) {
+    if before.is_none() {
         return Ok((kept, None));
     }
-    let name = name_for(&app.context.backend);
+    if before == Some(app.context.backend.as_str()) {
+        let name = contexts.name_of(&kept);
+        return Ok((kept, name.map(|name| (contexts, name))));
+    }
+    let name = contexts.free_name(&name_for(&app.context.backend));
     Ok((contexts.file(&name), Some((contexts, name))))
 }
 

@@ -79,9 +79,12 @@ async fn denied_call(client: &Client, target: Target) -> Result<String, Failure>
         return Ok(call.call_id);
     }
     let result = CallResult::of(call)?;
-    let failure = Failure::Conflict(match result.exit_code() {
-        0 => "this call is allowed, so there is nothing to ask for".to_owned(),
-        _ => format!("no grant is missing: {}", result.envelope.message.trim_end()),
-    });
-    Err(failure.hint("make the call"))
+    // What fails for another reason, such as a device that is away, is told as such.
+    Err(match result.envelope.error {
+        Some(error) => error.into(),
+        None => {
+            Failure::Conflict("this call is allowed, so there is nothing to ask for".to_owned())
+                .hint("make the call")
+        }
+    })
 }

@@ -159,8 +159,8 @@ async fn grant(
     if let Some(error) = shown.obstacle {
         return Err(Failure::Tool(Box::new(error)));
     }
+    app.out.error_line(&shown.card(app.out));
     if !app.yes && terminal::is_interactive() {
-        app.out.error_line(&shown.card(app.out));
         let seconds = if seconds == 0 { shown.request.seconds } else { seconds };
         let time = crate::show::length(seconds);
         if !terminal::confirm(&format!("Grant this for {time}?")).await? {

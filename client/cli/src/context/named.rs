@@ -76,6 +76,13 @@ impl Contexts {
         write_private(&self.folder.join("current"), format!("{name}\n").as_bytes())
     }
 
+    /// Returns this name, or the first like it that no context has: two backends may share a host.
+    pub(crate) fn free_name(&self, name: &str) -> String {
+        let is_free = |name: &String| !self.file(name).exists();
+        let others = (2..100).map(|number| format!("{name}-{number}"));
+        std::iter::once(name.to_owned()).chain(others).find(is_free).unwrap_or(name.to_owned())
+    }
+
     /// Returns the first context of a backend, with its file. `None` if none can be read.
     pub(super) fn of_backend(&self, backend: &str) -> Option<(PathBuf, ContextFile)> {
         self.names().ok()?.iter().find_map(|name| {

@@ -1,7 +1,7 @@
 //! Ends calls from the backend's side: denied, refused before they were sent, or broken off. The end that a
 //! device reports is stored by [`crate::pipeline::result`].
 
-use orion_domain::{CallState, ErrorCode, Hint, ToolError};
+use orion_domain::{Actor, CallState, ErrorCode, Hint, ToolError};
 use serde_json::Value;
 
 use super::row;
@@ -63,7 +63,10 @@ fn offering_request(subject: &Subject, error: ToolError) -> ToolError {
         // The grants deny the tool, whatever its arguments.
         Subject::Unread { target, .. } => {
             let by_grants = error.details.get("layer").and_then(Value::as_str) == Some("grants");
-            target.is_some() && by_grants && error.code == ErrorCode::PermissionDenied
+            // Where the owner's ceiling denies as well, no admin can grant it.
+            let by_owner = error.hints.iter().any(|hint| hint.who == Actor::Owner);
+            let is_denied = by_grants && error.code == ErrorCode::PermissionDenied;
+            target.is_some() && is_denied && !by_owner
         }
     };
     if !is_possible || context.is_preview() || context.plan().is_some() {

@@ -1,7 +1,8 @@
 //! What a temporary grant would have to grant for a denied call to run, and what rules report of a call.
 
+use orion_catalog::Execution;
 use orion_domain::evaluate::{Decision, NotGrantable, Note, denials_with};
-use orion_domain::{Hint, PathStyle, TemporaryGrant};
+use orion_domain::{Actor, Hint, PathStyle, TemporaryGrant};
 
 use super::EvaluatedCall;
 
@@ -12,7 +13,19 @@ impl EvaluatedCall {
     /// There is none.
     pub fn temporary_grant(&self, request: String) -> Result<TemporaryGrant, NotGrantable> {
         let (question, policy) = (self.question(), &self.target.device.policy);
-        self.evaluation.temporary_grant(&question, policy, self.style(), (request, i64::MAX))
+        let grant = self.evaluation.temporary_grant(
+            &question,
+            policy,
+            self.style(),
+            (request, i64::MAX),
+        )?;
+        // A program would reach the folder around a path, which is what the device opens for it.
+        let is_program = self.target.spec.execution == Execution::ChildProcess;
+        if is_program && !grant.paths.is_empty() {
+            let hint = Hint::new("ask an admin to add the folder to the paths of the device");
+            return Err(NotGrantable::Blocked(vec![hint.by(Actor::Admin)]));
+        }
+        Ok(grant)
     }
 
     /// Returns what would help against what denies this call although this grant is given.

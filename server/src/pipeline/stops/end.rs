@@ -102,7 +102,7 @@ async fn end_covered(pipeline: &Pipeline, stop: &StopRow) -> Result<EndedCalls, 
             matches!(call.state, CallState::Dispatched | CallState::Running | CallState::Unknown)
         };
         for call in page.iter().filter(is_sent) {
-            cancel::tell_device(pipeline, call.id, call.device.as_ref().map(|(id, _)| *id));
+            cancel::send_cancel(pipeline, call.id, call.device.as_ref().map(|(id, _)| *id));
         }
         stream::iter(page.into_iter().map(Ok))
             .try_for_each_concurrent(MAX_CONCURRENT, |call| async move {

@@ -20,7 +20,7 @@ pub(super) async fn list_access_requests(
     let v1::ListAccessRequestsRequest { all } = message;
     let caller = &identity.caller;
     let of = (caller.role != Role::Admin).then_some(&caller.user);
-    let rows = api.pipeline.store.access_requests(of).await.map_err(status::store)?;
+    let rows = api.pipeline.store.access_requests(of, all).await.map_err(status::store)?;
     let now = now_ms();
     let is_current =
         |state| matches!(state, AccessRequestState::Open | AccessRequestState::Granted);

@@ -14,8 +14,14 @@ const PAGE: i64 = 1_000;
 const MAX_SEARCHED: i64 = 50_000;
 
 /// Kinds of rows that are a denial by themselves.
-const DENIALS: &[&str] =
-    &["access.refused", "auth.failed", "plan.refused", "policy.refused", "approval.denied"];
+const DENIALS: &[&str] = &[
+    "access.refused",
+    "auth.failed",
+    "plan.refused",
+    "policy.refused",
+    "approval.denied",
+    "approval.refused",
+];
 
 /// Which rows are wanted. Empty texts and None stand for all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -152,9 +158,10 @@ impl Store {
             before = before.min(self.first_row_at(until).await?);
         }
         if !filter.call.is_empty() {
-            let rows = self.rows_of_calls(&filter.call, before, limit).await?;
+            let most = usize::try_from(MAX_SEARCHED).unwrap_or(limit);
+            let rows = self.rows_of_calls(&filter.call, before, most).await?;
             let rows = rows.into_iter().filter(|it| it.row.seq >= first && it.is_wanted(filter));
-            return Ok(Found { rows: rows.collect(), searched_to: None });
+            return Ok(Found { rows: rows.take(limit).collect(), searched_to: None });
         }
         let (mut found, mut searched) = (Found::default(), 0);
         let wanted = i64::try_from(limit).unwrap_or(PAGE).clamp(1, PAGE);

@@ -43,6 +43,11 @@ const BOUNDED: &[(&str, &str, &str)] = &[
         "lists every device",
     ),
     ("FROM access_requests ORDER BY id DESC LIMIT", "SCAN access_requests", "ends at 500"),
+    (
+        "INDEXED BY access_requests_current",
+        "SCAN access_requests USING INDEX access_requests_current",
+        "ends at 500 of those that count",
+    ),
     ("SELECT id FROM approvals ORDER BY id DESC LIMIT", "SCAN approvals USING", "ends at 500"),
     ("AS step_count FROM plans ORDER BY id DESC LIMIT", "SCAN plans USING INDEX", "ends at 100"),
     ("FROM calls ORDER BY id DESC LIMIT", "SCAN calls USING INDEX", "ends at what is listed"),

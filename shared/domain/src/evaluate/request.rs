@@ -6,6 +6,16 @@ use crate::hint::Hint;
 use crate::hosts::address_of;
 use crate::path::{DevicePath, PathStyle};
 use crate::temporary::TemporaryGrant;
+use crate::touches::{CommandTouch, PathTouch, Touches};
+
+/// The most that one request asks for, in lines of its card.
+const MAX_LINES: usize = 20;
+/// The most bytes of these lines, so that a list of all requests fits one answer.
+const MAX_BYTES: usize = 4 * 1024;
+
+fn too_much() -> NotGrantable {
+    NotGrantable::Blocked(vec![Hint::new("touch less in one call, and ask for that")])
+}
 
 /// Why no temporary grant would let a call run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +43,19 @@ impl Evaluation {
         let mut grant = TemporaryGrant::new(request, user, tool, expires_at);
         let mut blocked = Vec::new();
         let mut is_needed = false;
+        let is_tool_denied = |line: &&Evidence| {
+            matches!(line.reason, Reason::ToolNotListed | Reason::CapabilityMissing(_))
+        };
+        if let Some(touches) = question.touches
+            && denials(self).any(|line| is_tool_denied(&line))
+            && !add_touches(&mut grant, touches, style)
+        {
+            return Err(NotGrantable::Blocked(Vec::new()));
+        }
         for line in denials(self) {
+            if grant.count() > MAX_LINES {
+                return Err(too_much());
+            }
             if line.layer == Layer::Grants && line.add_to(&mut grant, question, policy, style) {
                 is_needed = true;
             } else {
@@ -42,6 +64,9 @@ impl Evaluation {
         }
         if !blocked.is_empty() || question.tool.called.is_some() {
             return Err(NotGrantable::Blocked(blocked));
+        }
+        if grant.lines().iter().map(String::len).sum::<usize>() > MAX_BYTES {
+            return Err(too_much());
         }
         if !is_needed {
             return Err(NotGrantable::NotNeeded);
@@ -60,7 +85,7 @@ pub fn denials_with(
     grant: TemporaryGrant,
     style: PathStyle,
 ) -> Vec<Hint> {
-    let granted = policy.with_grant(grant, style);
+    let granted = policy.with_grant(grant, style, &question.tool, question.at);
     let after = evaluate(question, &granted);
     denials(&after).map(|line| line.hint(question, &granted)).collect()
 }
@@ -69,6 +94,47 @@ pub fn denials_with(
 fn denials(evaluation: &Evaluation) -> impl Iterator<Item = &Evidence> {
     let lines = evaluation.evidence().iter();
     lines.filter(|it| it.decision == Decision::Deny && it.reason != Reason::ConfirmMissing)
+}
+
+/// Adds everything that a call touches, because nothing else may be touched by a tool that the grants deny. Returns
+/// `false` where something of it cannot be granted.
+fn add_touches(grant: &mut TemporaryGrant, touches: &Touches, style: PathStyle) -> bool {
+    if touches.paths.len() > MAX_LINES || touches.commands.len() > MAX_LINES {
+        return false;
+    }
+    grant.apps.extend(touches.apps.iter().cloned());
+    touches.commands.iter().for_each(|command| add_command(grant, command));
+    for touched in &touches.services {
+        let (service, read_only) = (touched.service.clone(), !touched.changes);
+        grant.services.insert(ServiceGrant { service, read_only });
+    }
+    grant.logs.extend(touches.logs.iter().cloned().map(LogGrant));
+    grant.hosts.extend(touches.hosts.iter().map(ToString::to_string));
+    grant
+        .hosts
+        .extend(touches.urls.iter().filter_map(|url| address_of(url)).map(|it| it.to_string()));
+    touches.paths.iter().all(|touched| add_path(grant, touched, style))
+}
+
+fn add_path(grant: &mut TemporaryGrant, touched: &PathTouch, style: PathStyle) -> bool {
+    let path = touched.path.to_string();
+    // What is granted is what was written, or nothing.
+    if DevicePath::parse(style, &path).as_ref() != Ok(&touched.path) {
+        return false;
+    }
+    match grant.paths.iter_mut().find(|known| known.path == path) {
+        Some(known) => drop(known.access.insert(touched.access)),
+        None => grant.paths.push(PathGrant { path, access: [touched.access].into() }),
+    }
+    true
+}
+
+fn add_command(grant: &mut TemporaryGrant, command: &CommandTouch) {
+    let args = Some(command.arguments.clone());
+    let command = CommandGrant { program: command.program.clone(), args };
+    if !grant.commands.contains(&command) {
+        grant.commands.push(command);
+    }
 }
 
 impl Evidence {
@@ -93,17 +159,7 @@ impl Evidence {
             }
             Reason::PathOutside { touch } => {
                 let touched = touches.and_then(|touches| touches.paths.get(touch));
-                let Some(touched) = touched else { return false };
-                let path = touched.path.to_string();
-                // What is granted is what was written, or nothing.
-                if DevicePath::parse(style, &path).as_ref() != Ok(&touched.path) {
-                    return false;
-                }
-                match grant.paths.iter_mut().find(|known| known.path == path) {
-                    Some(known) => drop(known.access.insert(touched.access)),
-                    None => grant.paths.push(PathGrant { path, access: [touched.access].into() }),
-                }
-                true
+                touched.is_some_and(|touched| add_path(grant, touched, style))
             }
             Reason::AppNotListed { touch } => {
                 let app = touches.and_then(|touches| touches.apps.get(touch));
@@ -117,8 +173,7 @@ impl Evidence {
                 let (Some(command), Some(_)) = (command, &policy.grants.commands) else {
                     return false;
                 };
-                let args = Some(command.arguments.clone());
-                grant.commands.push(CommandGrant { program: command.program.clone(), args });
+                add_command(grant, command);
                 true
             }
             Reason::ServiceNotListed { touch } => {

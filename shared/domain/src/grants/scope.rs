@@ -139,7 +139,9 @@ impl Scope {
         match self.home.as_ref().filter(|home| home.contains(path)) {
             Some(home) => home.components().len(),
             None => {
-                let around = self.allowed.iter().filter(|entry| covers(&entry.root, path));
+                // The root of what is granted for a while is the folder around it, which nobody named.
+                let named = self.allowed.iter().filter(|entry| entry.only.is_none());
+                let around = named.filter(|entry| covers(&entry.root, path));
                 around.map(|entry| entry.root.components().len()).max().unwrap_or_default()
             }
         }

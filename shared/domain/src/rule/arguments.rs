@@ -22,7 +22,7 @@ pub struct ArgumentCondition {
 pub enum ArgumentTest {
     /// One of these.
     Is(Vec<Value>),
-    /// None of these. An argument that is not given fits.
+    /// None of these. For a rule that tightens, an argument that is not given fits.
     Not(Vec<Value>),
     /// A number above this.
     Above(i64),
@@ -37,7 +37,9 @@ impl ArgumentTest {
     fn fits(&self, value: &Value, folds_case: bool) -> bool {
         match self {
             Self::Is(values) => values.iter().any(|wanted| is_same(wanted, value, folds_case)),
-            Self::Not(values) => !values.contains(value),
+            // Where case counts for a rule, it is one that allows: then what is nearly one of these is one.
+            Self::Not(values) if folds_case => !values.contains(value),
+            Self::Not(values) => !values.iter().any(|other| is_same(other, value, true)),
             Self::Above(limit) => value.as_f64().is_some_and(|number| number > as_f64(*limit)),
             Self::Below(limit) => value.as_f64().is_some_and(|number| number < as_f64(*limit)),
             Self::Matches(pattern) => value.as_str().is_some_and(|text| {
@@ -56,7 +58,11 @@ impl ArgumentCondition {
     fn fits(&self, arguments: &Value, tightens: bool) -> bool {
         let fits = |value: &Value| self.test.fits(value, tightens);
         match arguments.get(&self.name) {
-            None | Some(Value::Null) => matches!(self.test, ArgumentTest::Not(_)),
+            // For a pre-approval, what is not given may be anything.
+            None | Some(Value::Null) => tightens && matches!(self.test, ArgumentTest::Not(_)),
+            Some(Value::Array(items)) if tightens && items.is_empty() => {
+                matches!(self.test, ArgumentTest::Not(_))
+            }
             Some(Value::Array(items)) if tightens => items.iter().any(fits),
             Some(Value::Array(items)) => !items.is_empty() && items.iter().all(fits),
             Some(value) => fits(value),
@@ -143,7 +149,7 @@ mod tests {
     #[test]
     fn each_condition_is_about_one_argument_by_its_type() {
         let arguments = json!({
-            "flag": true, "count": 5, "text": "Secret plan", "list": ["cpu", "Memory"], "none": null,
+            "flag": true, "count": 5, "text": "Secret plan", "list": ["cpu", "Memory"], "none": null, "empty": [],
         });
         let fits = |name: &str, test: &Value, tightens: bool| {
             let test: ArgumentTest = serde_json::from_value(test.clone()).unwrap();
@@ -158,13 +164,16 @@ mod tests {
             ("text", json!({"above": 1}), false, false),
             ("text", json!({"matches": "*PLAN"}), true, false),
             ("text", json!({"is": ["secret plan"]}), true, false),
-            ("text", json!({"not": ["secret plan"]}), true, true),
+            ("text", json!({"not": ["secret plan"]}), true, false),
+            ("text", json!({"not": ["other"]}), true, true),
             ("list", json!({"is": ["cpu"]}), true, false),
             ("list", json!({"is": ["cpu", "Memory"]}), true, true),
             ("list", json!({"not": ["cpu"]}), true, false),
             ("none", json!({"is": [1]}), false, false),
-            ("none", json!({"not": [1]}), true, true),
-            ("missing", json!({"not": [1]}), true, true),
+            ("none", json!({"not": [1]}), true, false),
+            ("empty", json!({"not": ["cpu"]}), true, false),
+            ("empty", json!({"is": ["cpu"]}), false, false),
+            ("missing", json!({"not": [1]}), true, false),
         ] {
             assert_eq!(fits(name, &test, true), tightening, "{name} {test}");
             assert_eq!(fits(name, &test, false), preapproving, "{name} {test}");

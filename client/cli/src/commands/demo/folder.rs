@@ -156,7 +156,7 @@ impl Folder {
             section.insert("listen", toml_edit::value(format!("127.0.0.1:{port}")));
         }
         if let Some(model) = model {
-            model.put_first(&mut config);
+            model.put_first(&mut config)?;
         }
         write_private(&path, config.to_string().as_bytes())
     }

@@ -77,7 +77,15 @@ fn key_file(path: &Path) -> Result<PathBuf, Failure> {
 
 impl Model<'_> {
     /// Makes this the first model of the backend's configuration, which is its default.
-    pub(super) fn put_first(&self, config: &mut DocumentMut) {
+    ///
+    /// # Errors
+    /// The file has its models in one line, which would be lost.
+    pub(super) fn put_first(&self, config: &mut DocumentMut) -> Result<(), Failure> {
+        if config.get("models").is_some_and(|models| !models.is_array_of_tables()) {
+            let message = "`models` in orion-server.toml is written in one line";
+            return Err(Failure::Failed(message.to_owned())
+                .hint("write each model as a section [[models]]"));
+        }
         let mut models = ArrayOfTables::new();
         let mut table = Table::new();
         table.insert("name", value(self.name));
@@ -94,6 +102,7 @@ impl Model<'_> {
             models.push(table.clone());
         }
         config.insert("models", Item::ArrayOfTables(models));
+        Ok(())
     }
 }
 
@@ -152,7 +161,7 @@ mod tests {
         let before = "# mine\n[people]\nlisten = \"127.0.0.1:1\"\n\n[[models]]\nname = \"a\"\nkind = \"planner\"\n\n[[models]]\nname = \"b\" # old\nkind = \"planner\"\n";
         let mut config: DocumentMut = before.parse().unwrap();
         let given = server("http://127.0.0.1:9/v1", "b", None);
-        given.wanted().unwrap().unwrap().put_first(&mut config);
+        given.wanted().unwrap().unwrap().put_first(&mut config).unwrap();
         let after = config.to_string();
         assert!(after.starts_with("# mine\n[people]\n"), "{after}");
         let names: Vec<_> = config["models"].as_array_of_tables().unwrap().iter().collect();

@@ -88,7 +88,7 @@ pub(super) async fn undo(
                 .hint("take back the rest with --yes"));
         }
         if !terminal::confirm("Take back the rest?").await? {
-            return Err(Failure::Interrupted);
+            return Err(Failure::Conflict("nothing was taken back".to_owned()));
         }
     }
     let count = requests.len();

@@ -49,6 +49,36 @@ fn the_smallest_grant_lets_the_call_run_and_no_other() {
 }
 
 #[test]
+fn a_tool_that_is_denied_is_granted_for_what_that_call_touched_and_not_for_what_other_tools_may() {
+    for lacking in [
+        json!({"tools": ["list_directory"], "capabilities": ["file_write"], "paths": ["C:/a"]}),
+        json!({"tools": ["create_directory"], "capabilities": [], "paths": ["C:/a"]}),
+    ] {
+        let policy = policy(&lacking);
+        let grant = requested(&Ask::make("C:/a/x"), &policy).unwrap();
+        assert!(grant.lines().contains(&"write C:/a/x, with all that it contains".to_owned()));
+        assert_eq!(with(&Ask::make("C:/a/x"), &policy, &grant), Decision::Allow);
+        assert_eq!(with(&Ask::make("C:/a/y"), &policy, &grant), Decision::Deny, "{lacking}");
+    }
+}
+
+#[test]
+fn one_request_asks_for_a_bounded_number_of_things() {
+    let policy = policy(&json!({"profile": "operator", "paths": ["C:/a"]}));
+    let paths = |count| {
+        let mut ask = Ask::make("D:/x/0");
+        for number in 1..count {
+            ask.touches = ask.touches.and(Ask::make(&format!("D:/x/{number}")).touches);
+        }
+        ask
+    };
+    assert!(requested(&paths(19), &policy).is_ok());
+    assert!(matches!(requested(&paths(40), &policy), Err(NotGrantable::Blocked(_))));
+    let long = Ask::make(&format!("D:/{}", "long/".repeat(1_000)));
+    assert!(matches!(requested(&long, &policy), Err(NotGrantable::Blocked(_))));
+}
+
+#[test]
 fn a_delete_is_granted_for_its_path_alone_and_still_asked_about() {
     let policy = policy(&json!({"profile": "operator", "paths": ["C:/a"]}));
     let grant = requested(&Ask::delete("D:/x/old"), &policy).unwrap();
