@@ -53,10 +53,10 @@ impl Terminal {
         self.types("\u{3}").await;
     }
 
-    /// Returns what was shown and not seen yet, with the codes that the terminal obeys.
-    fn unseen(&self) -> String {
+    /// Returns what was shown and not seen yet, with the codes that the terminal obeys. A letter may have come in part.
+    fn unseen(&self) -> Vec<u8> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(shown.get(self.seen..).unwrap_or_default()).into_owned()
+        shown.get(self.seen..).unwrap_or_default().to_vec()
     }
 
     /// Waits until this text is shown, behind what was seen before, and returns what is shown up to its end.
@@ -67,8 +67,9 @@ impl Terminal {
         let found = tokio::time::timeout(PATIENCE, async {
             loop {
                 let unseen = self.unseen();
-                if let Some(at) = unseen.find(text) {
-                    return unseen.get(..at + text.len()).unwrap_or_default().to_owned();
+                let mut places = unseen.windows(text.len());
+                if let Some(at) = places.position(|place| place == text.as_bytes()) {
+                    return unseen.get(..at + text.len()).unwrap_or_default().to_vec();
                 }
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
@@ -92,7 +93,8 @@ impl Terminal {
 
 /// Returns what stands on the lines of a terminal of which each line is as long as it needs to be. Moves to
 /// other lines are left out.
-fn plain(text: &str) -> String {
+fn plain(shown: &[u8]) -> String {
+    let text = &*String::from_utf8_lossy(shown);
     let (mut lines, mut column) = (vec![Vec::new()], 0_usize);
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
