@@ -266,3 +266,26 @@ async fn open_requests_are_bounded_and_show_nothing_hidden() {
     let refused = world.cli().run(&["requests", "refuse", id, "--reason", "No"]).await;
     assert_eq!(refused.code, 9, "{refused:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_gets_no_paths_by_request() {
+    let world = World::new().await;
+    let grants = json!({"profile": "developer", "paths": ["{files}/mine"]});
+    let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
+    let kiosk = world.device("kiosk").grant(grants).ceiling(ceiling).start().await;
+    kiosk.write_file("mine/a.txt", "own");
+    kiosk.write_file("theirs/b.txt", "text");
+    let bob = world.person("bob", Role::Operator).await;
+    let command = json!({"command": format!("cat {}", kiosk.path("theirs/b.txt"))});
+    let call = bob.call("kiosk", "execute_command", command).await;
+    assert_eq!(call.end(), OUTSIDE);
+    let offered = call.error().hints.iter().any(|hint| hint.to_string().contains("orion request"));
+    assert!(!offered, "{:?}", call.error().hints);
+    let refused = request(&bob, &call.id, 0).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::PermissionDenied);
+    let hints = orion_wire::tool_error_from(&refused).unwrap().hints;
+    assert!(hints.iter().any(|hint| hint.text.contains("to the paths of the device")), "{hints:?}");
+    // A tool that only reads the file may be asked for.
+    let call = read(&bob, &kiosk, "theirs/b.txt").await;
+    assert_eq!(request(&bob, &call.id, 0).await.unwrap().tool, "read_file");
+}

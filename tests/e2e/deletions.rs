@@ -107,7 +107,10 @@ async fn a_renamed_device_stays_the_same_device_with_the_same_rights() {
     assert!(other.tree().contains_key("there") && !kiosk.tree().contains_key("there"));
     let taken = cli.run(&["devices", "rename", "till", "kiosk"]).await;
     assert_eq!(taken.code, 9, "{taken:?}");
-    let rows = fine(cli.run(&["audit", "list", "--device", "till", "-o", "json"]).await).json();
+    let rows = fine(
+        cli.run(&["audit", "list", "--device", "till", "--limit", "1000", "-o", "json"]).await,
+    )
+    .json();
     let rows: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["kind"].clone()).collect();
     assert!(rows.contains(&json!("device.renamed")), "{rows:?}");
 
