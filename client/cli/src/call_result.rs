@@ -116,13 +116,8 @@ impl CallResult {
 
     /// Returns the call's id if it changed something that `orion undo` can undo.
     pub(crate) fn undoable(&self) -> Option<&str> {
-        let Envelope { success, dry_run, meta, data, .. } = &self.envelope;
-        let (spec, _) = orion_catalog::find(&meta.tool)?;
-        // A folder that was there already was not made.
-        let made_nothing = spec.name == "create_directory"
-            && data.as_ref().is_some_and(|data| data["created"] == false);
-        (*success && !dry_run && spec.undo && !made_nothing && !meta.call_id.is_empty())
-            .then_some(meta.call_id.as_str())
+        let call_id = self.envelope.meta.call_id.as_str();
+        (can_be_undone(&self.envelope) && !call_id.is_empty()).then_some(call_id)
     }
 
     /// Prints the envelope, or for people its data on standard output and its message on standard error.
@@ -193,6 +188,16 @@ impl CallResult {
             }
         }
     }
+}
+
+/// Returns whether a call with this envelope changed something that can be undone.
+pub(crate) fn can_be_undone(envelope: &Envelope) -> bool {
+    let Envelope { success, dry_run, meta, data, .. } = envelope;
+    let Some((spec, _)) = orion_catalog::find(&meta.tool) else { return false };
+    // A folder that was there already was not made.
+    let made_nothing = spec.name == "create_directory"
+        && data.as_ref().is_some_and(|data| data["created"] == false);
+    *success && !dry_run && spec.undo && !made_nothing
 }
 
 #[cfg(test)]

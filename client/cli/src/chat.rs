@@ -9,16 +9,16 @@ mod typed;
 use std::pin::pin;
 use std::time::Duration;
 
-use orion_domain::Hint;
+use orion_domain::{Envelope, Hint};
 use orion_wire::v1;
 use orion_wire::v1::send_message_response::Event;
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
 pub(crate) use lines::{converse, said};
 
 use crate::app::App;
-use crate::call_result::CallResult;
+use crate::call_result::{CallResult, can_be_undone};
 use crate::client::Client;
 use crate::failure::{Failure, exit_code_of};
 use crate::follow::LiveCall;
@@ -224,7 +224,7 @@ impl<'a> Session<'a> {
                     }
                     speech.end_line()?;
                     answer.text = text;
-                    if answer.calls.iter().filter(|call| can_be_undone(call)).count() > 1 {
+                    if answer.calls.iter().filter(|call| is_undoable(call)).count() > 1 {
                         let turn = text::one_line(&answer.turn_id, 80);
                         out.note(&format!("{DIM}undo all of it:{DIM:#} orion undo {turn}"));
                     }
@@ -272,13 +272,9 @@ impl Speech<'_> {
     }
 }
 
-/// Returns whether a call with this envelope can be undone.
-fn can_be_undone(envelope: &Value) -> bool {
-    let tool = envelope["meta"]["tool"].as_str().unwrap_or_default();
-    let is_done = envelope["success"] == true && envelope["dry_run"] != true;
-    // A folder that was there already was not made.
-    let made_nothing = tool == "create_directory" && envelope["data"]["created"] == false;
-    is_done && !made_nothing && orion_catalog::find(tool).is_some_and(|(spec, _)| spec.undo)
+/// Returns whether the call of an envelope can be undone.
+fn is_undoable(envelope: &Value) -> bool {
+    Envelope::deserialize(envelope).is_ok_and(|envelope| can_be_undone(&envelope))
 }
 
 fn call_line(call: &v1::CallBegan) -> String {

@@ -12,7 +12,7 @@ use super::{RowView, rows_table};
 use crate::app::App;
 use crate::complete;
 use crate::failure::Failure;
-use crate::global::duration;
+use crate::global::long_duration;
 
 /// List rows, the newest first.
 #[derive(Debug, Args)]
@@ -69,17 +69,12 @@ fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<i64, String> {
         let at = local.to_zoned(zone.clone()).map_err(|error| error.to_string())?;
         return Ok(at.timestamp().as_millisecond());
     }
-    let ago = match text.strip_suffix('d').map(str::parse::<u32>) {
-        Some(Ok(days)) => i64::from(days) * 24 * 3600 * 1000,
-        Some(Err(_)) | None => {
-            let ago = duration(text).map_err(|_| {
-                "write how long ago (2h, 7d), a date (2026-03-01), or a date and time \
-                 (\"2026-03-01 12:00\")"
-                    .to_owned()
-            })?;
-            i64::try_from(ago.as_millis()).unwrap_or(i64::MAX)
-        }
-    };
+    let ago = long_duration(text).map_err(|_| {
+        "write how long ago (2h, 7d), a date (2026-03-01), or a date and time \
+         (\"2026-03-01 12:00\")"
+            .to_owned()
+    })?;
+    let ago = i64::try_from(ago.as_millis()).unwrap_or(i64::MAX);
     // Zero stands for no limit.
     Ok(now.as_millisecond().saturating_sub(ago).max(1))
 }
