@@ -192,6 +192,8 @@ impl Pipeline {
                 Sent::Failed(error) => return Ok(audit::close(self, view, error).await?.into()),
                 Sent::Reported(answer) if call.context.is_preview() => {
                     let report = DeviceReport::of(call.target.device.id, answer);
+                    let only_reads = call.context.request.dry_run && !call.target.spec.has_effects;
+                    let report = if only_reads { report.without_data() } else { report };
                     return Ok(Ended { view: report.ends(view), report: Some(report) });
                 }
                 Sent::Reported(answer) => {

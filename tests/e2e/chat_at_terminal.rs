@@ -92,7 +92,7 @@ async fn an_approval_that_is_given_elsewhere_ends_the_question_and_says_who_gave
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ctrl_c_clears_a_line_and_stops_a_turn_and_a_question() {
+async fn ctrl_c_clears_a_line_stops_a_turn_and_ends_the_chat_when_it_is_pressed_twice() {
     let mut model = HeldModel::start().await;
     let world = World::configured(&model.section).await;
     let kiosk = world.device("kiosk").start().await;
@@ -130,6 +130,19 @@ async fn ctrl_c_clears_a_line_and_stops_a_turn_and_a_question() {
         open.approvals.is_empty().then_some(())
     })
     .await;
+
+    chat.interrupt().await;
+    chat.sees("Ctrl-C once more").await;
+    chat.sees(PROMPT).await;
+    chat.types("x").await;
+    chat.sees("x").await;
+    chat.interrupt().await;
+    chat.sees(PROMPT).await;
+    chat.interrupt().await;
+    chat.sees("Ctrl-C once more").await;
+    chat.sees(PROMPT).await;
+    chat.interrupt().await;
+    assert_eq!(chat.ended().await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

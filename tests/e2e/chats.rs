@@ -41,8 +41,13 @@ async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
     let preview = cli.run(&["undo", &turn, "--dry-run"]).await;
     assert_eq!(preview.code, 0, "{preview:?}");
     assert_eq!(names(laptop.tree()), ["A", "A/a.txt"]);
+    // One call was taken back by itself before.
+    let alone = made.calls.last().unwrap().id.clone();
+    let alone = cli.run(&["undo", &alone]).await;
+    assert_eq!(alone.code, 0, "{alone:?}");
     let undone = cli.run(&["undo", &turn]).await;
     assert_eq!(undone.code, 0, "{undone:?}");
+    assert!(undone.stderr.contains("was taken back already"), "{undone:?}");
     let order: Vec<_> =
         ["write_file on server", "create_directory on server", "write_file on laptop"]
             .iter()

@@ -18,6 +18,7 @@ const MAY: &[(&str, &str, &[&str])] = &[
     ("orion-wire", "shared/wire", &["orion-catalog", "orion-domain"]),
     ("orion-mtls", "shared/mtls", &[]),
     ("orion-allocator", "shared/allocator", &[]),
+    ("orion-usage", "shared/usage", &[]),
     (
         "orion-server",
         "server",
@@ -29,6 +30,7 @@ const MAY: &[(&str, &str, &[&str])] = &[
             "orion-mtls",
             "orion-planner",
             "orion-policy",
+            "orion-usage",
             "orion-wire",
         ],
     ),
@@ -42,13 +44,21 @@ const MAY: &[(&str, &str, &[&str])] = &[
             "orion-commands",
             "orion-domain",
             "orion-mtls",
+            "orion-usage",
             "orion-wire",
         ],
     ),
     (
         "orion-cli",
         "client/cli",
-        &["orion-audit", "orion-catalog", "orion-domain", "orion-policy", "orion-wire"],
+        &[
+            "orion-audit",
+            "orion-catalog",
+            "orion-domain",
+            "orion-policy",
+            "orion-usage",
+            "orion-wire",
+        ],
     ),
 ];
 

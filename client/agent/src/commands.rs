@@ -15,7 +15,7 @@ use orion_agent::enroll::{EnrollError, Enrollment, Notice, Replace, enroll};
 use orion_agent::run::NotEnrolled;
 use orion_agent::sandbox::Sandbox;
 use orion_agent::state::{EnrollmentStage, Identity, Pending, State, StateError, Status};
-use orion_domain::DeviceName;
+use orion_domain::{DeviceName, Profile};
 use orion_wire::{EnrollmentToken, TokenError};
 use tokio_util::sync::CancellationToken;
 
@@ -78,6 +78,15 @@ Examples:
     Audit(audit::Audit),
 }
 
+/// Parses the name of a profile.
+fn profile(text: &str) -> Result<Profile, String> {
+    let all =
+        [Profile::Reader, Profile::Operator, Profile::Developer, Profile::Homelab, Profile::Strict];
+    all.into_iter()
+        .find(|it| it.to_string() == text)
+        .ok_or_else(|| "write reader, operator, developer, homelab or strict".to_owned())
+}
+
 #[derive(Debug, Args)]
 struct EnrollArguments {
     /// The token; `-` reads it from standard input, `@FILE` from a file. Left out, the wait for an
@@ -90,6 +99,10 @@ struct EnrollArguments {
     /// Writes a first agent.toml that allows this path; may be given more than once.
     #[arg(long, value_name = "PATH")]
     allow_path: Vec<String>,
+    /// Writes a first agent.toml with this profile, the most that the backend may grant: reader, operator, developer,
+    /// homelab or strict.
+    #[arg(long, value_parser = profile)]
+    profile: Option<Profile>,
     /// Become a new device where this is one already.
     #[arg(long)]
     force: bool,
@@ -207,10 +220,14 @@ async fn signalled(shutdown: CancellationToken) {
 }
 
 async fn enroll_device(places: &Places, arguments: EnrollArguments) -> anyhow::Result<()> {
-    let EnrollArguments { token, name, allow_path, force, wait: _, no_wait, timeout } = arguments;
+    let EnrollArguments { token, name, allow_path, profile, force, wait: _, no_wait, timeout } =
+        arguments;
     let token = token.map(|text| read_token(&text)).transpose()?;
-    let first = (!allow_path.is_empty())
-        .then(|| config::first(&places.config, &allow_path, &places.state_dir))
+    let first = (profile.is_some() || !allow_path.is_empty())
+        .then(|| {
+            let profile = profile.unwrap_or(Profile::Operator);
+            config::first(&places.config, profile, &allow_path, &places.state_dir)
+        })
         .transpose()?;
     // The owner's file is written when the backend knows this device: a try that failed leaves nothing.
     let write_first = || match &first {

@@ -215,12 +215,17 @@ pub fn default_locations() -> Option<(PathBuf, PathBuf)> {
     Some((dirs.config_dir().join("agent.toml"), state.join("agent")))
 }
 
-/// Returns the text of a first `agent.toml` that allows `paths`, with comments that explain its keys.
+/// Returns the text of a first `agent.toml` with this profile that allows `paths`, with comments that explain its keys.
 ///
 /// # Errors
 /// [`ConfigError::Exists`] when there is a file with another text, [`ConfigError::Invalid`] when a path is invalid.
-pub fn first(path: &Path, paths: &[String], state_dir: &Path) -> Result<String, ConfigError> {
-    let text = file::first(paths);
+pub fn first(
+    path: &Path,
+    profile: Profile,
+    paths: &[String],
+    state_dir: &Path,
+) -> Result<String, ConfigError> {
+    let text = file::first(profile, paths);
     Settings::parse(&text, home().as_deref(), &own_files_of(state_dir, path))
         .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
     // An earlier try may have written it.

@@ -5,7 +5,7 @@ mod commands;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use commands::{Arguments, Failure};
 use orion_domain::FailureText;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -37,7 +37,10 @@ fn main() -> ExitCode {
         return code;
     }
     orion_mtls::install_crypto_provider();
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return orion_usage::report(error, Arguments::command()),
+    };
     let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     tracing_subscriber::registry()

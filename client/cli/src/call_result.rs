@@ -6,7 +6,7 @@ use orion_domain::{Actor, CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state_from, v1};
 use serde_json::Value;
 
-use crate::failure::{Failure, Report};
+use crate::failure::{Failure, Report, as_typed};
 use crate::global::Format;
 use crate::json;
 use crate::output::{BAD, DIM, GOOD, Output};
@@ -130,7 +130,7 @@ impl CallResult {
             Format::Yaml => out.line(&json::yaml(&self.bytes)?),
             Format::Table | Format::Wide => {
                 if let Some(error) = &self.envelope.error {
-                    let report = Report::of(error, &out.zone);
+                    let report = Report::of(&as_typed(error, &self.envelope.meta), &out.zone);
                     if self.is_queued { out.waits(&report) } else { out.report(&report) }
                 } else {
                     let preview = if self.envelope.dry_run { "Preview: " } else { "" };

@@ -291,7 +291,7 @@ fn call_line(call: &v1::CallBegan) -> String {
     format!(
         "{device}{} {}{recovered}",
         text::one_line(&call.tool, 64),
-        short_arguments(&call.arguments)
+        short_arguments(&call.tool, &call.arguments)
     )
 }
 
@@ -300,6 +300,6 @@ fn ended_line(call: &v1::Call) -> String {
         "{DIM}{} ·{DIM:#} {} {}",
         text::one_line(&call.device, 64),
         text::one_line(&call.tool, 64),
-        short_arguments(&call.arguments)
+        short_arguments(&call.tool, &call.arguments)
     )
 }

@@ -67,6 +67,8 @@ pub(crate) struct Environment {
     pub(crate) backend: Option<String>,
     /// `ORION_TOKEN`.
     pub(crate) token: Option<String>,
+    /// `ORION_CA`: the certificate of the backend's authority, for programs that do not sign in.
+    pub(crate) ca: Option<PathBuf>,
     /// The person's configuration folder for Orion.
     pub(crate) config_dir: Option<PathBuf>,
     /// The working directory at the start.
@@ -80,6 +82,7 @@ impl Environment {
             named: global.named_context().cloned(),
             backend: global.backend.clone(),
             token: std::env::var("ORION_TOKEN").ok().filter(|token| !token.is_empty()),
+            ca: std::env::var_os("ORION_CA").filter(|ca| !ca.is_empty()).map(PathBuf::from),
             config_dir: directories::ProjectDirs::from("", "", "orion")
                 .map(|dirs| dirs.config_dir().to_owned()),
             working_dir: PathBuf::from("."),
@@ -93,7 +96,7 @@ impl Context {
     /// # Errors
     /// A named file does not exist, or a file is invalid.
     pub(crate) fn resolve(around: Environment) -> Result<Self, Failure> {
-        let Environment { named, backend, token, config_dir, working_dir } = around;
+        let Environment { named, backend, token, ca, config_dir, working_dir } = around;
         let contexts = config_dir.map(Contexts::new);
         let demo = working_dir.join("orion-demo").join("context.toml");
         let own = match (&named, &contexts) {
@@ -125,6 +128,7 @@ impl Context {
                 None => file = ContextFile::default(),
             }
         }
+        file.ca_file = ca.or(file.ca_file);
         let token = token.or_else(|| file.token.clone()).map(|token| Secret::new(token.trim()));
         Ok(Self { backend, token, file, path, found })
     }
@@ -158,13 +162,20 @@ impl ContextFile {
         let text = input::file(path)?;
         // The parser's own message would quote the line, and the line may hold the token.
         toml::from_str(&text).map_err(|error| {
-            let failure =
-                Failure::Usage(format!("{} is not a context: {}", path.display(), error.message()));
+            let line = error.span().map_or(1, |span| {
+                1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
+            });
+            let shown = path.display();
+            let failure = Failure::Usage(format!(
+                "{shown} is not a context: line {line}: {}",
+                error.message()
+            ));
             let failure = match nearest_key(error.message()) {
                 Some(near) => failure.hint(Hint::did_you_mean(vec![near.to_owned()])),
-                None => failure,
+                None => failure.hint(format!("correct or delete line {line}")),
             };
-            failure.hint(Hint::run("write it again", "orion login"))
+            let login = format!("orion --context {shown} login --backend URL");
+            failure.hint(Hint::run("or write the file again", login))
         })
     }
 

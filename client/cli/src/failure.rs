@@ -2,6 +2,7 @@
 
 mod connect;
 mod report;
+mod typed;
 
 use jiff::tz::TimeZone;
 use orion_domain::{ErrorCode, Hint, ToolError, without_system_number};
@@ -9,6 +10,7 @@ use serde_json::{Map, Value, json};
 use tonic::{Code, Status};
 
 pub(crate) use self::report::Report;
+pub(crate) use self::typed::as_typed;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +51,9 @@ pub(crate) enum Failure {
     /// The command failed.
     #[error("{0}")]
     Failed(String),
+    /// A file is not text.
+    #[error("{0} is not text in UTF-8")]
+    NotText(String),
     /// The command took too long.
     #[error("{0}")]
     TimedOut(String),
@@ -85,6 +90,7 @@ impl Failure {
             | Self::NotFound(_)
             | Self::Conflict(_)
             | Self::Failed(_)
+            | Self::NotText(_)
             | Self::TimedOut(_)
             | Self::Interrupted
             | Self::ReaderGone => Self::Hinted { failure: Box::new(self), hints: vec![hint] },
@@ -107,7 +113,7 @@ impl Failure {
             Self::Tool(error) => error.code.exit_code(),
             Self::Status { code, .. } => status_exit_code(*code),
             Self::ReaderGone => 0,
-            Self::Unreachable { .. } | Self::Failed(_) => 1,
+            Self::Unreachable { .. } | Self::Failed(_) | Self::NotText(_) => 1,
             Self::Usage(_) => 2,
             Self::NotFound(_) => 3,
             Self::SignIn(_) => 4,
@@ -138,7 +144,7 @@ impl Failure {
             Self::Usage(_) => "USAGE",
             Self::NotFound(_) => "NOT_FOUND",
             Self::Conflict(_) => "CONFLICT",
-            Self::Failed(_) => "FAILED",
+            Self::Failed(_) | Self::NotText(_) => "FAILED",
             Self::TimedOut(_) => "TIMEOUT",
             Self::Interrupted => "INTERRUPTED",
             Self::ReaderGone => "OUTPUT_CLOSED",
@@ -161,6 +167,7 @@ impl Failure {
             | Self::NotFound(_)
             | Self::Conflict(_)
             | Self::Failed(_)
+            | Self::NotText(_)
             | Self::TimedOut(_)
             | Self::Interrupted
             | Self::ReaderGone => Vec::new(),

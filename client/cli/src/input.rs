@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
 
+use orion_domain::Hint;
+
 use crate::failure::Failure;
 
 /// The maximum number of bytes read from a file or from standard input, equal to the limit of a call's
@@ -20,6 +22,11 @@ pub(crate) fn value(given: &str) -> Result<String, Failure> {
         None if given == "-" => stdin(),
         None => Ok(given.to_owned()),
     }
+    .map_err(|failure| match failure.cause() {
+        Failure::NotText(_) => failure
+            .hint(Hint::run("to copy a file of any kind to a device", "orion cp FILE DEVICE:PATH")),
+        _ => failure,
+    })
 }
 
 /// Reads a document given as `@file`, as a file's name, or as `-`.
@@ -106,7 +113,7 @@ pub(crate) fn bounded(from: impl Read, name: &str, limit: usize) -> Result<Strin
             .hint("give less, or in several calls; `orion cp` copies files of any size"));
     }
     String::from_utf8(bytes).map_err(|_| {
-        Failure::Failed(format!("{name} is not text in UTF-8")).hint("save it as UTF-8")
+        Failure::NotText(name.to_owned()).hint("name a text file; if it is one, save it as UTF-8")
     })
 }
 

@@ -21,7 +21,6 @@ mod show;
 mod terminal;
 mod text;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -35,7 +34,7 @@ fn main() -> ExitCode {
     CompleteEnv::with_factory(Cli::command).complete();
     let Cli { global, command } = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return orion_usage::report(error, Cli::command()),
     };
     let output = Output::new(&global);
     let runtime =
@@ -58,19 +57,6 @@ fn main() -> ExitCode {
     // A prompt that still waits for a key must not delay the exit.
     runtime.shutdown_timeout(Duration::ZERO);
     ExitCode::from(code)
-}
-
-/// Prints why the command line cannot be read, or the help that it asks for. Returns the exit code.
-fn usage(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() {
-        error.exit();
-    }
-    // The parser of numbers has its own words.
-    let text = error.render().ansi().to_string();
-    let text = text.replace("invalid digit found in string", "write a whole number");
-    // If standard error is closed, the message is dropped.
-    drop(write!(anstream::stderr().lock(), "{text}"));
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Returns the command with its subcommands as they are written, and the command that lists its objects, if there is

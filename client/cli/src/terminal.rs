@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use indicatif::{ProgressBar, ProgressStyle};
+use inquire::validator::Validation;
 use inquire::{InquireError, Password, PasswordDisplayMode, Text};
 
 use crate::failure::Failure;
@@ -14,6 +15,9 @@ use crate::output::{DIM, Output};
 use crate::text;
 
 pub(crate) use line::Question;
+
+/// The minimum length of a password; the backend refuses a shorter one.
+const MIN_PASSWORD_CHARS: usize = 12;
 
 /// Returns whether a person can be prompted.
 pub(crate) fn is_interactive() -> bool {
@@ -46,7 +50,18 @@ pub(crate) async fn ask(question: &'static str) -> Result<String, Failure> {
 pub(crate) async fn password(question: &'static str, is_new: bool) -> Result<String, Failure> {
     prompt(move || {
         let prompt = Password::new(question).with_display_mode(PasswordDisplayMode::Hidden);
-        if is_new { prompt.prompt() } else { prompt.without_confirmation().prompt() }
+        let is_long = |text: &str| {
+            if text.chars().count() < MIN_PASSWORD_CHARS {
+                let short = format!("at least {MIN_PASSWORD_CHARS} characters, such as four words");
+                return Ok(Validation::Invalid(short.into()));
+            }
+            Ok(Validation::Valid)
+        };
+        if is_new {
+            prompt.with_validator(is_long).prompt()
+        } else {
+            prompt.without_confirmation().prompt()
+        }
     })
     .await
 }

@@ -6,6 +6,7 @@ mod compile;
 use std::sync::Arc;
 
 use orion_catalog::{Alias, RunsOn, ToolSpec, find};
+use orion_domain::evaluate::permissions_command;
 use orion_domain::grants::BadEntry;
 use orion_domain::rule::Rule;
 use orion_domain::{
@@ -90,7 +91,7 @@ impl DeviceSnapshot {
     #[must_use]
     pub fn placed(&self, mut error: ToolError) -> ToolError {
         let Some(line) = self.policy_line() else { return error };
-        let either = format!("orion devices permissions set {}, or the policy file", self.name);
+        let either = permissions_command(&self.name);
         let hints = error.hints.iter_mut().filter(|hint| hint.command.as_ref() == Some(&either));
         for hint in hints {
             hint.command = Some(format!("{FILE_NAME} line {line}, then orion policy apply"));

@@ -65,7 +65,7 @@ impl Fleet {
                     ErrorCode::DeviceRequired,
                     format!("There are {} devices, and the call names none.", several.len()),
                 )
-                .suggesting(names.into_iter().take(10).collect()))
+                .hint(Hint::one_of("name one of them", names.into_iter().take(10).collect())))
             }
         }
     }

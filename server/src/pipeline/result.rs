@@ -2,7 +2,7 @@
 
 mod late;
 
-use orion_domain::DeviceId;
+use orion_domain::{DeviceId, Envelope};
 
 use super::Pipeline;
 use super::view::CallView;
@@ -50,6 +50,21 @@ impl DeviceReport {
             device,
             close: CloseCall { id: call, state, code, result, duration_us, at, witness },
         }
+    }
+
+    /// Returns the report without what the call read: whoever asks why a call would run does not get its result.
+    #[must_use]
+    pub fn without_data(mut self) -> Self {
+        let envelope = serde_json::from_slice::<Envelope>(&self.close.result);
+        // What cannot be read is not kept, either.
+        self.close.result = envelope.map_or_else(
+            |_| Vec::new(),
+            |envelope| {
+                let envelope = Envelope { data: None, ..envelope };
+                serde_json::to_vec(&envelope).unwrap_or_default()
+            },
+        );
+        self
     }
 
     /// Returns the end of the call, as it is stored.

@@ -21,6 +21,9 @@ use usage::GrantUsage;
 /// The days of calls that are read.
 pub const DAYS: u32 = 30;
 
+/// How long after a device's enrolment no grant is proposed to be removed for want of use, in milliseconds: a week.
+const NEW_FOR_MS: i64 = 7 * 24 * 3_600_000;
+
 /// The most calls that are read, the newest of those days.
 const MAX_CALLS: u64 = 100_000;
 
@@ -86,6 +89,11 @@ pub async fn review(
         })
         .await?;
     }
-    let found = devices.store.device(&known.id.to_string()).await?.found;
-    Ok(Review { calls: uses.calls, looked_since, grants: entries(known, &uses, &found) })
+    let row = devices.store.device(&known.id.to_string()).await?;
+    let mut grants = entries(known, &uses, &row.found);
+    if row.created_at > now_ms() - NEW_FOR_MS {
+        // Nobody had time to use them.
+        grants.iter_mut().filter(|it| it.uses == 0).for_each(|it| it.proposal.clear());
+    }
+    Ok(Review { calls: uses.calls, looked_since, grants })
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use orion_mtls::secret_file;
 
-use crate::config::{Config, PeopleConfig};
+use crate::config::{Config, PeopleConfig, PeopleTls};
 use crate::data_folder::ADDRESSES;
 
 pub(super) fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {
@@ -25,8 +25,11 @@ pub(super) fn advertised(config: &Config, devices: SocketAddr) -> Vec<String> {
 /// Returns the URL at which people reach the backend from this machine. A certificate is for a name.
 pub(super) fn people_url(config: &PeopleConfig, people: SocketAddr) -> String {
     if config.tls.is_some() {
-        let own = config.names.first().cloned();
-        let host = own.or_else(|| people.ip().is_unspecified().then(own_hostname).flatten());
+        // Orion's own certificate is for the address, too; another one is for its names alone.
+        let is_own = people.ip().is_loopback() && config.tls == Some(PeopleTls::Own);
+        let own = config.names.first().filter(|_| !is_own).cloned();
+        let unspecified = people.ip().is_unspecified();
+        let host = own.or_else(|| unspecified.then(own_hostname).flatten());
         let ip =
             if people.ip().is_unspecified() { IpAddr::from([127, 0, 0, 1]) } else { people.ip() };
         let host = host.unwrap_or_else(|| ip.to_string());

@@ -126,6 +126,10 @@ fn authority(data_dir: &Path, now: i64) -> anyhow::Result<CertificateAuthority> 
             Ok(authority)
         }
         (false, true) => {
+            tracing::warn!(
+                "{KEY} is missing in {}, so a new authority is made; people sign in again with --ca and the new {CERTIFICATE}",
+                data_dir.display()
+            );
             std::fs::remove_file(&certificate).context(CERTIFICATE)?;
             self::authority(data_dir, now)
         }

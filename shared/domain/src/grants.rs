@@ -11,6 +11,7 @@ mod tests;
 mod tools;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,18 @@ pub enum Profile {
     Homelab,
     /// An operator whose every change is previewed and approved.
     Strict,
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reader => "reader",
+            Self::Operator => "operator",
+            Self::Developer => "developer",
+            Self::Homelab => "homelab",
+            Self::Strict => "strict",
+        })
+    }
 }
 
 impl Profile {

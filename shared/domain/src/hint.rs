@@ -28,6 +28,9 @@ impl Actor {
     }
 }
 
+/// The step that offers what the caller may have meant.
+const DID_YOU_MEAN: &str = "did you mean";
+
 /// One step that helps after an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hint {
@@ -61,7 +64,13 @@ impl Hint {
     /// Creates a step that offers names or paths.
     #[must_use]
     pub fn did_you_mean(values: Vec<String>) -> Self {
-        Self { values, ..Self::new("did you mean") }
+        Self { values, ..Self::new(DID_YOU_MEAN) }
+    }
+
+    /// Creates a step that takes one of these names or paths.
+    #[must_use]
+    pub fn one_of(text: impl Into<String>, values: Vec<String>) -> Self {
+        Self { values, ..Self::new(text) }
     }
 
     /// Assigns the step to somebody else.
@@ -89,7 +98,8 @@ impl fmt::Display for Hint {
         let Self { text, command, who, values } = self;
         f.write_str(text)?;
         if !values.is_empty() {
-            write!(f, " {}?", values.join(", "))?;
+            let values = values.join(", ");
+            if text == DID_YOU_MEAN { write!(f, " {values}?") } else { write!(f, ": {values}") }?;
         }
         let by = match who {
             Actor::Requester | Actor::Approver | Actor::Nobody => None,
@@ -115,6 +125,7 @@ mod tests {
             (Hint::new("try again in a few seconds"), "try again in a few seconds"),
             (Hint::run("list the tools", "orion tools list"), "list the tools: `orion tools list`"),
             (Hint::did_you_mean(vec!["a".into(), "b".into()]), "did you mean a, b?"),
+            (Hint::one_of("name one", vec!["a".into(), "b".into()]), "name one: a, b"),
             (Hint::new("grant it").by(Actor::Owner), "grant it (the owner of the device)"),
             (
                 Hint::run("add it", "orion policy apply").by(Actor::Admin),

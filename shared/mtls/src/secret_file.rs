@@ -26,7 +26,7 @@ pub enum SecretFileError {
         source: io::Error,
     },
     /// The file could not be read. `source` distinguishes a missing file from other errors.
-    #[error("{path} could not be read: {source}", path = path.display())]
+    #[error("{path} could not be read: {source}{}", step(source), path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -61,6 +61,15 @@ pub enum SecretFileError {
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), SecretFileError> {
     write_and_rename(path, bytes)
         .map_err(|source| SecretFileError::Write { path: path.to_owned(), source })
+}
+
+/// Returns what to do about a file that cannot be read, where that is known.
+fn step(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotADirectory => "; what stands before its name is a file: name a folder",
+        io::ErrorKind::PermissionDenied => "; run this as the owner of the file",
+        _ => "",
+    }
 }
 
 /// Reads the secret at `path`.

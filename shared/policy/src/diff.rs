@@ -208,9 +208,12 @@ fn sets(name: &str, old: &BTreeSet<String>, new: &BTreeSet<String>) -> Vec<Strin
 fn rule_fields(rule: &Rule) -> BTreeMap<String, String> {
     let value = serde_json::to_value(rule).unwrap_or_default();
     let fields = value.as_object().into_iter().flatten();
+    // As it is written in the file.
+    let action = if rule.log_only { "log".to_owned() } else { written(&rule.action) };
+    let action = std::iter::once(("action".to_owned(), action));
     let hours = rule.hours.as_ref().map(|hours| ("hours".to_owned(), hours_text(hours)));
     fields
-        .filter(|(key, _)| !matches!(key.as_str(), "id" | "source"))
+        .filter(|(key, _)| !matches!(key.as_str(), "id" | "source" | "log_only" | "action"))
         .map(|(key, value)| {
             let text = match value {
                 serde_json::Value::Array(items) => {
@@ -229,6 +232,7 @@ fn rule_fields(rule: &Rule) -> BTreeMap<String, String> {
             (key.clone(), text)
         })
         .chain(hours)
+        .chain(action)
         .collect()
 }
 

@@ -15,7 +15,7 @@ impl<'a> Fields<'a> {
     /// Returns the table, or reports that the node is none. `what` names it in messages.
     pub(crate) fn of(node: &'a Node, what: &'static str, findings: &mut Findings) -> Option<Self> {
         let Value::Table(entries) = &node.value else {
-            wrong(node, &format!("{what} is a table"), findings);
+            wrong(node, &format!("{what} is a table of `key: value` lines"), findings);
             return None;
         };
         let entries = entries.iter().map(|(key, value)| (key, value)).collect();

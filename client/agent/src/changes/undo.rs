@@ -1,6 +1,6 @@
 //! Undoes a call: all of its changes, or none.
 
-use orion_catalog::tools::undo_call::{Arguments, Outcome, UndoCall, Undone};
+use orion_catalog::tools::undo_call::{ALREADY_UNDONE, Arguments, Outcome, UndoCall, Undone};
 use orion_catalog::{ParsedCall, Tool as _};
 use orion_domain::{Access, CallId, DevicePath, ErrorCode, Hint, ToolError};
 use serde_json::json;
@@ -144,7 +144,9 @@ fn record_of(context: &FileContext<'_>, call: CallId) -> Result<Record, ToolErro
     match record.undone {
         Some(by) if by == call => Err(nothing()),
         // The message does not name the undo call: it may be another person's.
-        Some(_) => Err(refused(format!("Call {call} was taken back already."))),
+        Some(_) => {
+            Err(refused(format!("Call {call} was taken back already.")).with(ALREADY_UNDONE, true))
+        }
         None if record.steps.iter().any(|noted| noted.done) => Ok(record),
         None => Err(nothing()),
     }

@@ -65,7 +65,9 @@ pub(super) fn run(places: &Places, command: Ceiling) -> anyhow::Result<()> {
 }
 
 fn check(file: &Path, state_dir: &Path, output: Output) -> anyhow::Result<()> {
-    let findings = check_file(file, state_dir).with_context(|| file.display().to_string())?;
+    let findings = check_file(file, state_dir).with_context(|| {
+        format!("{} cannot be read; check the name after --config", file.display())
+    })?;
     let count = |severity| findings.iter().filter(|it| it.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     match output {
@@ -79,7 +81,8 @@ fn check(file: &Path, state_dir: &Path, output: Output) -> anyhow::Result<()> {
                 print(&line(file, finding))?;
             }
             if errors == 0 {
-                print(&format!("{} is well, with {warnings} warnings", file.display()))?;
+                let plural = if warnings == 1 { "warning" } else { "warnings" };
+                print(&format!("{} is well, with {warnings} {plural}", file.display()))?;
             }
         }
     }

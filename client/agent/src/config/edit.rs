@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use orion_domain::touches::PathTouch;
-use orion_domain::{Access, Capability, DevicePath, Places};
+use orion_domain::{Access, Capability, DevicePath, Places, Profile};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 use super::{ConfigError, Required, Settings, file, home, own_files_of, source};
@@ -49,7 +49,11 @@ pub fn change(
     let invalid = |fault| ConfigError::Invalid { path: path.to_owned(), fault };
     let own = own_files_of(state_dir, path);
     let parse = |text: &str| Settings::parse(text, home().as_deref(), &own).map_err(invalid);
-    let before = if path.exists() { source::read(path, Required::Yes)? } else { file::first(&[]) };
+    let before = if path.exists() {
+        source::read(path, Required::Yes)?
+    } else {
+        file::first(Profile::Operator, &[])
+    };
     let settings = parse(&before)?;
     // As in a ceiling, a relative path has nothing to begin at.
     let places = Places { workspace: None, ..settings.places };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use orion_domain::Grants;
+use orion_domain::{Grants, Profile};
 use serde::Deserialize;
 
 use super::mcp::McpServer;
@@ -84,7 +84,7 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
     let line = error
         .span()
         .map_or(1, |span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
-    let message = error.message();
+    let message = in_plain_words(error.message());
     // serde writes the unknown word first and then the known ones, all in backquotes.
     let mut quoted = message.split('`').skip(1).step_by(2);
     let hint = match quoted.next() {
@@ -98,6 +98,12 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
         Some(_) | None => String::new(),
     };
     format!("line {line}: {}{hint}", message.trim_end())
+}
+
+/// Returns a message of the parser with a list and a table called so.
+fn in_plain_words(message: &str) -> String {
+    let message = message.replace("expected a sequence", "expected a list, such as [\"~/files\"]");
+    message.replace("expected a map", "expected a table, such as { path = \"~/files\" }")
 }
 
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -125,7 +131,7 @@ pub(super) fn check_tools(ceiling: &Grants) -> Result<(), String> {
 }
 
 /// Returns the text of a first file.
-pub(super) fn first(paths: &[String]) -> String {
+pub(super) fn first(profile: Profile, paths: &[String]) -> String {
     let paths: Vec<String> =
         paths.iter().map(|path| toml::Value::String(path.clone()).to_string()).collect();
     format!(
@@ -133,7 +139,7 @@ pub(super) fn first(paths: &[String]) -> String {
          # allow less, never more. A change is active within seconds.\n\
          \n\
          [ceiling]\n\
-         profile = \"operator\" # reader, operator, developer or homelab\n\
+         profile = \"{profile}\" # reader, operator, developer, homelab or strict\n\
          # The first path is the workspace. A path may also be written as\n\
          # {{ path = \"~/Downloads\", access = [\"read\"] }}.\n\
          paths = [{}]\n\

@@ -101,13 +101,13 @@ fn a_first_file_is_written_once_and_reads_back() {
     let file = folder.path().join("etc/agent.toml");
     let state = folder.path().join("state");
     let allowed = ["/srv/it's \"quoted\"".to_owned()];
-    let text = first(&file, &allowed, &state).unwrap();
+    let text = first(&file, Profile::Operator, &allowed, &state).unwrap();
     assert!(!file.exists(), "not before the device is enrolled");
     write_first(&file, &text).unwrap();
     let settings = Settings::load(&file, Required::Yes, &state).unwrap();
     assert_eq!(settings.ceiling.workspace(), Some(allowed[0].as_str()));
-    assert_eq!(first(&file, &allowed, &state).unwrap(), text, "the same may be tried again");
-    let other = first(&file, &["/srv".to_owned()], &state).unwrap_err();
+    assert_eq!(first(&file, Profile::Operator, &allowed, &state).unwrap(), text, "the same may be tried again");
+    let other = first(&file, Profile::Operator, &["/srv".to_owned()], &state).unwrap_err();
     assert!(matches!(other, ConfigError::Exists { .. }), "{other}");
 }
 

@@ -56,16 +56,21 @@ pub enum ConnectError {
 /// Returns why an address cannot be reached.
 fn why(error: &io::Error) -> String {
     let said = error.to_string();
-    if said.contains("InvalidContentType") {
-        return "what answers there does not speak TLS".to_owned();
-    }
-    said
+    if speaks_no_tls(&said) { "what answers there does not speak TLS".to_owned() } else { said }
+}
+
+/// Returns whether an error says that the other side does not speak TLS.
+fn speaks_no_tls(error: &str) -> bool {
+    error.contains("InvalidContentType")
 }
 
 /// Returns what to do about an address that cannot be reached.
 fn step(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::ConnectionRefused {
-        return "check that the backend runs, and that `[devices] listen` and `addresses` have this port";
+        return "on the backend's machine, see that `orion-server run` runs, and that [devices] in orion-server.toml names this port; after a change, make a new token";
+    }
+    if speaks_no_tls(&error.to_string()) {
+        return "that is not the port for devices: an admin corrects [devices] addresses in orion-server.toml and makes a new token";
     }
     "check the address, and the network and firewalls on the way to it"
 }

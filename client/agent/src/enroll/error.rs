@@ -22,7 +22,9 @@ pub enum EnrollError {
         name: String,
     },
     /// No token was given, and no enrolment is pending.
-    #[error("no enrolment is waiting for approval here; run `orion-agent enroll TOKEN`")]
+    #[error(
+        "no enrolment is waiting for approval here; give the token that an admin makes with `orion devices invite`: `orion-agent enroll TOKEN`"
+    )]
     NothingPending,
     /// The server does not match the token's pins. Nothing was sent to it.
     #[error("{0}. Nothing was sent to it")]

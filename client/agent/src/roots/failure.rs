@@ -126,7 +126,7 @@ const KNOWN: &[(ErrorKind, ErrorCode, &str, &str)] = &[
         ErrorKind::DirectoryNotEmpty,
         ErrorCode::NotEmpty,
         "the folder is not empty",
-        "set `recursive: true` if everything in it is meant",
+        "set `recursive` to true if everything in it is meant",
     ),
     (
         ErrorKind::ResourceBusy,

@@ -34,7 +34,8 @@ impl FileTool for CreateDirectory {
             });
         }
         if located.rest.len() > 1 && !arguments.parents {
-            return Err(missing_parent(&located, context));
+            return Err(missing_parent(&located, context)
+                .hint("set `parents` to true to make the folders above it as well"));
         }
         refuse_depth(&located)?;
         let room = TrashSpace::take(context, path, 0)?;

@@ -185,7 +185,7 @@ fn not_empty(path: &DevicePath, entries: u64) -> ToolError {
             }
         ),
     )
-    .hint("set `recursive: true` if they are meant as well")
+    .hint("set `recursive` to true if they are meant as well")
     .with("attempted_path", path.to_string())
     .with("entries", entries)
 }

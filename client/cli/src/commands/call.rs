@@ -214,6 +214,22 @@ pub(super) async fn make(
     request: v1::CallToolRequest,
     wait: bool,
 ) -> Result<u8, Failure> {
+    let result = perform(app, client, request, wait).await?;
+    print(app, &result)?;
+    Ok(result.exit_code())
+}
+
+/// Makes the call, and decides its approval request as the command line says. Returns its result, or what it
+/// waits for.
+///
+/// # Errors
+/// As [`Call::run`].
+pub(super) async fn perform(
+    app: &App<'_>,
+    client: &Client,
+    request: v1::CallToolRequest,
+    wait: bool,
+) -> Result<CallResult, Failure> {
     let timeout_ms =
         app.timeout.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
     let request = v1::CallToolRequest { timeout_ms, ..request };
@@ -264,6 +280,14 @@ pub(super) async fn make(
         let call_id = result.envelope.meta.call_id.clone();
         result = wait_for_end(app, client, &call_id, deadline, true).await?;
     }
+    Ok(result)
+}
+
+/// Prints a result, and how to approve or undo its call.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn print(app: &App<'_>, result: &CallResult) -> Result<(), Failure> {
     result.print(app.out)?;
     // For people the command is in a hint of the result.
     let is_said = app.out.is_for_people() && result.says_how_to_approve();
@@ -274,7 +298,7 @@ pub(super) async fn make(
         let id = text::short_id(call_id);
         app.out.note(&format!("{DIM}undo:{DIM:#} orion undo {id}"));
     }
-    Ok(result.exit_code())
+    Ok(())
 }
 
 /// Decides the approval request as the command line says, and returns whether to wait for the call's

@@ -94,7 +94,10 @@ impl ContextCommand {
         match self.what {
             What::List => list(out, global, &contexts),
             What::Use(Named { name }) => {
-                let path = existing(&contexts, &name)?;
+                let path = existing(&contexts, &name).map_err(|failure| {
+                    let make = format!("orion --context {name} login --backend URL");
+                    failure.hint(Hint::run("make it", make))
+                })?;
                 contexts.set_current(&name)?;
                 let view = ContextView::read(name, &path, true)?;
                 out.note(&format!("{GOOD}✓{GOOD:#} {} at {} is in use", view.name, view.backend));
@@ -125,9 +128,7 @@ fn existing(contexts: &Contexts, name: &str) -> Result<PathBuf, Failure> {
         Some((_, near)) => failure.hint(Hint::did_you_mean(vec![near.clone()])),
         None => failure,
     };
-    Err(failure
-        .hint(Hint::run("list them", "orion context list"))
-        .hint(Hint::run("make one", "orion login --backend URL")))
+    Err(failure.hint(Hint::run("list them", "orion context list")))
 }
 
 fn list(out: &Output, global: &Global, contexts: &Contexts) -> Result<u8, Failure> {
@@ -136,7 +137,11 @@ fn list(out: &Output, global: &Global, contexts: &Contexts) -> Result<u8, Failur
     for name in contexts.names()? {
         let path = contexts.file(&name);
         let in_use = used.as_ref().is_some_and(|used| used.path == path);
-        views.push(ContextView::read(name, &path, in_use)?);
+        match ContextView::read(name, &path, in_use) {
+            Ok(view) => views.push(view),
+            // One broken file does not hide the others.
+            Err(failure) => out.error_line(&format!("not listed: {failure}")),
+        }
     }
     // A file that was named, or the demo's, is no context of this folder.
     if let Some(used) = used.filter(|used| contexts.name_of(&used.path).is_none()) {

@@ -1,6 +1,7 @@
 //! `orion extract`: extracts the tool calls from a model's text on standard input.
 
 use clap::Args;
+use orion_domain::Hint;
 use orion_domain::extract::{ExtractedCall, Extraction, MAX_OUTPUT_BYTES, extract};
 use serde_json::Value;
 
@@ -33,6 +34,10 @@ impl Extract {
     /// Standard input cannot be read, or holds no call.
     pub(crate) fn run(self, out: &Output) -> Result<u8, Failure> {
         let given = input::bounded(std::io::stdin().lock(), "standard input", MAX_OUTPUT_BYTES)?;
+        if given.trim().is_empty() {
+            return Err(Failure::Usage("nothing came on standard input".to_owned())
+                .hint(Hint::run("give it a model's answer", "orion extract < answer.txt")));
+        }
         let Extraction { calls, text: _, problems } = extract(&given);
         for problem in &problems {
             let problem = text::plain(&problem.to_string());

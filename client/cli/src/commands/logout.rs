@@ -26,7 +26,7 @@ impl Logout {
     /// Runs the command.
     ///
     /// # Errors
-    /// Nobody is signed in, or the backend does not answer: then the session is still valid.
+    /// The backend does not answer: then the session is still valid.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
         let Self { all } = self;
         let path = &app.context.path;
@@ -37,6 +37,10 @@ impl Logout {
         if is_kept && kept.data_dir.is_some() && !app.yes {
             let message = format!("signing out of {} locks the demo out", path.display());
             return Err(Failure::Usage(message).hint("repeat the command with --yes to do it"));
+        }
+        if app.context.token.is_none() {
+            app.out.note(&format!("nobody is signed in at {}; nothing to do", app.context.backend));
+            return Ok(0);
         }
         let client = app.signed_in().await?;
         let request = v1::LogoutRequest { all };

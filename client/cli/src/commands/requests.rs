@@ -131,7 +131,7 @@ async fn list(app: &App<'_>, client: &Client, all: bool) -> Result<u8, Failure> 
     let list = client.ask(client.access_requests().list_access_requests(request)).await?;
     let requests: Vec<_> = list.requests.into_iter().map(AccessRequestView::from).collect();
     if requests.is_empty() {
-        app.out.note("no access is requested or granted");
+        app.out.note("no access is requested or granted; --all shows earlier requests");
     }
     app.out.show(&requests, || access_requests_table(app.out, &requests))?;
     Ok(0)

@@ -35,6 +35,7 @@ struct StatusView {
     person: Option<PersonView>,
     devices: Option<DeviceCounts>,
     waiting_approvals: Option<usize>,
+    open_requests: Option<usize>,
     stops: Option<usize>,
 }
 
@@ -106,6 +107,7 @@ impl StatusView {
             person: None,
             devices: None,
             waiting_approvals: None,
+            open_requests: None,
             stops: None,
         }
     }
@@ -127,6 +129,13 @@ impl StatusView {
         let request = v1::ListApprovalsRequest { all: false };
         let listed = permitted(client.ask(client.approvals().list_approvals(request)).await)?;
         self.waiting_approvals = listed.map(|listed| listed.approvals.len());
+        let request = v1::ListAccessRequestsRequest { all: false };
+        let mut service = client.access_requests();
+        let listed = permitted(client.ask(service.list_access_requests(request)).await)?;
+        self.open_requests = listed.map(|listed| {
+            let is_open = |it: &&v1::AccessRequest| it.state() == v1::AccessRequestState::Open;
+            listed.requests.iter().filter(is_open).count()
+        });
         let request = v1::ListStopsRequest {};
         let listed = permitted(client.ask(client.tools().list_stops(request)).await)?;
         self.stops = listed.map(|listed| listed.stops.len());
@@ -134,7 +143,16 @@ impl StatusView {
     }
 
     fn page(&self, app: &App<'_>) -> String {
-        let Self { backend, reachable, context, person, devices, waiting_approvals, stops } = self;
+        let Self {
+            backend,
+            reachable,
+            context,
+            person,
+            devices,
+            waiting_approvals,
+            open_requests,
+            stops,
+        } = self;
         let ContextPart { name, path, exists } = context;
         let answers = if *reachable { "answers" } else { "does not answer" };
         let context = match (exists, name) {
@@ -157,6 +175,7 @@ impl StatusView {
             ("signed in", person.unwrap_or_else(|| "nobody".to_owned())),
             ("devices", devices.as_ref().map(DeviceCounts::line).unwrap_or_default()),
             ("waiting approvals", count(*waiting_approvals, "orion approvals list")),
+            ("access requests", count(*open_requests, "orion requests list")),
             ("stops", count(*stops, "orion stop --list")),
         ])
     }

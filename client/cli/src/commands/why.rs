@@ -166,6 +166,9 @@ fn people(explanation: &ExplanationView) -> String {
     );
     let answer = match error {
         Some(error) => format!("{} ({})", error.message.trim_end(), error.code),
+        None if explanation.device_verdict.not_asked.ends_with("is not connected") => {
+            "it would run once the device is connected".to_owned()
+        }
         None => "it would run".to_owned(),
     };
     let below = facts([

@@ -13,12 +13,12 @@ const CAUSES: &[(&str, &str, &str)] = &[
     (
         "UnknownIssuer",
         "its certificate is signed by an authority that this machine does not trust",
-        "name the authority's certificate, a PEM file, when you sign in: orion login --backend URL --ca FILE",
+        "ask an admin of the backend for its authority's certificate, a PEM file (people-ca.pem in its data folder, where Orion makes it), and sign in with it: orion login --backend URL --ca FILE; see that the port is that of people, too: 7080 by default",
     ),
     (
         "BadSignature",
         "its certificate was not signed by the authority that you named",
-        "name that authority's own certificate, a PEM file: orion login --backend URL --ca FILE",
+        "ask an admin of the backend for the certificate of the authority that signed it, a PEM file: orion login --backend URL --ca FILE",
     ),
     (
         "CaUsedAsEndEntity",
@@ -63,7 +63,12 @@ impl Failure {
         let (inner, kind) = innermost(error);
         let known = CAUSES.iter().find(|(part, ..)| inner.contains(part));
         let (why, hints) = match (known, kind) {
-            (Some((_, why, next)), _) => ((*why).to_owned(), vec![Hint::new(*next)]),
+            (Some((_, why, next)), _) => {
+                let names = names_of_certificate(&inner);
+                let next =
+                    names.map_or_else(|| Hint::new(*next), |names| Hint::one_of(*next, names));
+                ((*why).to_owned(), vec![next])
+            }
             (None, Some(io::ErrorKind::ConnectionRefused)) => (
                 "nothing listens there".to_owned(),
                 vec![
@@ -103,6 +108,15 @@ impl Failure {
                 .hint("if the backend was being restarted, run the command again"),
         )
     }
+}
+
+/// Returns the names in a certificate, where the TLS library's message has them.
+fn names_of_certificate(message: &str) -> Option<Vec<String>> {
+    let (_, names) = message.split_once("only valid for ")?;
+    // Each name is in a form such as `DnsName("orion.example")`.
+    let mut names: Vec<_> = names.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+    names.truncate(10);
+    (!names.is_empty()).then_some(names)
 }
 
 /// Returns the innermost cause, which names the problem, and the kind of the innermost error of the system.

@@ -1,7 +1,7 @@
 //! A failure in lines for people: what happened, the facts, and what to do.
 
 use jiff::tz::TimeZone;
-use orion_domain::{Hint, ToolError, without_system_number};
+use orion_domain::{Actor, Hint, ToolError, without_system_number};
 use serde_json::Value;
 
 use crate::text;
@@ -27,7 +27,13 @@ impl Report {
         code: &str,
         hints: impl IntoIterator<Item = &'a Hint>,
     ) -> Self {
-        let hint = |hint: &Hint| text::one_line(&hint.to_string(), MAX_LINE_CHARS);
+        let mut is_after_admin = false;
+        let hint = |hint: &Hint| {
+            // Where an admin and the owner each keep a call from running, one step alone does not help.
+            let also = if is_after_admin && hint.who == Actor::Owner { "and also " } else { "" };
+            is_after_admin |= hint.who == Actor::Admin;
+            text::one_line(&format!("{also}{hint}"), MAX_LINE_CHARS)
+        };
         Self {
             message: format!("{} ({code})", text::plain(without_system_number(message).trim_end())),
             facts: Vec::new(),
@@ -63,7 +69,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orion_domain::{Actor, ErrorCode};
+    use orion_domain::ErrorCode;
 
     #[test]
     fn an_error_says_what_was_tried_what_is_allowed_and_what_to_do() {

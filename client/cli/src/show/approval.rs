@@ -233,7 +233,7 @@ pub(crate) fn approvals_table(out: &Output, approvals: &[ApprovalView]) -> Strin
         let arguments = if approval.is_cut {
             "(see `orion approvals show`)".to_owned()
         } else {
-            short_arguments(approval.arguments.to_string().as_bytes())
+            short_arguments(&approval.tool, approval.arguments.to_string().as_bytes())
         };
         let mut row = vec![
             id.to_owned(),

@@ -108,7 +108,7 @@ pub(crate) fn calls_table(out: &Output, calls: &[CallView]) -> String {
 
 /// Formats one call, one fact a line.
 pub(crate) fn call_page(out: &Output, call: &CallView) -> String {
-    let arguments = short_arguments(call.arguments.to_string().as_bytes());
+    let arguments = short_arguments(&call.tool, call.arguments.to_string().as_bytes());
     let message = call.result["message"].as_str().unwrap_or_default();
     let times = |ms| text::when(&out.zone, ms);
     facts([

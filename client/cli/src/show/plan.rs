@@ -243,7 +243,7 @@ pub(crate) fn plan_page(out: &Output, plan: &PlanView) -> String {
 }
 
 fn arguments(step: &StepView) -> String {
-    short_arguments(step.arguments.to_string().as_bytes())
+    short_arguments(&step.tool, step.arguments.to_string().as_bytes())
 }
 
 fn is_long(out: &Output, step: &StepView) -> bool {

@@ -22,7 +22,7 @@ pub(crate) fn short_card(out: &Output, approval: &ApprovalView) -> String {
         approval.risk
     );
     let mut card = Card(vec![format!("{ASKS}? {}{ASKS:#}", fitted(&title, COLUMNS - 2))]);
-    let arguments = short_arguments(approval.arguments.to_string().as_bytes());
+    let arguments = short_arguments(&approval.tool, approval.arguments.to_string().as_bytes());
     card.row("arguments", &[arguments], 1);
     card.row("touches", &approval.touches, 2);
     card.row("preview", &preview(&approval.preview), 3);

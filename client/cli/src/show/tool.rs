@@ -122,7 +122,9 @@ pub(crate) fn tool_page(tool: &ToolView) -> String {
                 None => "optional".to_owned(),
             };
             let description = property["description"].as_str().unwrap_or_default();
-            vec![format!("  {name}"), kind, default, description.to_owned()]
+            // The schema keeps the line breaks of the source.
+            let description = description.replace('\n', " ");
+            vec![format!("  {name}"), kind, default, description]
         });
         table(&["  NAME", "TYPE", "NEEDED", "DESCRIPTION"], rows)
     };

@@ -94,14 +94,26 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Formats a call's arguments in one line, as they would be typed.
-pub(crate) fn short_arguments(arguments: &[u8]) -> String {
+/// Formats a call's arguments in one line, as they would be typed: what the tool requires comes first, and what it takes
+/// anyway is left out.
+pub(crate) fn short_arguments(tool: &str, arguments: &[u8]) -> String {
     let Ok(Value::Object(object)) = serde_json::from_slice(arguments) else {
         return String::new();
     };
+    let schema = orion_catalog::find(tool).map(|(spec, _)| spec.arguments_schema());
+    let schema = schema.unwrap_or_default();
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_required = |name: &str| required.iter().any(|it| it == name);
+    let is_usual = |name: &str, value: &Value| {
+        value.is_null() || schema["properties"][name].get("default") == Some(value)
+    };
+    let mut shown: Vec<_> =
+        object.iter().filter(|(name, value)| is_required(name) || !is_usual(name, value)).collect();
+    // The order of the tool's own arguments is kept within both groups.
+    shown.sort_by_key(|(name, _)| !is_required(name));
     let needs_quotes = |c: char| c.is_whitespace() || c == '"';
-    let shown: Vec<String> = object
-        .iter()
+    let shown: Vec<String> = shown
+        .into_iter()
         .map(|(name, value)| match value.as_str() {
             Some(content) if !content.is_empty() && !content.contains(needs_quotes) => {
                 format!("{name}={content}")

@@ -43,7 +43,7 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
+        self.is_over.store(true, Ordering::Release);
         if self.is_open {
             discard_input();
             let _ = writeln!(anstream::stderr().lock());
@@ -74,10 +74,12 @@ fn read_line(is_over: &AtomicBool) -> std::io::Result<Option<String>> {
     let stdin = std::io::stdin();
     let pause = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
     let mut line = Vec::new();
-    while !is_over.load(Ordering::Relaxed) {
+    while !is_over.load(Ordering::Acquire) {
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut ready, Some(&pause)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            // What arrives after the end of the question is for the next prompt.
+            Ok(_) if is_over.load(Ordering::Acquire) => break,
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }

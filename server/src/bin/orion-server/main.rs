@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use orion_allocator as _;
 use orion_domain::FailureText;
 use orion_server::config::Config;
@@ -34,7 +34,10 @@ const OTHERWISE: &str =
     "correct it and run the command again; `orion-server config print` shows every setting";
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return orion_usage::report(error, Cli::command()),
+    };
     let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     tracing_subscriber::registry()

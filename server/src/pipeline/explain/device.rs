@@ -19,7 +19,8 @@ pub enum DeviceVerdict {
     Asked(Box<CallView>),
 }
 
-/// Has the device evaluate a call by a preview, which is stored as a call of its own.
+/// Has the device evaluate a call by a preview, which is stored as a call of its own. A call that only reads is done
+/// for it, and what it read is not kept; the preview counts towards no limit.
 ///
 /// # Errors
 /// The database cannot be written.
@@ -40,7 +41,8 @@ pub async fn ask_device(
         return Ok(not_asked(&unsent(&known.name)));
     }
     let origin = Origin::Preview { plan: None, observe: false };
-    let preview = CallContext { origin, ..CallContext::new(caller, preview) };
+    let mut preview = CallContext { origin, ..CallContext::new(caller, preview) };
+    preview.request.dry_run = true;
     Ok(DeviceVerdict::Asked(Box::new(pipeline.run(preview).await?)))
 }
 

@@ -1,6 +1,6 @@
 //! The step that approving, rejecting, revoking and quarantine share.
 
-use orion_domain::{Caller, DeviceId, Hint};
+use orion_domain::{Caller, DeviceId, DeviceName, Hint};
 use orion_wire::v1;
 use tonic::Status;
 
@@ -22,7 +22,7 @@ pub(super) async fn change_state(
     if known.id == DeviceId::BACKEND {
         return Err(status::managed_elsewhere(
             "this is the backend itself, which does not enrol and is neither held nor revoked",
-            Hint::run("change its grants", "orion devices permissions set backend"),
+            Hint::run("stop every call", "orion stop --all"),
         ));
     }
     let row = match set_state(&api.devices, device, from, to, by, reason).await {
@@ -34,10 +34,25 @@ pub(super) async fn change_state(
                     now.name,
                     now.state.as_str()
                 ),
-                Hint::run("see its state", format!("orion devices show {}", now.name)),
+                next_step(&now.name, now.state, to),
             ));
         }
         row => row.map_err(status::device)?,
     };
     Ok(to_proto::device(&api.devices.fleet, row))
+}
+
+/// Returns what can be done with a device in this state, for a person who wanted to move it to another.
+fn next_step(name: &DeviceName, now: DeviceState, wanted: DeviceState) -> Hint {
+    match (now, wanted) {
+        (DeviceState::Approved, DeviceState::Rejected) => Hint::run(
+            "only a pending device is rejected; keep this one from everything, or end its certificate with `orion devices revoke`",
+            format!("orion devices quarantine {name}"),
+        ),
+        (DeviceState::Pending, DeviceState::Quarantined) => Hint::run(
+            "it may do nothing before it is approved; turn it away",
+            format!("orion devices reject {name}"),
+        ),
+        _ => Hint::run("see its state", format!("orion devices show {name}")),
+    }
 }

@@ -1,6 +1,6 @@
 //! `InviteDevice`: a token that enrolls devices.
 
-use orion_domain::{Access, DeviceName, ErrorCode};
+use orion_domain::{Access, DeviceName, ErrorCode, Profile};
 use orion_wire::v1;
 use tonic::Status;
 
@@ -30,6 +30,9 @@ pub(super) async fn invite_device(
     let every = [Access::Read, Access::Write, Access::Delete];
     let whole = grants.paths.iter().filter(|it| every.iter().all(|one| it.access.contains(one)));
     let paths: String = whole.map(|it| format!(" --allow-path {}", quoted(&it.path))).collect();
+    // The first file of an owner has the profile operator.
+    let profile = grants.profile.filter(|it| *it != Profile::Operator);
+    let profile = profile.map(|it| format!(" --profile {it}")).unwrap_or_default();
     let invitation = Invitation {
         name: (!name.is_empty()).then(|| name.parse()).transpose().map_err(status::invalid)?,
         valid_seconds,
@@ -41,7 +44,7 @@ pub(super) async fn invite_device(
     let token = token.map_err(status::store)?;
     let text = token.to_string();
     Ok(v1::InviteDeviceResponse {
-        command: format!("orion-agent enroll {text}{paths}"),
+        command: format!("orion-agent enroll {text}{profile}{paths}"),
         token: text,
         invite_id: token.invite_id.to_string(),
         expires_at: token.expires_at,

@@ -39,9 +39,12 @@ pub(super) async fn rename_device(
     let active = devices.policies.active();
     if !is_said_of_both(&active.terms(&row.name), &active.terms(&name)) {
         return Err(status::managed_elsewhere(
-            format!("the policy file says something else of {name} than of {}", row.name),
+            format!(
+                "{FILE_NAME} gives {name} other permissions than {}, so a rename would change what the device may do",
+                row.name
+            ),
             Hint::new(format!(
-                "hold the device in quarantine, take {} and {name} out of {FILE_NAME} and apply it, rename, write the new name and apply it again, and approve the device",
+                "1. orion devices quarantine {0}  2. take {0} and {name} out of {FILE_NAME}, and apply it  3. orion devices rename {0} {name}  4. write {name} into {FILE_NAME}, and apply it  5. orion devices approve {name}",
                 row.name
             )),
         ));

@@ -108,6 +108,8 @@ impl FoundRow {
             "call.opened" => text(body.decision).unwrap_or_default(),
             _ => text(body.code).unwrap_or_else(|| state.clone()),
         };
+        let is_preview = call.dry_run == Some(true) && row.kind.starts_with("call.");
+        let result = if is_preview { format!("preview: {result}") } else { result };
         Self {
             user: by.or(call.user).or_else(|| subject.clone()).unwrap_or_default(),
             device: text(body.device).or(call.device).or_else(named).unwrap_or_default(),
@@ -171,7 +173,7 @@ impl Store {
                 .db()
                 .query(
                     sql("SELECT audit.seq, at, kind, call_id, body, prev_hash, hash, \
-                         calls.user_name, calls.device_name, calls.tool FROM audit \
+                         calls.user_name, calls.device_name, calls.tool, calls.dry_run FROM audit \
                          LEFT JOIN calls ON calls.id = call_id \
                          WHERE audit.seq < $1 AND audit.seq >= $2 ORDER BY audit.seq DESC LIMIT $3")
                     .with(values![before, first, page]),
@@ -203,11 +205,12 @@ impl Store {
         let (from, to) = id_range(prefix).ok_or(StoreError::NotFound)?;
         let limit = i64::try_from(limit).unwrap_or(PAGE);
         // The subquery sorts only the numbers, out of the index.
-        let statement =
-            sql("SELECT audit.seq, at, kind, call_id, body, prev_hash, hash, calls.user_name, \
-             calls.device_name, calls.tool FROM audit LEFT JOIN calls ON calls.id = call_id \
+        let statement = sql(
+            "SELECT audit.seq, at, kind, call_id, body, prev_hash, hash, calls.user_name, \
+             calls.device_name, calls.tool, calls.dry_run FROM audit LEFT JOIN calls ON calls.id = call_id \
              WHERE audit.seq IN (SELECT seq FROM audit WHERE call_id <> '' AND call_id >= $3 \
-             AND call_id < $4 AND +seq < $1 ORDER BY +seq DESC LIMIT $2) ORDER BY audit.seq DESC");
+             AND call_id < $4 AND +seq < $1 ORDER BY +seq DESC LIMIT $2) ORDER BY audit.seq DESC",
+        );
         self.db().query(statement.with(values![before, limit, from, to])).await
     }
 
@@ -238,6 +241,7 @@ struct Call {
     user: Option<String>,
     device: Option<String>,
     tool: Option<String>,
+    dry_run: Option<bool>,
 }
 
 impl FromRow for FoundRow {
@@ -246,6 +250,7 @@ impl FromRow for FoundRow {
             user: row.get("user_name")?,
             device: row.get("device_name")?,
             tool: row.get("tool")?,
+            dry_run: row.get("dry_run")?,
         };
         Ok(Self::new(AuditRow::from_row(row)?, call))
     }

@@ -20,6 +20,9 @@ pub struct UndoCall;
 /// The argument names of changed paths, in calls that can be undone.
 const CHANGED: &[&str] = &["path", "source", "destination"];
 
+/// The detail of an error that says that the call was undone before.
+pub const ALREADY_UNDONE: &str = "already_undone";
+
 /// Returns the paths that a call may change, from its arguments, for a tool that can be undone. The
 /// source of a copy does not change, so undoing a copy needs no right to it.
 #[must_use]

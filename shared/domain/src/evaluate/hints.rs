@@ -3,9 +3,10 @@
 
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
-use crate::grants::{AllowedPath, Scope};
+use crate::grants::{AllowedPath, Profile, Scope};
 use crate::hint::{Actor, Hint};
 use crate::hosts::address_of;
+use crate::id::DeviceName;
 use crate::path::{BuiltInKind, DevicePath};
 use crate::rule::{Approvers, Rule};
 use crate::touches::{Access, PathTouch};
@@ -93,7 +94,14 @@ impl Evidence {
             }
             Reason::ToolNotListed => self.grant(question, &format!("add {tool} to the tools")),
             Reason::CapabilityMissing(capability) => {
-                self.grant(question, &format!("add {capability} to the permissions"))
+                let with = [Profile::Operator, Profile::Developer, Profile::Homelab];
+                let with = with.into_iter().find(|it| it.capabilities().contains(&capability));
+                let profile =
+                    with.map(|it| format!("take the profile {it}, or ")).unwrap_or_default();
+                self.grant(
+                    question,
+                    &format!("{profile}write {capability} beside everything else that is wanted into the permissions"),
+                )
             }
             Reason::ReadOnly => {
                 let change = format!("set read_only to false for {}", self.scope_name(question));
@@ -149,7 +157,7 @@ impl Evidence {
                 self.grant(question, &format!("add {host} to the hosts"))
             }
             Reason::ConfirmMissing => {
-                Hint::new("set `confirm: true` in the arguments, if the call is meant")
+                Hint::new("set `confirm` to true in the arguments, if the call is meant")
             }
             Reason::Matched { rule } => policy
                 .rules
@@ -191,7 +199,7 @@ impl Evidence {
             }
             Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => {
                 let device = question.device;
-                admin(change, format!("orion devices permissions set {device}, or the policy file"))
+                admin(change, permissions_command(device))
             }
         }
     }
@@ -209,7 +217,17 @@ impl Evidence {
         };
         let (path, access) = (quoted(&root.to_string()), touched.access);
         let entry = format!("add {{ path: {path}, access: [{access}] }} to the paths");
-        self.grant(question, &entry)
+        let hint = self.grant(question, &entry);
+        let option = match (self.layer, access) {
+            (Layer::Ceiling, Access::Read) => " --read",
+            (Layer::Ceiling, Access::Write) => " --write",
+            (Layer::Ceiling, Access::Delete) => "",
+            (Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk, _)
+            | (Layer::Ceiling, Access::Execute) => return hint,
+        };
+        let command =
+            format!("orion-agent allow {path}{option}, or [ceiling] in agent.toml on the device");
+        Hint { command: Some(command), ..hint }
     }
 
     fn denied(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Hint {
@@ -239,6 +257,12 @@ impl Evidence {
         let entries: Vec<_> = against.iter().map(|entry| quoted(entry.pattern.as_text())).collect();
         self.grant(question, &format!("take {} out of the deny_paths", entries.join(", ")))
     }
+}
+
+/// Returns how an admin changes the grants of a device.
+#[must_use]
+pub fn permissions_command(device: &DeviceName) -> String {
+    format!("orion devices permissions set {device} @FILE, or the policy file")
 }
 
 /// Returns the smallest path to grant for one access: the path itself, or the parent folder of what is

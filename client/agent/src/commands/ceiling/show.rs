@@ -209,7 +209,11 @@ impl fmt::Display for Shown {
         section(f, "deny_paths", &self.deny_paths)?;
         let own = self.own_files.iter().map(|it| format!("{it} (denied)"));
         section(f, "own files", &own.collect::<Vec<_>>())?;
-        section(f, "always denied", &wrapped(&self.built_in_denies))?;
+        let count = self.built_in_denies.len();
+        let more = format!(
+            "{count} patterns of secrets and of files that start programs (`-o json` lists them)"
+        );
+        section(f, "always denied", &[more])?;
         let app = |it: &ShownApp| match &it.executable {
             Some(executable) => format!("{} = {}", it.name, executable.display()),
             None => format!("{}: {}", it.name, it.missing),

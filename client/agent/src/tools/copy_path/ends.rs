@@ -83,7 +83,7 @@ pub(in crate::tools) fn replaces(
             }
             CopySource::File => taken(
                 format!("{path} is there already."),
-                "choose another name, or set `overwrite: true` to replace it",
+                "choose another name, or set `overwrite` to true to replace it",
             ),
             CopySource::Folder => taken(
                 format!("{path} is a file that is there already, and a folder never replaces one."),

@@ -147,6 +147,7 @@ fn a_call_is_taken_back_once_and_that_can_be_taken_back_too(
 
     let error = refused(&device, &call, case.paths);
     assert!(error.message.contains("taken back already"), "{}", error.message);
+    assert_eq!(error.details.get("already_undone"), Some(&json!(true)));
     device.undo_of(&undoing, case.paths).unwrap();
     assert_eq!(device.files(), after);
     assert_eq!(device.litter(), [""; 0]);

@@ -78,6 +78,7 @@ fn is_passing(failure: &Failure) -> bool {
         | Failure::NotFound(_)
         | Failure::Conflict(_)
         | Failure::Failed(_)
+        | Failure::NotText(_)
         | Failure::Interrupted
         | Failure::ReaderGone
         | Failure::Hinted { .. } => false,

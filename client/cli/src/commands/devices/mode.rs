@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
-use crate::global::duration;
+use crate::global::long_duration;
 use crate::output::{ASKS, GOOD};
 use crate::show::DeviceView;
 use crate::text;
@@ -32,7 +32,7 @@ pub(super) struct SetMode {
     #[arg(value_enum)]
     mode: Mode,
     /// For how long, 8h at most
-    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "15m")]
+    #[arg(long = "for", value_name = "TIME", value_parser = long_duration, default_value = "15m")]
     time: Duration,
     /// Why; it is recorded, and shown while it lasts
     #[arg(long, value_name = "TEXT", default_value = "")]

@@ -1,12 +1,14 @@
 //! Undoes all calls of a plan or of a turn of a chat, the last one first.
 
+use orion_catalog::tools::undo_call::ALREADY_UNDONE;
 use orion_domain::{CallState, ErrorCode};
 use orion_wire::{call_state_from, v1};
 
 use super::undoing;
 use crate::app::App;
+use crate::call_result::CallResult;
 use crate::client::Client;
-use crate::commands::call::make;
+use crate::commands::call::{make, perform, print};
 use crate::failure::Failure;
 use crate::show::short_arguments;
 use crate::terminal;
@@ -92,8 +94,14 @@ pub(super) async fn undo(
         }
     }
     let count = requests.len();
-    for (index, (_, request)) in requests.into_iter().enumerate() {
-        let code = make(app, client, request, wait).await?;
+    for (index, (line, request)) in requests.into_iter().enumerate() {
+        let result = perform(app, client, request, wait).await?;
+        if is_undone(&result) {
+            app.out.note(&format!("{line} was taken back already"));
+            continue;
+        }
+        print(app, &result)?;
+        let code = result.exit_code();
         if code != 0 {
             let left = u64::try_from(count - index - 1).unwrap_or_default();
             if left > 0 {
@@ -106,6 +114,11 @@ pub(super) async fn undo(
     Ok(0)
 }
 
+/// Returns whether an undo found that its call was taken back already.
+fn is_undone(result: &CallResult) -> bool {
+    result.envelope.error.as_ref().is_some_and(|error| error.details.contains_key(ALREADY_UNDONE))
+}
+
 /// Returns whether a call may have changed something. A call that was denied or refused has not.
 fn may_have_changed(call: &v1::Call) -> bool {
     let state = call_state_from(call.state).unwrap_or(CallState::Unknown);
@@ -116,5 +129,5 @@ fn may_have_changed(call: &v1::Call) -> bool {
 fn line(call: &v1::Call) -> String {
     let device = text::one_line(&call.device, 64);
     let tool = text::one_line(&call.tool, 64);
-    format!("{tool} on {device} {}", short_arguments(&call.arguments))
+    format!("{tool} on {device} {}", short_arguments(&call.tool, &call.arguments))
 }

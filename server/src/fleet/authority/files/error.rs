@@ -11,7 +11,7 @@ use orion_mtls::secret_file::SecretFileError;
 pub enum AuthorityError {
     /// There are no authorities.
     #[error(
-        "there is no authority in {}; `orion-server run` makes one at its first start", .0.display()
+        "there is no authority in {}, so no backend has run with that data folder; name the right one with --data-dir", .0.display()
     )]
     Missing(PathBuf),
     /// The authorities are missing, and there were some.

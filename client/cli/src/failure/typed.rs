@@ -1,0 +1,161 @@
+//! The errors of calls as a person at a terminal reads them: what a hint names is written as it is typed.
+
+use orion_catalog::Tool as _;
+use orion_catalog::tools::download_file::DownloadFile;
+use orion_catalog::tools::transfer_file::TransferFile;
+use orion_catalog::tools::upload_file::UploadFile;
+use orion_domain::{ErrorCode, Hint, Meta, ToolError};
+use serde_json::Value;
+
+/// What a hint that names this tool begins with.
+const USE_LIST: &str = "use list_directory to ";
+
+/// Returns the error of a call with its facts and hints as a person types them.
+pub(crate) fn as_typed(error: &ToolError, meta: &Meta) -> ToolError {
+    let mut error = error.clone();
+    let message = error.message.clone();
+    let is_said =
+        |problem: &Value| problem["problem"].as_str().is_some_and(|it| message.contains(it));
+    if error
+        .details
+        .get("fields")
+        .and_then(Value::as_array)
+        .is_some_and(|it| it.iter().all(is_said))
+    {
+        error.details.remove("fields");
+    }
+    let path = error.details.get("attempted_path").and_then(Value::as_str).map(str::to_owned);
+    let copies = [DownloadFile::NAME, TransferFile::NAME, UploadFile::NAME];
+    let copies = copies.contains(&meta.tool.as_str());
+    let hints = error
+        .hints
+        .drain(..)
+        .filter_map(|hint| typed(hint, meta.device.as_str(), path.as_deref(), copies));
+    let hints: Vec<_> = hints.collect();
+    error.hints = hints;
+    if let Some(line) = error.details.remove("example").as_ref().and_then(|it| example(it, meta)) {
+        error.hints.insert(0, Hint::run("for example", line));
+    }
+    if error.code == ErrorCode::DeviceRequired {
+        let line = format!("orion call DEVICE {} …", meta.tool);
+        error.hints.push(Hint::run("put it before the tool", line));
+    }
+    error
+}
+
+/// Returns a hint as it is typed. None where it does not fit a copy of files.
+fn typed(hint: Hint, device: &str, path: Option<&str>, copies: bool) -> Option<Hint> {
+    if copies && hint.text.contains("--queue") {
+        return None;
+    }
+    if copies && hint.text.contains("set `overwrite` to true") {
+        let text = hint.text.replace("set `overwrite` to true", "add --overwrite");
+        return Some(Hint { text, ..hint });
+    }
+    let (Some(goal), Some(path), None) = (hint.text.strip_prefix(USE_LIST), path, &hint.command)
+    else {
+        return Some(hint);
+    };
+    if copies && goal.ends_with("in it") {
+        return Some(Hint::new("add -r to copy everything in it"));
+    }
+    // What is missing is looked for in the folder that it would be in.
+    let folder = if goal.ends_with("in it") { path } else { parent(path) };
+    let line = format!("orion call {device} list_directory path={}", quoted(folder));
+    Some(Hint::run(goal.to_owned(), line))
+}
+
+/// Returns the folder of a path of any platform; the path itself where it names none.
+fn parent(path: &str) -> &str {
+    path.rfind(['/', '\\'])
+        .and_then(|at| path.get(..at))
+        .filter(|it| !it.is_empty())
+        .unwrap_or(path)
+}
+
+/// Returns an example of the catalogue as a command line.
+fn example(example: &Value, meta: &Meta) -> Option<String> {
+    let example: Value = match example {
+        Value::String(text) => serde_json::from_str(text).ok()?,
+        other => other.clone(),
+    };
+    let fields = example.as_object()?;
+    let tool = fields.get("tool")?.as_str()?;
+    let device = if meta.device.is_empty() { "DEVICE" } else { &meta.device };
+    let arguments = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "tool" | "device"));
+    let arguments = arguments.map(|(name, value)| match value {
+        Value::String(text) => format!("{name}={}", quoted(text)),
+        Value::Array(_) | Value::Object(_) => format!("{name}:={}", quoted(&value.to_string())),
+        Value::Null | Value::Bool(_) | Value::Number(_) => format!("{name}={value}"),
+    });
+    let words: Vec<_> =
+        ["orion call", device, tool].map(str::to_owned).into_iter().chain(arguments).collect();
+    Some(words.join(" "))
+}
+
+/// Quotes a word for a shell where it needs it.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-~:+@%,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn meta(tool: &str) -> Meta {
+        Meta { tool: tool.to_owned(), device: "kiosk".to_owned(), ..Meta::default() }
+    }
+
+    fn hints(error: &ToolError, tool: &str) -> Vec<String> {
+        as_typed(error, &meta(tool)).hints.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_example_of_the_catalogue_is_a_command_line() {
+        let error = ToolError::new(ErrorCode::InvalidArgument, "`path` is missing.")
+            .with("example", r#"{"tool":"edit_file","device":"laptop-123","path":"a b","limit":5,"tags":["it's"]}"#)
+            .with("fields", json!([{"field": "", "problem": "`path` is missing."}]));
+        let typed = as_typed(&error, &meta("edit_file"));
+        assert!(typed.details.is_empty(), "{typed:?}");
+        assert_eq!(
+            hints(&error, "edit_file"),
+            [r#"for example: `orion call kiosk edit_file limit=5 path='a b' tags:='["it'\''s"]'`"#]
+        );
+    }
+
+    #[test]
+    fn a_tool_that_a_hint_names_is_a_command_with_its_folder() {
+        let missing = ToolError::new(ErrorCode::FileNotFound, "There is no file.")
+            .with("attempted_path", "/srv/files/x.txt")
+            .hint("use list_directory to see what is there");
+        assert_eq!(
+            hints(&missing, "read_file"),
+            ["see what is there: `orion call kiosk list_directory path=/srv/files`"]
+        );
+        let folder = ToolError::new(ErrorCode::PreconditionFailed, "It is a folder.")
+            .with("attempted_path", "/srv/files")
+            .hint("use list_directory to see what is in it");
+        assert_eq!(
+            hints(&folder, "read_file"),
+            ["see what is in it: `orion call kiosk list_directory path=/srv/files`"]
+        );
+        assert_eq!(hints(&folder, "download_file"), ["add -r to copy everything in it"]);
+    }
+
+    #[test]
+    fn a_copy_is_not_told_of_what_only_a_call_has() {
+        let offline = ToolError::new(ErrorCode::DeviceOffline, "kiosk is not connected.")
+            .hint("let the call wait for the device: add --queue to `orion call`")
+            .hint("choose another name, or set `overwrite` to true to replace it");
+        assert_eq!(
+            hints(&offline, "upload_file"),
+            ["choose another name, or add --overwrite to replace it"]
+        );
+        assert_eq!(hints(&offline, "read_file").len(), 2);
+    }
+}

@@ -1,0 +1,129 @@
+//! What the programs print where a command line cannot be read: the parser's error, the usage of the command, what it
+//! may be followed by, and an example that can be typed.
+
+mod numbers;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error};
+
+/// The line that the parser's errors end with. What helps more comes before it.
+const MORE: &str = "\nFor more information, try '--help'.";
+
+/// Prints an error of the parser, or the help that was asked for. Returns the exit code of the program.
+#[must_use]
+pub fn report(error: Error, command: Command) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let code = error.exit_code();
+    let text = explain(error, command, std::env::args().skip(1));
+    // If standard error is closed, the message is dropped.
+    drop(write!(anstream::stderr().lock(), "{text}"));
+    ExitCode::from(u8::try_from(code).unwrap_or(2))
+}
+
+/// Returns an error of the parser as it is printed, with escape codes for colours. `words` are the arguments that were
+/// typed, without the name of the program.
+#[must_use]
+fn explain(mut error: Error, command: Command, words: impl Iterator<Item = String>) -> String {
+    let typed = Typed::find(command, words);
+    if error.get(ContextKind::Usage).is_some() {
+        // The parser shows options of the environment as if they had to be typed.
+        let usage = typed.command.clone().render_usage();
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+    }
+    if error.kind() == ErrorKind::UnknownArgument {
+        // Its tip takes an unknown option for a value.
+        error.remove(ContextKind::Suggested);
+    }
+    let text = numbers::in_words(&error.render().ansi().to_string());
+    match typed.help(&error) {
+        Some(help) => match text.split_once(MORE) {
+            Some((before, after)) => format!("{before}\n{help}\n{MORE}{after}"),
+            None => format!("{text}\n{help}\n"),
+        },
+        None => text,
+    }
+}
+
+/// The command that was typed.
+struct Typed {
+    command: Command,
+    /// The command that lists its objects.
+    list: Option<String>,
+}
+
+impl Typed {
+    /// Finds the deepest command that the words name.
+    fn find(mut command: Command, words: impl Iterator<Item = String>) -> Self {
+        command.build();
+        let (mut line, mut list) = (command.get_name().to_owned(), None);
+        let name = line.clone();
+        for word in words {
+            if let Some(found) = command.find_subcommand(&word) {
+                line = format!("{line} {}", found.get_name());
+                command = found.clone();
+                if command.find_subcommand("list").is_some() {
+                    list = Some(format!("{line} list"));
+                }
+            } else if line != name && !word.starts_with('-') {
+                break;
+            }
+        }
+        Self { command, list }
+    }
+
+    /// Returns what helps with this error beyond the parser's own text.
+    fn help(&self, error: &Error) -> Option<String> {
+        match error.kind() {
+            ErrorKind::InvalidSubcommand => {
+                let names = self.command.get_subcommands().filter(|it| !it.is_hide_set());
+                let names: Vec<_> = names.map(Command::get_name).collect();
+                Some(format!("Commands: {}", names.join(", ")))
+            }
+            ErrorKind::MissingRequiredArgument | ErrorKind::UnknownArgument => {
+                let example = self.example().map(|line| format!("Example:\n  {line}"));
+                let list = self.list.as_ref().filter(|_| lacks_a_name(error));
+                let list = list.map(|list| format!("See which there are: {list}"));
+                let options = self.options().filter(|_| error.kind() == ErrorKind::UnknownArgument);
+                let parts: Vec<_> = [options, example, list].into_iter().flatten().collect();
+                (!parts.is_empty()).then(|| parts.join("\n"))
+            }
+            // The message of any other error says what was expected.
+            _ => None,
+        }
+    }
+
+    /// Returns the first example of the command's help.
+    fn example(&self) -> Option<String> {
+        let help = self.command.get_after_help()?.to_string();
+        let line = help.lines().find_map(|line| line.strip_prefix("  orion"))?;
+        // An explanation follows after two spaces.
+        let line = line.split("  ").next()?;
+        Some(format!("orion{line}"))
+    }
+
+    /// Returns the options that only this command has. None if it has none.
+    fn options(&self) -> Option<String> {
+        let own =
+            self.command.get_arguments().filter(|it| !it.is_global_set() && !it.is_hide_set());
+        let own = own.filter(|it| !matches!(it.get_id().as_str(), "help" | "version"));
+        let names: Vec<_> =
+            own.filter_map(|it| it.get_long().map(|name| format!("--{name}"))).collect();
+        (!names.is_empty()).then(|| format!("Options: {}", names.join(", ")))
+    }
+}
+
+/// Returns whether the error says that an argument without a name is missing, such as an id.
+fn lacks_a_name(error: &Error) -> bool {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.iter().any(|it| it.starts_with('<')),
+        Some(_) | None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;
