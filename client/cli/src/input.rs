@@ -22,10 +22,12 @@ pub(crate) fn value(given: &str) -> Result<String, Failure> {
         None if given == "-" => stdin(),
         None => Ok(given.to_owned()),
     }
-    .map_err(|failure| match failure.cause() {
-        Failure::NotText(_) => failure
-            .hint(Hint::run("to copy a file of any kind to a device", "orion cp FILE DEVICE:PATH")),
-        _ => failure,
+    .map_err(|failure| {
+        if !matches!(failure.cause(), Failure::NotText(_)) {
+            return failure;
+        }
+        let copy = Hint::run("to copy a file of any kind to a device", "orion cp FILE DEVICE:PATH");
+        failure.hint(copy)
     })
 }
 

@@ -65,10 +65,12 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), SecretFileError> {
 
 /// Returns what to do about a file that cannot be read, where that is known.
 fn step(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::NotADirectory => "; what stands before its name is a file: name a folder",
-        io::ErrorKind::PermissionDenied => "; run this as the owner of the file",
-        _ => "",
+    if error.kind() == io::ErrorKind::NotADirectory {
+        "; what stands before its name is a file: name a folder"
+    } else if error.kind() == io::ErrorKind::PermissionDenied {
+        "; run this as the owner of the file"
+    } else {
+        ""
     }
 }
 

@@ -10,7 +10,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
 /// The line that the parser's errors end with. What helps more comes before it.
-const MORE: &str = "\nFor more information, try '--help'.";
+const MORE: &str = "\nFor more information";
 
 /// Prints an error of the parser, or the help that was asked for. Returns the exit code of the program.
 #[must_use]
@@ -78,23 +78,22 @@ impl Typed {
 
     /// Returns what helps with this error beyond the parser's own text.
     fn help(&self, error: &Error) -> Option<String> {
-        match error.kind() {
-            ErrorKind::InvalidSubcommand => {
-                let names = self.command.get_subcommands().filter(|it| !it.is_hide_set());
-                let names: Vec<_> = names.map(Command::get_name).collect();
-                Some(format!("Commands: {}", names.join(", ")))
-            }
-            ErrorKind::MissingRequiredArgument | ErrorKind::UnknownArgument => {
-                let example = self.example().map(|line| format!("Example:\n  {line}"));
-                let list = self.list.as_ref().filter(|_| lacks_a_name(error));
-                let list = list.map(|list| format!("See which there are: {list}"));
-                let options = self.options().filter(|_| error.kind() == ErrorKind::UnknownArgument);
-                let parts: Vec<_> = [options, example, list].into_iter().flatten().collect();
-                (!parts.is_empty()).then(|| parts.join("\n"))
-            }
-            // The message of any other error says what was expected.
-            _ => None,
+        let kind = error.kind();
+        if kind == ErrorKind::InvalidSubcommand {
+            let names = self.command.get_subcommands().filter(|it| !it.is_hide_set());
+            let names: Vec<_> = names.map(Command::get_name).collect();
+            return Some(format!("Commands: {}", names.join(", ")));
         }
+        // The message of any other error says what was expected.
+        if !matches!(kind, ErrorKind::MissingRequiredArgument | ErrorKind::UnknownArgument) {
+            return None;
+        }
+        let example = self.example().map(|line| format!("Example:\n  {line}"));
+        let list = self.list.as_ref().filter(|_| lacks_a_name(error));
+        let list = list.map(|list| format!("See which there are: {list}"));
+        let options = self.options().filter(|_| kind == ErrorKind::UnknownArgument);
+        let parts: Vec<_> = [options, example, list].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("\n"))
     }
 
     /// Returns the first example of the command's help.

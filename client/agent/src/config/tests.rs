@@ -106,7 +106,11 @@ fn a_first_file_is_written_once_and_reads_back() {
     write_first(&file, &text).unwrap();
     let settings = Settings::load(&file, Required::Yes, &state).unwrap();
     assert_eq!(settings.ceiling.workspace(), Some(allowed[0].as_str()));
-    assert_eq!(first(&file, Profile::Operator, &allowed, &state).unwrap(), text, "the same may be tried again");
+    assert_eq!(
+        first(&file, Profile::Operator, &allowed, &state).unwrap(),
+        text,
+        "the same may be tried again"
+    );
     let other = first(&file, Profile::Operator, &["/srv".to_owned()], &state).unwrap_err();
     assert!(matches!(other, ConfigError::Exists { .. }), "{other}");
 }

@@ -254,7 +254,7 @@ mod tests {
         ");
         insta::assert_snapshot!(show::approvals_table(&out, &[approval()]), @"
         ID                  STATE  RISK  DEVICE       TOOL              ARGUMENTS            BY     EXPIRES
-        0199b2c4-7f3e-7c11  open   high  demo-device  delete_directory  confirm=true path=x  admin  2023-11-14 22:28:20
+        0199b2c4-7f3e-7c11  open   high  demo-device  delete_directory  path=x confirm=true  admin  2023-11-14 22:28:20
         ");
     }
 

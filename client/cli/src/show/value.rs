@@ -262,7 +262,10 @@ mod tests {
     #[test]
     fn arguments_read_as_they_would_be_typed() {
         let arguments = br#"{"confirm":true,"path":"My Folder","name":"x"}"#;
-        assert_eq!(short_arguments(arguments), r#"confirm=true name=x path="My Folder""#);
-        assert_eq!(short_arguments(b"nope"), "");
+        assert_eq!(short_arguments("none", arguments), r#"confirm=true name=x path="My Folder""#);
+        // What the tool requires comes first, and what it takes anyway is left out.
+        let arguments = br#"{"append":false,"content":"x","create_dirs":true,"path":"a"}"#;
+        assert_eq!(short_arguments("write_file", arguments), "content=x path=a");
+        assert_eq!(short_arguments("write_file", b"nope"), "");
     }
 }

@@ -44,15 +44,15 @@ pub(super) async fn change_state(
 
 /// Returns what can be done with a device in this state, for a person who wanted to move it to another.
 fn next_step(name: &DeviceName, now: DeviceState, wanted: DeviceState) -> Hint {
-    match (now, wanted) {
-        (DeviceState::Approved, DeviceState::Rejected) => Hint::run(
+    if now == DeviceState::Approved && wanted == DeviceState::Rejected {
+        return Hint::run(
             "only a pending device is rejected; keep this one from everything, or end its certificate with `orion devices revoke`",
             format!("orion devices quarantine {name}"),
-        ),
-        (DeviceState::Pending, DeviceState::Quarantined) => Hint::run(
-            "it may do nothing before it is approved; turn it away",
-            format!("orion devices reject {name}"),
-        ),
-        _ => Hint::run("see its state", format!("orion devices show {name}")),
+        );
     }
+    if now == DeviceState::Pending && wanted == DeviceState::Quarantined {
+        let reject = format!("orion devices reject {name}");
+        return Hint::run("it may do nothing before it is approved; turn it away", reject);
+    }
+    Hint::run("see its state", format!("orion devices show {name}"))
 }

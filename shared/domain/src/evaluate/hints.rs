@@ -94,13 +94,15 @@ impl Evidence {
             }
             Reason::ToolNotListed => self.grant(question, &format!("add {tool} to the tools")),
             Reason::CapabilityMissing(capability) => {
-                let with = [Profile::Operator, Profile::Developer, Profile::Homelab];
-                let with = with.into_iter().find(|it| it.capabilities().contains(&capability));
-                let profile =
-                    with.map(|it| format!("take the profile {it}, or ")).unwrap_or_default();
-                self.grant(
+                let profiles = [Profile::Operator, Profile::Developer, Profile::Homelab];
+                let with = profiles.into_iter().find(|it| it.capabilities().contains(&capability));
+                let profile = with.map(|it| format!("the profile {it}, or ")).unwrap_or_default();
+                let scope = self.scope_name(question);
+                self.change(
                     question,
-                    &format!("{profile}write {capability} beside everything else that is wanted into the permissions"),
+                    format!(
+                        "give {scope} {profile}a list of permissions that has {capability}, too"
+                    ),
                 )
             }
             Reason::ReadOnly => {

@@ -13,13 +13,12 @@ fn hint_lines(ask: &Ask, policy: &Policy) -> Vec<String> {
     })
 }
 
-const ADMIN: &str =
-    "(an admin of this backend: orion devices permissions set laptop-123, or the policy file)";
+const ADMIN: &str = "(an admin of this backend: orion devices permissions set laptop-123 @FILE, or the policy file)";
 const OWNER: &str = "(the owner of the device: [ceiling] in agent.toml on the device)";
 
 #[rstest]
 #[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), "add create_directory to the tools of laptop-123")]
-#[case(json!({"profile": "reader", "paths": ["D:/"]}), "add file_write to the permissions of laptop-123")]
+#[case(json!({"profile": "reader", "paths": ["D:/"]}), "give laptop-123 the profile operator, or a list of permissions that has file_write, too")]
 #[case(json!({"profile": "operator", "paths": ["D:/"], "read_only": true}), "set read_only to false for laptop-123")]
 #[case(json!({"profile": "operator", "paths": ["C:/"]}), "add { path: \"D:/x/y\", access: [write] } to the paths of laptop-123")]
 #[case(json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x", "**/y"]}), "take \"D:/x\", \"**/y\" out of the deny_paths of laptop-123")]
@@ -42,9 +41,11 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
                 .to_owned(),
             format!("add create_directory to the tools of laptop-123 {ADMIN}"),
             format!("add {{ path: \"D:/x\", access: [write] }} to the paths of laptop-123 {ADMIN}"),
-            format!("add file_write to the permissions of the ceiling of laptop-123 {OWNER}"),
             format!(
-                "add {{ path: \"D:/x\", access: [write] }} to the paths of the ceiling of laptop-123 {OWNER}"
+                "give the ceiling of laptop-123 the profile operator, or a list of permissions that has file_write, too {OWNER}"
+            ),
+            format!(
+                "add {{ path: \"D:/x\", access: [write] }} to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow \"D:/x\" --write, or [ceiling] in agent.toml on the device)"
             ),
         ]
     );
@@ -105,7 +106,7 @@ fn what_is_asked_about_says_who_may_say_yes() {
     let unconfirmed = Ask { confirmed: false, ..Ask::delete("D:/x") };
     assert_eq!(
         hint_lines(&unconfirmed, &granted),
-        ["set `confirm: true` in the arguments, if the call is meant"]
+        ["set `confirm` to true in the arguments, if the call is meant"]
     );
     assert_eq!(
         hint_lines(&Ask::delete("D:/x"), &granted),
