@@ -105,7 +105,7 @@ pub struct ModelConfig {
 }
 
 const fn window() -> u32 {
-    32_768
+    131_072
 }
 
 const fn two_minutes() -> u64 {
@@ -295,7 +295,7 @@ mod tests {
             (openai("timeout_seconds = 0").unwrap(), "`timeout_seconds` must be"),
             (openai("max_answer_bytes = 1").unwrap(), "`max_answer_bytes` must be"),
             (openai("context_tokens = 1").unwrap(), "`context_tokens` must be"),
-            (openai("max_output_tokens = 32000").unwrap(), "`max_output_tokens` must be"),
+            (openai("max_output_tokens = 70000").unwrap(), "`max_output_tokens` must be"),
             (openai("fallback = [\"local\"]").unwrap(), "`fallback` takes"),
             (
                 ModelConfig { kind: ModelKind::Gemini, api: Api::Responses, ..openai("").unwrap() },
