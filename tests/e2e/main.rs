@@ -68,6 +68,7 @@ mod private;
 mod projects;
 mod provenance;
 mod providers;
+mod proxied;
 mod queue;
 mod raised;
 mod read_only;

@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
             assistant: self.assistant.clone(),
             resume: false,
         };
-        self.send(request).await
+        self.exchange(request).await
     }
 
     /// Goes on with the newest turn, which ended before its answer.
@@ -165,10 +165,10 @@ impl<'a> Session<'a> {
             assistant: self.assistant.clone(),
             resume: true,
         };
-        self.send(request).await
+        self.exchange(request).await
     }
 
-    async fn send(&mut self, request: v1::SendMessageRequest) -> Result<ChatAnswer, Failure> {
+    async fn exchange(&mut self, request: v1::SendMessageRequest) -> Result<ChatAnswer, Failure> {
         let (out, client) = (self.out, self.client);
         let limit = self.timeout;
         let mut open = Vec::new();
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
     ) -> Result<ChatAnswer, Failure> {
         let out = self.out;
         let mut waiting = Some(Spinner::on(out, "…"));
-        let (mut live, mut running) = (None, None);
+        let (mut live, mut running) = (None, Vec::<v1::CallBegan>::new());
         let mut events = self.client.chat().send_message(request).await?.into_inner();
         let mut answer = ChatAnswer::default();
         while let Some(v1::SendMessageResponse { event }) = events.message().await? {
@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
                     let line = call_line(&call);
                     let spinner = Spinner::on(out, &line);
                     live = LiveCall::announced(self.client, &call, &spinner);
-                    running = Some(call.clone());
+                    running.push(call.clone());
                     waiting = Some(spinner);
                     if out.verbose {
                         out.detail(&line);
@@ -248,15 +248,18 @@ impl<'a> Session<'a> {
                 }
                 Event::ApprovalNeeded(approval) => {
                     speech.end_line()?;
+                    let call_id = approval.call_id.clone();
                     self.decide(approval).await?;
                     let spinner = Spinner::on(out, "…");
-                    let call = running.as_ref();
+                    // Several calls can run at the same time.
+                    let call = running.iter().find(|it| it.call_id == call_id);
                     live = call.and_then(|it| LiveCall::announced(self.client, it, &spinner));
                     waiting = Some(spinner);
                 }
                 Event::CallEnded(v1::CallEnded { call }) => {
                     let Some(call) = call else { continue };
                     open.retain(|id| *id != call.call_id);
+                    running.retain(|it| it.call_id != call.call_id);
                     speech.end_line()?;
                     let line = ended_line(&call);
                     self.last_call = Some(call.clone());

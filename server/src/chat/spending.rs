@@ -50,7 +50,9 @@ impl Turn<'_> {
         answer: &Answer,
         Reserved(reserved): Reserved,
     ) -> Result<(), ChatError> {
-        let usage = answer.usage.unwrap_or_else(|| estimate(request, answer));
+        // A proxy that knows nothing reports zeros, which must not count as free.
+        let reported = answer.usage.filter(|usage| usage.tokens() > 0);
+        let usage = reported.unwrap_or_else(|| estimate(request, answer));
         let cost = prices.cost_nanos(&usage);
         self.usage = self.usage.plus(usage);
         self.cost_nanos = self.cost_nanos.saturating_add(cost);

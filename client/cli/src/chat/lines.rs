@@ -21,15 +21,19 @@ use crate::output::{DIM, Output};
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
 /// Reads messages until there are no more. On a terminal a failed message is shown and the chat
-/// continues; elsewhere the last message's exit code is the program's.
+/// continues; elsewhere the last message's exit code is the program's, or `code` where there is none.
 ///
 /// # Errors
 /// Standard input or output fails.
-pub(crate) async fn converse(app: &App<'_>, session: &mut Session<'_>) -> Result<u8, Failure> {
+pub(crate) async fn converse(
+    app: &App<'_>,
+    session: &mut Session<'_>,
+    code: u8,
+) -> Result<u8, Failure> {
     if std::io::stdin().is_terminal() {
         at_terminal(app, session).await
     } else {
-        from_pipe(session).await
+        from_pipe(session, code).await
     }
 }
 
@@ -164,9 +168,8 @@ async fn names(session: &Session<'_>) -> Names {
     }
 }
 
-async fn from_pipe(session: &mut Session<'_>) -> Result<u8, Failure> {
+async fn from_pipe(session: &mut Session<'_>, mut code: u8) -> Result<u8, Failure> {
     let mut input = BufReader::new(tokio::io::stdin());
-    let mut code = 0;
     loop {
         let mut line = Vec::new();
         let mut bounded = (&mut input).take(MAX_INPUT_BYTES + 1);

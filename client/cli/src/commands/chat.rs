@@ -61,15 +61,19 @@ impl Chat {
         };
         let choice = Choice { conversation, model: self.model, assistant: self.assistant };
         let mut session = Session::new(app, client, choice);
+        let mut code = 0;
         if can_go_on {
             app.out.note("the last answer was not finished; going on with it");
-            match session.go_on().await {
-                Ok(answer) => drop(shown(&session, &answer)?),
+            code = match session.go_on().await {
+                Ok(answer) => shown(&session, &answer)?,
                 Err(failure @ Failure::ReaderGone) => return Err(failure),
-                Err(failure) => app.out.failure(&failure),
-            }
+                Err(failure) => {
+                    app.out.failure(&failure);
+                    failure.exit_code()
+                }
+            };
         }
-        converse(app, &mut session).await
+        converse(app, &mut session, code).await
     }
 }
 

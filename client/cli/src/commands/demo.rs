@@ -124,7 +124,7 @@ impl Demo {
         let mut session =
             Session::new(&app, client, Choice { model: self.model.model, ..Choice::default() });
         if self.say.is_empty() {
-            return converse(&app, &mut session).await;
+            return converse(&app, &mut session, 0).await;
         }
         let mut code = 0;
         for text in &self.say {
