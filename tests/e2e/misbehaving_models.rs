@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use orion_tests::{Reply, STREAM, ScriptedModel, World};
 use orion_wire::v1;
-use serde_json::json;
 
 use table::{Case, End, cases, text};
 
@@ -89,5 +88,5 @@ async fn every_misbehaviour_of_a_model_ends_well() {
     // What a person reads of the worst text holds nothing that moves their terminal.
     let shown = world.cli().run(&["ask", "--model", "ansi_and_nul", "hello"]).await;
     assert!(!shown.stdout.contains(['\u{1b}', '\0', '\u{202e}']), "{shown:?}");
-    assert_eq!(world.admin().say("list my files").await.failure.map(|_| json!(null)), None);
+    assert_eq!(world.admin().say("Are you there?").await.text, "Done.");
 }

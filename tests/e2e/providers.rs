@@ -242,21 +242,10 @@ async fn an_assistant_narrows_what_its_person_may_use_and_stays_with_the_chat() 
     let asked = held.asked().await;
     let system = asked.body["messages"][0]["content"].as_str().unwrap().to_owned();
     assert!(system.contains("Only read.") && !system.contains("nas"), "{system}");
-    let offered: Vec<_> = asked.body["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| it["function"]["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        offered,
-        ["read_file", "create_directory"]
-            .iter()
-            .filter(|it| offered.contains(it))
-            .copied()
-            .collect::<Vec<_>>(),
-        "no others"
-    );
+    let tools = asked.body["tools"].as_array().unwrap().iter();
+    let mut offered: Vec<_> = tools.map(|it| it["function"]["name"].as_str().unwrap()).collect();
+    offered.sort_unstable();
+    assert_eq!(offered, ["create_directory", "read_file"]);
     asked
         .call(&[
             ("read_file", json!({"device": "kiosk", "path": "a.txt"})),
@@ -335,22 +324,28 @@ async fn a_chat_goes_on_after_an_approval_that_came_after_a_restart() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_chat_is_cut_to_the_window_and_stays_valid() {
     let mut held = HeldModel::start().await;
-    let section = format!(
-        "{}context_tokens = 60000\n[chat]\nresult_limit = 40000\nmax_tool_rounds = 20\n",
-        held.section
-    );
-    let world = World::configured(&section).await;
+    let more = "context_tokens = 8192\n[chat]\nmax_tool_rounds = 20\n\
+                [[assistants]]\nname = \"reader\"\ntools = [\"read_file\"]\n";
+    let world = World::configured(&format!("{}{more}", held.section)).await;
     let kiosk = world.device("kiosk").start().await;
-    kiosk.write_file("big.txt", "line of text\n".repeat(3000));
+    kiosk.write_file("big.txt", "a line of text\n".repeat(1000));
     let admin = world.admin().clone();
-    let talking = tokio::spawn(async move { admin.say("read it again and again").await });
+    let said = "read it again and again";
+    let talking = tokio::spawn(async move {
+        let request = v1::SendMessageRequest {
+            text: said.to_owned(),
+            assistant: "reader".to_owned(),
+            ..Default::default()
+        };
+        admin.send(request).await
+    });
     let mut sizes = Vec::new();
-    for _ in 0..8 {
+    for _ in 0..12 {
         let asked = held.asked().await;
         sizes.push(asked.body.to_string().len());
         let messages = asked.body["messages"].as_array().unwrap();
         assert_eq!(messages[0]["role"], "system");
-        assert!(messages.iter().any(|it| it["content"] == "read it again and again"));
+        assert!(messages.iter().any(|it| it["content"] == said));
         let calls = messages.iter().filter_map(|it| it["tool_calls"].as_array()).map(Vec::len);
         let results = messages.iter().filter(|it| it["role"] == "tool").count();
         assert_eq!(calls.sum::<usize>(), results);
@@ -359,7 +354,8 @@ async fn a_long_chat_is_cut_to_the_window_and_stays_valid() {
     held.asked().await.answer("Enough.").await;
     let answer = talking.await.unwrap();
     assert_eq!(answer.text, "Enough.", "{answer:?}");
-    assert!(sizes.iter().all(|size| *size < 60_000 * 3), "{sizes:?}");
+    // The estimate counts three bytes a token; JSON in JSON is a little longer.
+    assert!(sizes.iter().all(|size| *size < 8192 * 4), "{sizes:?}");
     let told = answer.notes.iter().filter(|note| note.contains("longer than the model's window"));
     assert_eq!(told.count(), 1, "{answer:?}");
 }

@@ -95,7 +95,14 @@ pub(super) fn cases() -> Vec<Case> {
             )]),
             End::Note("could not be read", 0),
         ),
-        case("same_id_twice", named([Some("c"), Some("c")]), End::Calls(vec!["ok", "ok"])),
+        case(
+            "same_id_twice",
+            calls(&[
+                part(None, Some("c"), "list_directory", "{\"path\":\".\"}"),
+                part(None, Some("c"), "read_file", "{\"path\":\"kept.txt\"}"),
+            ]),
+            End::Calls(vec!["ok", "ok"]),
+        ),
         case("empty_ids", named([Some(""), Some("")]), End::Calls(vec!["ok", "ok"])),
         case("no_ids", named([None, None]), End::Calls(vec!["ok", "ok"])),
         case(
