@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants fuzz check fmt bench bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,13 @@ test-soak: needs-rust ## let 200 agents with certificates of two minutes work fo
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) SOAK_AGENTS=$(or $(SOAK_AGENTS),200) SOAK_RATE=$(or $(SOAK_RATE),50) SOAK_CERTIFICATE_SECONDS=$(or $(SOAK_CERTIFICATE_SECONDS),120) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e soak:: -- --nocapture
 
+test-proxy: needs-rust test-deps ## chat through LiteLLM, a proxy from PyPI, in every form that it speaks (installs 750 MB)
+	@command -v python3 >/dev/null || { echo 'python3 is missing: install it with the system packages, such as: apt-get install python3 python3-venv' >&2; exit 1; }
+	python3 -m venv $(TARGET)/litellm
+	$(TARGET)/litellm/bin/pip install --quiet --requirement tests/models/requirements.txt
+	$(CARGO) build --locked --bins --test e2e $(PROGRAMS) -p orion-tests
+	ORION_TEST_LITELLM=$(abspath $(TARGET))/litellm/bin/litellm $(CARGO) test --locked $(PROGRAMS) -p orion-tests --test e2e proxied:: -- --nocapture
+
 test-identity: needs-rust ## the long forms: 1,000 redemptions of one token at once in 20 rounds, 20 copied state folders, 300 revocations
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	ORION_REDEEMERS=1000 ORION_REDEEM_ROUNDS=20 ORION_COPIES=20 ORION_REVOCATIONS=300 $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e -- one_use:: copies:: revoking:: rotation:: renewal:: identities:: --nocapture --test-threads=1
@@ -127,6 +134,9 @@ bench: dist bench-decisions ## measure routed calls beside bare tonic, file tool
 bench-cost: needs-rust ## measure what one routed read costs the backend and the agent: switches, CPU time, written bytes (ARGS='--json FILE')
 	$(CARGO) build --locked --release $(PROGRAMS)
 	$(CARGO) bench --locked -p orion-tests --bench routed -- --cost $(ARGS)
+
+bench-chat: needs-rust ## measure a chat of two rounds beside a bare loop with the same HTTP client, and one of 200 messages beside one of 10 (ARGS='--json FILE')
+	$(CARGO) bench --locked -p orion-tests --bench routed -- --chat $(ARGS)
 
 bench-programs: needs-rust ## measure a program in its sandbox beside a plain start and beside bubblewrap, and a file call in a worker beside one in a thread (ARGS='--json FILE')
 	$(CARGO) build --locked --release $(PROGRAMS)

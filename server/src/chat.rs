@@ -2,7 +2,9 @@
 //! results go back to the model. The loop ends when the model answers without calls or reaches the limit of
 //! rounds.
 
+mod ask;
 mod call;
+mod choose;
 mod error;
 mod event;
 mod history;
@@ -10,20 +12,24 @@ mod prompt;
 mod provenance;
 mod read;
 mod relay;
+mod resume;
+mod round;
+mod spending;
 mod turn;
+mod window;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use orion_domain::{Caller, ConversationId, Digest, TurnId};
 use tokio::sync::mpsc;
 
 use crate::clock::{new_uuid, now_ms};
-use crate::model::{Message, Model};
+use crate::model::{Message, Model, Usage};
 use crate::people::{self, Identity, IdentityCache};
 use crate::pipeline::Pipeline;
 
 pub use self::event::{Event, ToolUse};
+use choose::Chosen;
 pub use error::ChatError;
 use provenance::{Persons, TaintTracker};
 use turn::Turn;
@@ -39,6 +45,21 @@ pub struct Chat {
     pub people: Arc<IdentityCache>,
 }
 
+/// What a person says.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// The conversation. None begins a new one.
+    pub conversation: Option<ConversationId>,
+    /// The message; empty where the newest turn goes on.
+    pub text: String,
+    /// The model's name; empty for the one that the chat had, or the first.
+    pub model: String,
+    /// The assistant's name; empty for the one that the chat had.
+    pub assistant: String,
+    /// Whether the newest turn goes on, which ended before its answer.
+    pub resume: bool,
+}
+
 /// Answers one message of a person. The turn ends immediately, even in the middle of a model's answer, when
 /// the person disconnects or their session, token or role ends. Calls in flight continue, as every call does
 /// whose caller disconnects.
@@ -48,21 +69,22 @@ pub struct Chat {
 pub async fn answer(
     chat: &Chat,
     by: Identity,
-    conversation: Option<ConversationId>,
-    text: &str,
-    model: &str,
+    said: &Said,
     events: &mpsc::Sender<Event>,
 ) -> Result<(), ChatError> {
-    let Chat { pipeline, models, people: cache } = chat;
-    let (name, model) = models
-        .iter()
-        .find(|(name, _)| model.is_empty() || name == model)
-        .ok_or_else(|| ChatError::NoModel(model.chars().take(64).collect()))?;
     // Subscribed before the turn reads the person's rights, so that no change is missed in between.
-    let ended = people::ended(by.clone(), cache.subscribe(), now_ms());
-    let (conversation, earlier) = history::open(&pipeline.store, &by.caller, conversation).await?;
+    let ended = people::ended(by.clone(), chat.people.subscribe(), now_ms());
+    let store = &chat.pipeline.store;
+    if let Some(conversation) = said.conversation
+        && !store.owns_conversation(conversation, &by.caller.user).await?
+    {
+        return Err(ChatError::NoConversation);
+    }
+    let chosen = choose::choose(chat, said.conversation, said).await?;
+    let (conversation, earlier) = history::open(store, &by.caller, said.conversation).await?;
+    choose::remember(chat, conversation, said).await?;
     let caller = Caller { conversation: Some(conversation), ..by.caller };
-    let turn = take_turn(pipeline, (caller, by.token), (name, model), earlier, text, events);
+    let turn = take_turn(chat, (caller, by.token), &chosen, earlier, said, events);
     tokio::select! {
         biased;
         // Dropping the turn cancels its request to the model.
@@ -74,52 +96,47 @@ pub async fn answer(
 
 /// Runs a person's turn in their conversation, with the earlier messages.
 async fn take_turn(
-    pipeline: &Arc<Pipeline>,
+    chat: &Chat,
     (caller, token): (Caller, Digest),
-    (name, model): (&str, &Model),
+    chosen: &Chosen<'_>,
     earlier: Vec<Message>,
-    text: &str,
+    said: &Said,
     events: &mpsc::Sender<Event>,
 ) -> Result<(), ChatError> {
+    let pipeline = &chat.pipeline;
     let conversation = caller.conversation.ok_or(ChatError::NoConversation)?;
     let id = TurnId::new(new_uuid());
+    let (name, model) = chosen.models.first().copied().ok_or(ChatError::NoModel(String::new()))?;
     say(events, Event::Began { conversation, turn: id, model: name.to_owned() }).await?;
-
-    let aliases = pipeline.store.aliases(&caller.user).await?;
-    let mut messages = vec![Message::system(prompt::system(pipeline, &caller, &aliases))];
-    messages.extend(earlier);
-    messages.push(Message::user(text));
-    history::append(&pipeline.store, conversation, id, &Message::user(text)).await?;
+    if let Some(note) = &chosen.note {
+        say(events, Event::Note(note.clone())).await?;
+    }
 
     let planner_alone = match model {
         Model::Planner => !pipeline.store.has_language_model(conversation).await?,
-        Model::OpenAi(_) => {
+        Model::Remote(_) => {
             pipeline.store.set_language_model(conversation).await?;
             false
         }
     };
     let devices: Vec<_> = pipeline.fleet.all().iter().map(|it| it.name.clone()).collect();
+    let mut messages = earlier;
+    if !said.resume {
+        messages.push(Message::user(&said.text));
+    }
     let persons = Persons::said(&messages, &devices);
+    if !said.resume {
+        messages.pop();
+    }
     let taint = TaintTracker::before(&pipeline.store, conversation, persons, planner_alone).await?;
-    let (used, fatal) = (Vec::new(), HashMap::new());
-    let mut turn = Turn {
-        pipeline,
-        caller,
-        token,
-        model,
-        events,
-        messages,
-        id,
-        used,
-        taint,
-        fatal,
-        not_understood: false,
-    };
+    let mut turn = Turn::new(pipeline, (caller, token), chosen, events, id, taint);
+    turn.take_up(messages, said).await?;
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
     history::append(&pipeline.store, conversation, id, &last).await?;
-    let Turn { used: calls, not_understood, .. } = turn;
-    say(events, Event::Done { text, calls, not_understood }).await
+    let Turn { used: calls, not_understood, usage, cost_nanos, .. } = turn;
+    let usage = (usage != Usage::default()).then_some((usage, cost_nanos));
+    say(events, Event::Done { text, calls, not_understood, usage }).await
 }
 
 async fn say(events: &mpsc::Sender<Event>, event: Event) -> Result<(), ChatError> {

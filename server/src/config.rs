@@ -3,10 +3,12 @@
 
 mod approvals;
 mod artifacts;
+mod assistants;
 mod calls;
 mod chat;
 mod error;
 mod listeners;
+mod spending;
 
 use std::path::Path;
 
@@ -16,10 +18,12 @@ use crate::model::ModelConfig;
 
 pub use approvals::Approvals;
 pub use artifacts::{Artifact, Artifacts};
+pub use assistants::Assistant;
 pub use calls::Calls;
 pub use chat::Chat;
 pub use error::ConfigError;
 pub use listeners::{Devices, PeopleConfig, PeopleTls};
+pub use spending::Spending;
 
 /// The whole configuration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +43,10 @@ pub struct Config {
     pub artifacts: Artifacts,
     /// Language models, the first being the default. The built-in planner is the default if there is none.
     pub models: Vec<ModelConfig>,
+    /// Named ways to chat.
+    pub assistants: Vec<Assistant>,
+    /// How much of the models may be used.
+    pub spending: Spending,
 }
 
 impl Config {
@@ -67,6 +75,7 @@ impl Config {
             return Err(ConfigError::TwoCertificates);
         }
         artifacts::check(&self.artifacts)?;
+        self.check_models()?;
         let has_tls = self.people.key.is_some() || self.people.tls.is_some();
         let listen = self.people.listen;
         if !listen.ip().is_loopback() && !has_tls && !self.people.insecure {
@@ -100,6 +109,36 @@ impl Config {
         }
         Ok(())
     }
+
+    /// Checks what models, assistants and limits say of each other.
+    fn check_models(&self) -> Result<(), ConfigError> {
+        let names: Vec<&str> = self.models.iter().map(|model| model.name.as_str()).collect();
+        for (at, model) in self.models.iter().enumerate() {
+            if names.iter().take(at).any(|earlier| *earlier == model.name) {
+                return Err(ConfigError::Chat(format!(
+                    "two of [[models]] are named `{}`",
+                    model.name
+                )));
+            }
+            let is_missing =
+                |name: &&String| name.as_str() != "planner" && !names.contains(&name.as_str());
+            if let Some(missing) = model.fallback.iter().find(is_missing) {
+                return Err(ConfigError::Chat(format!(
+                    "[[models]] `{}`: `fallback` names `{missing}`, which is none of [[models]]",
+                    model.name
+                )));
+            }
+        }
+        if let Some(problem) = assistants::problem(&self.assistants, &names) {
+            return Err(ConfigError::Chat(format!("[[assistants]]: {problem}")));
+        }
+        match self.spending.wrong_cost() {
+            Some(key) => Err(ConfigError::Chat(format!(
+                "[spending] {key} is out of its range; write a number from 0 to 1000000"
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +171,18 @@ mod tests {
         assert!(load("[people]\nkey = \"k.pem\"\n").unwrap_err().contains("go together"));
         assert!(load("[calls]\ntimeout_seconds = 0\n").unwrap_err().contains("from 1 to"));
         assert!(load("[people]\nlisten = \"0.0.0.0:7080\"\ntls = \"own\"\n").is_ok());
+        for (text, part) in [
+            (
+                "[[models]]\nname = \"a\"\nkind = \"planner\"\nfallback = [\"b\"]\n",
+                "none of [[models]]",
+            ),
+            ("[[assistants]]\nname = \"a\"\nmodel = \"b\"\n", "names the model `b`"),
+            ("[[assistants]]\nname = \"a\"\n[[assistants]]\nname = \"a\"\n", "two assistants"),
+            ("[spending]\ncost_per_day = -1.0\n", "cost_per_day is out of its range"),
+        ] {
+            let said = load(text).unwrap_err();
+            assert!(said.contains(part), "{said}");
+        }
         let both = "[people]\ntls = \"own\"\nkey = \"k.pem\"\ncertificate = \"c.pem\"\n";
         assert!(load(both).unwrap_err().contains("one of the two"));
     }

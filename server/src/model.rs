@@ -5,15 +5,18 @@
 
 mod config;
 mod error;
-mod openai;
 mod planner;
+mod remote;
+mod usage;
 
+use orion_domain::CallId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use config::{ModelConfig, ModelKind, ToolCalls};
+pub use config::{Api, ModelConfig, ModelKind, ToolCalls};
 pub use error::ModelError;
-pub use openai::{OpenAi, text_prompt};
+pub use remote::{Remote, text_prompt};
+pub use usage::{NANOS, Price, Prices, Usage};
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +43,21 @@ pub struct Message {
     /// text.
     #[serde(default)]
     pub tool_call_id: Option<String>,
+    /// What the provider wants back with the results of the calls. It is kept for the turn only.
+    #[serde(skip)]
+    pub state: Option<ProviderState>,
+    /// The ids of the calls in the store, in the order of `tool_calls`, to find what became of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<CallId>,
+}
+
+/// What a provider wants back with the results of calls, such as signed reasoning. Nobody else reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderState {
+    /// The form and the model that it is from: another one gets none of it.
+    pub origin: String,
+    /// The provider's own values, in order.
+    pub items: Vec<Value>,
 }
 
 impl Message {
@@ -68,7 +86,14 @@ impl Message {
     }
 
     fn new(role: Role, content: impl Into<String>) -> Self {
-        Self { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
+        Self {
+            role,
+            content: content.into(),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            state: None,
+            made: Vec::new(),
+        }
     }
 }
 
@@ -114,13 +139,19 @@ pub struct Answer {
     pub truncated: bool,
     /// Whether the built-in planner did not understand the message, or asks for something that it lacks.
     pub not_understood: bool,
+    /// Whether the provider's filter or the model itself ended the answer.
+    pub filtered: bool,
+    /// What the answer used, where the provider reports it.
+    pub usage: Option<Usage>,
+    /// What the provider wants back with the results of the calls.
+    pub state: Option<ProviderState>,
 }
 
 /// A configured model.
 #[derive(Debug)]
 pub enum Model {
-    /// A server with an API compatible with OpenAI's chat completions.
-    OpenAi(Box<OpenAi>),
+    /// A model on a server.
+    Remote(Box<Remote>),
     /// The built-in planner, which is not a language model.
     Planner,
 }
@@ -134,7 +165,9 @@ impl Model {
     pub fn new(config: &ModelConfig) -> Result<Self, ModelError> {
         config.check()?;
         match config.kind {
-            ModelKind::Openai => Ok(Self::OpenAi(Box::new(OpenAi::new(config)?))),
+            ModelKind::Openai | ModelKind::Anthropic | ModelKind::Gemini => {
+                Ok(Self::Remote(Box::new(Remote::new(config)?)))
+            }
             ModelKind::Planner => Ok(Self::Planner),
         }
     }
@@ -149,7 +182,7 @@ impl Model {
         on_text: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Answer, ModelError> {
         match self {
-            Self::OpenAi(model) => model.complete(request, on_text).await,
+            Self::Remote(model) => model.complete(request, on_text).await,
             Self::Planner => {
                 let orion_planner::Answer { text, understood } = planner::answer(request);
                 on_text(&text);

@@ -24,6 +24,7 @@ mod people;
 mod plans;
 mod policies;
 mod stops;
+mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -74,6 +75,7 @@ pub use plans::{
 };
 pub use policies::{NewPolicy, PolicyRow};
 pub use stops::{StopRow, StopScope};
+pub use turns::{Spender, Spent, TurnRow, UsageChange};
 
 use calls::OpenCalls;
 use db::{Db, Durability, Tx};

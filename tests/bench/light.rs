@@ -1,7 +1,8 @@
 //! A device that answers at once: a real certificate, a real mTLS stream, no tools. Both the
 //! backend and its bare counterpart are measured with these.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use orion_agent::connect::dial::dial;
@@ -40,6 +41,14 @@ pub(crate) async fn enroll(
     let issued = response.certificate.context("the token was not pre-approved")?;
     let authorities: Vec<&str> = issued.authorities.iter().map(String::as_str).collect();
     Ok(orion_mtls::mutual(&authorities, &issued.certificate, &key)?)
+}
+
+/// When the newest call came to any of these devices.
+static DISPATCHED: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// Returns when the newest call came.
+pub(crate) fn dispatched() -> Option<Instant> {
+    *DISPATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A stream that stands; resolves when it has ended.
@@ -107,6 +116,8 @@ pub(crate) async fn link(
             let answered = match message {
                 link_response::Message::PolicyUpdate(update) => acknowledge(&sender, &update).await,
                 link_response::Message::Dispatch(dispatch) => {
+                    *DISPATCHED.lock().unwrap_or_else(PoisonError::into_inner) =
+                        Some(Instant::now());
                     send(&sender, link_request::Message::CallResult(answer(dispatch))).await
                 }
                 link_response::Message::Welcome(_)

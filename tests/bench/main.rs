@@ -7,6 +7,7 @@
 //! being slow.
 
 mod bare;
+mod chat;
 mod cost;
 mod crowd;
 mod files;
@@ -57,6 +58,7 @@ fn main() -> anyhow::Result<()> {
             let rows = json!({"programs": programs::run()?, "workers": workers::run()?});
             write(after("--json"), &rows)
         }
+        Some("--chat") => write(after("--json"), &runtime.block_on(chat::run())?),
         Some("--cost") => write(after("--json"), &runtime.block_on(cost::run())?),
         _ => runtime.block_on(run(after("--json"))),
     }
@@ -75,7 +77,7 @@ fn write(path: Option<String>, rows: &serde_json::Value) -> anyhow::Result<()> {
 #[expect(clippy::print_stdout, reason = "the table is what was asked for")]
 async fn run(report: Option<String>) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let (backend, people, shutdown, serving) = orion(folder.path()).await?;
+    let (backend, people, shutdown, serving) = orion(folder.path(), "").await?;
     let token = sign_in(&backend, folder.path()).await?;
     let (names, identities) = enrolled(&backend).await?;
 
@@ -117,6 +119,7 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
     }
     shutdown.cancel();
     serving.await??;
+    let chat = chat::run().await?;
     let files = files::run().await?;
     let workers = workers::run()?;
 
@@ -132,7 +135,7 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
     if let Some(kilobytes) = &idle {
         println!("agent, idle, resident: {kilobytes} KiB");
     }
-    let rows = json!({"routed": rows, "files": files, "workers": workers, "agent_dist_bytes": size, "agent_idle_rss_kb": idle});
+    let rows = json!({"routed": rows, "chat": chat, "files": files, "workers": workers, "agent_dist_bytes": size, "agent_idle_rss_kb": idle});
     write(report, &rows)
 }
 
@@ -167,11 +170,12 @@ type Serving = tokio::task::JoinHandle<anyhow::Result<()>>;
 
 async fn orion(
     folder: &Path,
+    more: &str,
 ) -> anyhow::Result<(std::sync::Arc<Backend>, String, CancellationToken, Serving)> {
-    let config: Config = toml::from_str(
+    let config: Config = toml::from_str(&format!(
         "[people]\nlisten = \"127.0.0.1:0\"\n[devices]\nlisten = \"127.0.0.1:0\"\n\
-         [calls]\nper_person_per_second = 100000\nburst_per_person = 100000\n",
-    )?;
+         [calls]\nper_person_per_second = 100000\nburst_per_person = 100000\n{more}",
+    ))?;
     let shutdown = CancellationToken::new();
     let ready = prepare(config, &folder.join("server"), shutdown.clone()).await?;
     let (backend, people) = (ready.backend.clone(), ready.people.to_string());
@@ -189,19 +193,27 @@ async fn sign_in(backend: &Backend, folder: &Path) -> anyhow::Result<String> {
 async fn enrolled(
     backend: &Backend,
 ) -> anyhow::Result<(Vec<String>, Vec<std::sync::Arc<rustls::ClientConfig>>)> {
-    let by = Caller { user: "admin".parse()?, role: Role::Admin, conversation: None };
     let (mut names, mut identities) = (Vec::new(), Vec::new());
     for index in 0..DEVICES {
         let name = format!("bench-{index}");
-        let invitation = Invitation {
-            name: Some(name.parse()?),
-            preapproved: true,
-            grants: serde_json::from_value(json!({"profile": "reader", "paths": ["/home/ann"]}))?,
-            ..Invitation::default()
-        };
-        let token: EnrollmentToken = invite(&backend.enrollment, &by, invitation).await?;
-        identities.push(light::enroll(&token, &name).await?);
+        identities.push(enroll_one(backend, &name).await?);
         names.push(name);
     }
     Ok((names, identities))
+}
+
+/// Enrols one device with a token of its own.
+async fn enroll_one(
+    backend: &Backend,
+    name: &str,
+) -> anyhow::Result<std::sync::Arc<rustls::ClientConfig>> {
+    let by = Caller { user: "admin".parse()?, role: Role::Admin, conversation: None };
+    let invitation = Invitation {
+        name: Some(name.parse()?),
+        preapproved: true,
+        grants: serde_json::from_value(json!({"profile": "reader", "paths": ["/home/ann"]}))?,
+        ..Invitation::default()
+    };
+    let token: EnrollmentToken = invite(&backend.enrollment, &by, invitation).await?;
+    light::enroll(&token, name).await
 }

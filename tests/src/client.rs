@@ -53,6 +53,8 @@ pub struct Answer {
     pub notes: Vec<String>,
     /// Whether each call was extracted from prose.
     pub recovered: Vec<bool>,
+    /// What it used of language models. None where none answered.
+    pub usage: Option<v1::Usage>,
     /// The error, where the answer failed.
     pub failure: Option<Status>,
 }
@@ -363,7 +365,10 @@ impl Client {
                 Ok(Some(Event::CallBegan(began))) => answer.recovered.push(began.recovered),
                 Ok(Some(Event::CallEnded(ended))) => answer.calls.push(ended.call.unwrap().into()),
                 Ok(Some(Event::Note(note))) => answer.notes.push(note.text),
-                Ok(Some(Event::Done(done))) => answer.text = done.text,
+                Ok(Some(Event::Done(done))) => {
+                    answer.text = done.text;
+                    answer.usage = done.usage;
+                }
                 Ok(Some(Event::ApprovalNeeded(_)) | None) => {}
                 Err(status) => answer.failure = Some(status),
             }

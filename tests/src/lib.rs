@@ -29,6 +29,7 @@ mod outside;
 mod process;
 mod proxy;
 mod record;
+mod scripted_model;
 mod seen;
 #[cfg(target_os = "linux")]
 mod terminal;
@@ -56,6 +57,7 @@ pub use outside::{Outside, plain_target};
 pub use process::{Launch, Process};
 pub use proxy::{Cut, Faults, Flow, Proxy};
 pub use record::{audit_of, change_one_byte, commits, open_record};
+pub use scripted_model::{Reply, STREAM, ScriptedModel, Then};
 pub use seen::Seen;
 #[cfg(target_os = "linux")]
 pub use terminal::Terminal;

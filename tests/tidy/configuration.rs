@@ -61,7 +61,17 @@ fn every_key_of_the_backends_file_is_in_the_reference() {
     }
     assert_eq!(
         sections,
-        set(&["approvals", "artifacts", "calls", "chat", "devices", "models", "people"])
+        set(&[
+            "approvals",
+            "artifacts",
+            "assistants",
+            "calls",
+            "chat",
+            "devices",
+            "models",
+            "people",
+            "spending"
+        ])
     );
 }
 

@@ -19,6 +19,7 @@ const TRUTHS: &[&str] = &[
     "dry_run",
     "has_effects",
     "has_language_model",
+    "is_estimated",
     "is_own",
     "is_own_preview",
     "keep_going",

@@ -2,10 +2,14 @@
 //! arrives. The model's text is untrusted data; calls, approval requests and notes are shown beside it.
 
 mod lines;
+mod markdown;
 mod question;
 mod reply;
+mod slash;
 mod typed;
+mod usage;
 
+use std::io::IsTerminal as _;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -15,7 +19,10 @@ use orion_wire::v1::send_message_response::Event;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
-pub(crate) use lines::{converse, said};
+pub(crate) use lines::{converse, said, shown};
+pub(crate) use usage::UsageView;
+
+use markdown::Markdown;
 
 use crate::app::App;
 use crate::call_result::{CallResult, can_be_undone};
@@ -63,6 +70,24 @@ pub(crate) struct Session<'a> {
     timeout: Option<Duration>,
     conversation: String,
     model: String,
+    assistant: String,
+    /// The device that each message is about; empty for none.
+    device: String,
+    /// The turn of the newest answer; empty before one.
+    last_turn: String,
+    /// The newest call.
+    last_call: Option<v1::Call>,
+}
+
+/// What a conversation is begun or continued with.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Choice {
+    /// The conversation's id. None begins a new one.
+    pub(crate) conversation: Option<String>,
+    /// The model. None for the one that the chat had, or the first.
+    pub(crate) model: Option<String>,
+    /// The assistant. None for the one that the chat had.
+    pub(crate) assistant: Option<String>,
 }
 
 /// The answer to one message.
@@ -80,26 +105,27 @@ pub(crate) struct ChatAnswer {
     pub(crate) calls: Vec<Value>,
     /// The backend's notes.
     pub(crate) notes: Vec<String>,
+    /// What it used of language models. None where none answered.
+    pub(crate) usage: Option<UsageView>,
     /// The last call's exit code; 2 where nothing was done because the planner did not understand or
     /// asks, 0 where there was no call.
     pub(crate) exit_code: u8,
 }
 
 impl<'a> Session<'a> {
-    /// Starts a conversation, or continues the one with this id, with the named model or the first.
-    pub(crate) fn new(
-        app: &App<'a>,
-        client: &'a Client,
-        conversation: Option<String>,
-        model: Option<String>,
-    ) -> Self {
+    /// Starts a conversation, or continues one.
+    pub(crate) fn new(app: &App<'a>, client: &'a Client, choice: Choice) -> Self {
         Self {
             out: app.out,
             client,
             consent: Consent::of(app),
             timeout: app.timeout,
-            conversation: conversation.unwrap_or_default(),
-            model: model.unwrap_or_default(),
+            conversation: choice.conversation.unwrap_or_default(),
+            model: choice.model.unwrap_or_default(),
+            assistant: choice.assistant.unwrap_or_default(),
+            device: String::new(),
+            last_turn: String::new(),
+            last_call: None,
         }
     }
 
@@ -113,12 +139,42 @@ impl<'a> Session<'a> {
     /// # Errors
     /// The backend fails, nobody approves, or the person stops it.
     pub(crate) async fn say(&mut self, text: &str) -> Result<ChatAnswer, Failure> {
+        let text = match self.device.as_str() {
+            "" => text.to_owned(),
+            device => format!("{text} on {device}"),
+        };
+        let request = v1::SendMessageRequest {
+            conversation_id: self.conversation.clone(),
+            text,
+            model: self.model.clone(),
+            assistant: self.assistant.clone(),
+            resume: false,
+        };
+        self.exchange(request).await
+    }
+
+    /// Goes on with the newest turn, which ended before its answer.
+    ///
+    /// # Errors
+    /// As [`Session::say`].
+    pub(crate) async fn go_on(&mut self) -> Result<ChatAnswer, Failure> {
+        let request = v1::SendMessageRequest {
+            conversation_id: self.conversation.clone(),
+            text: String::new(),
+            model: self.model.clone(),
+            assistant: self.assistant.clone(),
+            resume: true,
+        };
+        self.exchange(request).await
+    }
+
+    async fn exchange(&mut self, request: v1::SendMessageRequest) -> Result<ChatAnswer, Failure> {
         let (out, client) = (self.out, self.client);
         let limit = self.timeout;
         let mut open = Vec::new();
-        let mut speech = Speech { out, printed: false, at_line_start: true };
+        let mut speech = Speech::new(out);
         let end = {
-            let follow = pin!(self.follow(text, &mut open, &mut speech));
+            let follow = pin!(self.follow(request, &mut open, &mut speech));
             let limit = async {
                 match limit {
                     Some(limit) => tokio::time::sleep(limit).await,
@@ -150,18 +206,13 @@ impl<'a> Session<'a> {
 
     async fn follow(
         &mut self,
-        text: &str,
+        request: v1::SendMessageRequest,
         open: &mut Vec<String>,
         speech: &mut Speech<'a>,
     ) -> Result<ChatAnswer, Failure> {
         let out = self.out;
         let mut waiting = Some(Spinner::on(out, "…"));
-        let (mut live, mut running) = (None, None);
-        let request = v1::SendMessageRequest {
-            conversation_id: self.conversation.clone(),
-            text: text.to_owned(),
-            model: self.model.clone(),
-        };
+        let (mut live, mut running) = (None, Vec::<v1::CallBegan>::new());
         let mut events = self.client.chat().send_message(request).await?.into_inner();
         let mut answer = ChatAnswer::default();
         while let Some(v1::SendMessageResponse { event }) = events.message().await? {
@@ -178,6 +229,7 @@ impl<'a> Session<'a> {
                     self.conversation.clone_from(&conversation_id);
                     answer.conversation_id = conversation_id;
                     answer.model = model;
+                    self.last_turn.clone_from(&turn_id);
                     answer.turn_id = turn_id;
                     waiting = Some(Spinner::on(out, "…"));
                 }
@@ -187,7 +239,7 @@ impl<'a> Session<'a> {
                     let line = call_line(&call);
                     let spinner = Spinner::on(out, &line);
                     live = LiveCall::announced(self.client, &call, &spinner);
-                    running = Some(call.clone());
+                    running.push(call.clone());
                     waiting = Some(spinner);
                     if out.verbose {
                         out.detail(&line);
@@ -196,17 +248,21 @@ impl<'a> Session<'a> {
                 }
                 Event::ApprovalNeeded(approval) => {
                     speech.end_line()?;
+                    let call_id = approval.call_id.clone();
                     self.decide(approval).await?;
                     let spinner = Spinner::on(out, "…");
-                    let call = running.as_ref();
+                    // Several calls can run at the same time.
+                    let call = running.iter().find(|it| it.call_id == call_id);
                     live = call.and_then(|it| LiveCall::announced(self.client, it, &spinner));
                     waiting = Some(spinner);
                 }
                 Event::CallEnded(v1::CallEnded { call }) => {
                     let Some(call) = call else { continue };
                     open.retain(|id| *id != call.call_id);
+                    running.retain(|it| it.call_id != call.call_id);
                     speech.end_line()?;
                     let line = ended_line(&call);
+                    self.last_call = Some(call.clone());
                     let result = CallResult::of(call)?;
                     out.note(&format!("{line} {}", result.in_short()));
                     answer.exit_code = result.exit_code();
@@ -218,12 +274,16 @@ impl<'a> Session<'a> {
                     out.note(&format!("{DIM}{}{DIM:#}", text::plain(&text)));
                     answer.notes.push(text);
                 }
-                Event::Done(v1::Done { text, tools_used, not_understood }) => {
+                Event::Done(v1::Done { text, tools_used, not_understood, usage }) => {
                     if !speech.printed {
                         speech.say(&text)?;
                     }
                     speech.end_line()?;
                     answer.text = text;
+                    answer.usage = usage.map(UsageView::from);
+                    if let (Some(usage), true) = (&answer.usage, out.verbose) {
+                        out.detail(&usage.line());
+                    }
                     if answer.calls.iter().filter(|call| is_undoable(call)).count() > 1 {
                         let turn = text::one_line(&answer.turn_id, 80);
                         out.note(&format!("{DIM}undo all of it:{DIM:#} orion undo {turn}"));
@@ -250,9 +310,16 @@ struct Speech<'a> {
     out: &'a Output,
     printed: bool,
     at_line_start: bool,
+    /// Renders markdown on a terminal. None elsewhere, where the text stays as it is.
+    markdown: Option<Markdown>,
 }
 
-impl Speech<'_> {
+impl<'a> Speech<'a> {
+    fn new(out: &'a Output) -> Self {
+        let markdown = std::io::stdout().is_terminal().then(Markdown::default);
+        Self { out, printed: false, at_line_start: true, markdown }
+    }
+
     fn say(&mut self, words: &str) -> Result<(), Failure> {
         if words.is_empty() || !self.out.is_for_people() {
             return Ok(());
@@ -260,10 +327,18 @@ impl Speech<'_> {
         let words = text::plain(words);
         self.printed = true;
         self.at_line_start = words.ends_with('\n');
-        self.out.data(&words)
+        // Every control character of the model is gone by now; the styles are Orion's own.
+        match &mut self.markdown {
+            Some(markdown) => self.out.data(&markdown.push(&words)),
+            None => self.out.data(&words),
+        }
     }
 
     fn end_line(&mut self) -> Result<(), Failure> {
+        let rest = self.markdown.as_mut().map(Markdown::finish).unwrap_or_default();
+        if !rest.is_empty() {
+            self.out.data(&rest)?;
+        }
         if self.at_line_start {
             return Ok(());
         }

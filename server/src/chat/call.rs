@@ -2,20 +2,39 @@
 
 use std::sync::Arc;
 
-use orion_catalog::without_secrets;
+use orion_catalog::{Content, without_secrets};
 use orion_domain::extract::ExtractedCall;
-use orion_domain::{CallState, CanonicalArguments, Digest, Envelope, ErrorCode};
+use orion_domain::{
+    CallId, CallRequest, CallState, CanonicalArguments, Digest, Envelope, ErrorCode, ToolError,
+};
 use serde_json::Value;
 
 use super::error::ChatError;
 use super::turn::Turn;
 use super::{Event, ToolUse, say};
+use crate::config::Assistant;
 use crate::pipeline::call::{CallContext, Origin};
-use crate::pipeline::{self, CallView, aliases};
+use crate::pipeline::validate::Target;
+use crate::pipeline::{self, CallView, Pipeline, aliases};
+
+/// A call that is about to run.
+pub(super) struct Prepared {
+    /// What equal calls of a turn share.
+    pub(super) key: Digest,
+    written: ExtractedCall,
+    quoted: bool,
+    incoming: CallContext,
+    /// Why it is denied without being looked at further.
+    denied: Option<ToolError>,
+}
 
 impl Turn<'_> {
-    /// Runs one call through the pipeline. Waits for the approval where the call needs one.
-    pub(super) async fn call(&mut self, written: ExtractedCall) -> Result<CallView, ChatError> {
+    /// Prepares one call for the pipeline, with the content that may have influenced it.
+    pub(super) async fn prepare(
+        &self,
+        id: CallId,
+        written: ExtractedCall,
+    ) -> Result<Prepared, ChatError> {
         let key = identity_of(&written);
         let mut request = pipeline::extract::request(written.clone());
         let alias = aliases::expand(self.pipeline, &self.caller, &mut request).await?;
@@ -27,46 +46,68 @@ impl Turn<'_> {
             let expanded = ExtractedCall { tool, arguments, ..written.clone() };
             provenance = provenance.and(self.taint.about(&expanded, target.as_ref()));
         }
+        let denied = match self.fatal.get(&key) {
+            Some(earlier) => {
+                let mut error = earlier.clone();
+                error.message =
+                    format!("This call failed for good before in this turn: {}", error.message);
+                Some(error)
+            }
+            None => self.assistant.zip(target.as_ref()).and_then(|(assistant, target)| {
+                narrowed(self.pipeline, assistant, target, &request)
+            }),
+        };
+        if let (Some(_), Some(target)) = (self.assistant, &target) {
+            // The device that was checked is the one that is called.
+            request.device = Some(target.device.name.to_string());
+        }
         // An alias may stand for a tool with secrets.
         let shown = without_secrets(&request.tool, written.arguments.clone());
         let quoted = provenance.quoted;
-        let token = Some(self.token);
         let incoming = CallContext {
+            id,
             provenance,
-            token,
+            token: Some(self.token),
             origin: Origin::Chat,
             alias,
             turn: Some(self.id),
             ..CallContext::new(self.caller.clone(), request)
         };
         let written = ExtractedCall { arguments: shown, ..written };
+        Ok(Prepared { key, written, quoted, incoming, denied })
+    }
+
+    /// Runs one call through the pipeline. Waits for the approval where the call needs one.
+    pub(super) async fn perform(&self, call: Prepared) -> Result<CallView, ChatError> {
+        let Prepared { written, quoted, incoming, denied, .. } = call;
         say(self.events, Event::CallBegan { call: incoming.id, written, quoted }).await?;
         // After sending an event, which may wait for the client to read.
         self.still_authorized().await?;
-        let mut reply = match self.fatal.get(&key) {
-            Some(earlier) => {
-                let mut error = earlier.clone();
-                error.message =
-                    format!("This call failed for good before in this turn: {}", error.message);
+        let reply = match denied {
+            Some(error) => {
                 let shared = Arc::clone(self.pipeline);
                 let denied = async move { shared.deny(incoming, error).await };
                 self.pipeline.tasks.run_to_completion(denied).await?
             }
             None => self.pipeline.run(incoming).await?,
         };
-        reply = self.ended(reply).await?;
+        self.to_its_end(reply).await
+    }
+
+    /// Waits for the end of a call, or of the one that an approver made instead, and shows it.
+    pub(super) async fn to_its_end(&self, reply: CallView) -> Result<CallView, ChatError> {
+        let mut reply = self.ended(reply).await?;
         if let Some(other) = changed_to(&reply) {
             say(self.events, Event::CallEnded(Box::new(reply))).await?;
             let row = self.pipeline.store.find_call(&other).await?;
             reply = self.ended(CallView::from(row)).await?;
         }
-        self.remember(key, &reply);
         say(self.events, Event::CallEnded(Box::new(reply.clone()))).await?;
         Ok(reply)
     }
 
     /// Shows the approval request of a call that waits for one, and waits for the call's end.
-    pub(super) async fn ended(&self, mut reply: CallView) -> Result<CallView, ChatError> {
+    async fn ended(&self, mut reply: CallView) -> Result<CallView, ChatError> {
         if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
             let card = self.pipeline.store.approval(approval).await?;
             say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
@@ -89,7 +130,7 @@ impl Turn<'_> {
         Ok(reply)
     }
 
-    fn remember(&mut self, key: Digest, reply: &CallView) {
+    pub(super) fn remember(&mut self, key: Digest, reply: &CallView) {
         let error = serde_json::from_slice::<Envelope>(&reply.result)
             .ok()
             .and_then(|envelope| envelope.error);
@@ -108,6 +149,33 @@ impl Turn<'_> {
     }
 }
 
+/// Returns why an assistant does not make a call that its person may make.
+fn narrowed(
+    pipeline: &Pipeline,
+    assistant: &Assistant,
+    target: &Target,
+    request: &CallRequest,
+) -> Option<ToolError> {
+    let denied = |what: String| {
+        let message = format!("The assistant {} {what}.", assistant.name);
+        let hint = "choose another assistant, or none, in a new chat";
+        Some(ToolError::new(ErrorCode::PermissionDenied, message).hint(hint))
+    };
+    if !assistant.calls(target.spec.name) {
+        return denied(format!("does not call {}", target.spec.name));
+    }
+    // A call can also name a device that it takes content from.
+    let named = request.arguments.values().filter_map(Value::as_str);
+    let named = named.filter(|name| {
+        target.spec.content == Content::FromDevice && pipeline.fleet.find(name).is_ok()
+    });
+    let mut reached = std::iter::once(target.device.name.as_str()).chain(named);
+    match reached.find(|name| !assistant.reaches(name)) {
+        Some(name) => denied(format!("calls no tools on {name}")),
+        None => None,
+    }
+}
+
 /// Returns the id of the call that an approver made instead of this one.
 fn changed_to(reply: &CallView) -> Option<String> {
     let error = serde_json::from_slice::<Envelope>(&reply.result).ok()?.error?;
@@ -116,7 +184,7 @@ fn changed_to(reply: &CallView) -> Option<String> {
 }
 
 /// Returns the digest that equal calls of a turn share.
-fn identity_of(call: &ExtractedCall) -> Digest {
+pub(super) fn identity_of(call: &ExtractedCall) -> Digest {
     let arguments = CanonicalArguments::from_value(&Value::Object(call.arguments.clone()));
     Digest::of_fields(
         "orion.chat.call.v1",

@@ -10,6 +10,20 @@ pub enum ChatError {
     /// There is no model of that name.
     #[error("there is no model `{0}`")]
     NoModel(String),
+    /// There is no assistant of that name.
+    #[error("there is no assistant `{0}`")]
+    NoAssistant(String),
+    /// The newest turn of the conversation has its answer, so that nothing is left to go on with.
+    #[error("the newest turn of this chat has its answer, so there is nothing to go on with")]
+    NothingToResume,
+    /// A limit of `[spending]` is reached.
+    #[error("{what} has reached its limit of {limit} for models")]
+    Spent {
+        /// Whose limit it is.
+        what: &'static str,
+        /// The limit.
+        limit: String,
+    },
     /// The conversation does not exist, or is another person's.
     #[error("there is no such conversation of yours")]
     NoConversation,

@@ -3,6 +3,7 @@
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{CallId, CallState, ConversationId, ErrorCode, TurnId};
 
+use crate::model::Usage;
 use crate::pipeline::CallView;
 use crate::store::ApprovalRow;
 
@@ -44,6 +45,9 @@ pub enum Event {
         /// Whether nothing was done because the planner did not understand the message, or asks for
         /// something that it lacks.
         not_understood: bool,
+        /// What it used of language models, and what that cost in billionths of the currency. None where none
+        /// answered.
+        usage: Option<(Usage, u64)>,
     },
 }
 

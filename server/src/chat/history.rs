@@ -8,13 +8,13 @@ use crate::model::{Message, Role};
 use crate::store::{Store, StoreError};
 
 /// How many of the newest messages a model receives.
-const MAX_MESSAGES: usize = 60;
+const MAX_MESSAGES: u32 = 60;
 
 /// Takes the place of a result that is not in the database.
 const MISSING_RESULT: &str = "The person left before this call had ended; what came of it was not seen in this conversation.";
 
 /// Opens a person's conversation and returns its newest messages, oldest first, starting with a person's
-/// message. Creates a conversation where `conversation` is `None`.
+/// message. Creates a conversation where `conversation` is `None`. Calls may be without a result.
 pub(super) async fn open(
     store: &Store,
     caller: &Caller,
@@ -25,23 +25,22 @@ pub(super) async fn open(
         store.create_conversation(id, &caller.user, now_ms()).await?;
         return Ok((id, Vec::new()));
     };
-    let rows = match store.messages(id, &caller.user).await {
+    let rows = match store.messages(id, &caller.user, MAX_MESSAGES).await {
         Ok(rows) => rows,
         Err(StoreError::NotFound) => return Err(ChatError::NoConversation),
         Err(error) => return Err(error.into()),
     };
     let mut messages: Vec<Message> =
         rows.iter().filter_map(|row| serde_json::from_str(&row.content).ok()).collect();
-    messages.drain(..messages.len().saturating_sub(MAX_MESSAGES));
     // A result without its call is useless to a model, and some models reject it.
     let first = messages.iter().position(|message| message.role == Role::User);
     messages.drain(..first.unwrap_or(messages.len()));
-    Ok((id, answered(messages)))
+    Ok((id, messages))
 }
 
 /// Gives every call a result. A call that was still running when the person left has no result in the
 /// database, and models reject a conversation with an unanswered call.
-fn answered(messages: Vec<Message>) -> Vec<Message> {
+pub(super) fn answered(messages: Vec<Message>) -> Vec<Message> {
     let mut complete = Vec::with_capacity(messages.len());
     let mut open: Vec<String> = Vec::new();
     for message in messages {

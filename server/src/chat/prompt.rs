@@ -6,9 +6,10 @@ mod custom_tools;
 use std::fmt::Write as _;
 
 use orion_catalog::{RunsOn, ToolSpec};
-use orion_domain::{Access, Caller};
+use orion_domain::{Access, Caller, DeviceName};
 use serde_json::{Value, json};
 
+use crate::config::Assistant;
 use crate::model::ToolDefinition;
 use crate::pipeline::{Pipeline, calls};
 use crate::store::AliasRow;
@@ -19,7 +20,12 @@ const MAX_NAMED_DEVICES: usize = 50;
 const MAX_ALIAS_BYTES: usize = 4 * 1024;
 
 /// Returns the system message.
-pub(super) fn system(pipeline: &Pipeline, caller: &Caller, aliases: &[AliasRow]) -> String {
+pub(super) fn system(
+    pipeline: &Pipeline,
+    caller: &Caller,
+    assistant: Option<&Assistant>,
+    aliases: &[AliasRow],
+) -> String {
     let mut text = String::from(
         "You are Orion. You help a person by calling tools on their devices. Call a tool when one \
          is needed, one step at a time, and answer in the person's language when it is done. Say \
@@ -31,8 +37,15 @@ pub(super) fn system(pipeline: &Pipeline, caller: &Caller, aliases: &[AliasRow])
         text.push_str(&pipeline.config.chat.system_prompt);
         text.push('\n');
     }
+    if let Some(assistant) = assistant.filter(|it| !it.prompt.is_empty()) {
+        text.push_str(&assistant.prompt);
+        text.push('\n');
+    }
+    let reaches = |name: &str| assistant.is_none_or(|it| it.reaches(name));
     let mut devices = pipeline.fleet.all();
-    devices.retain(|known| known.is_approved() && known.runs() == RunsOn::Device);
+    devices.retain(|known| {
+        known.is_approved() && known.runs() == RunsOn::Device && reaches(known.name.as_str())
+    });
     devices.sort_by(|a, b| a.name.cmp(&b.name));
     let _ = writeln!(text, "The person is {} ({}). Devices:", caller.user, caller.role);
     for known in devices.iter().take(MAX_NAMED_DEVICES) {
@@ -65,10 +78,21 @@ fn names_of(aliases: &[AliasRow]) -> String {
     if text.is_empty() { text } else { format!("The person has names for calls:\n{text}") }
 }
 
-/// Returns the tools that this person may call on at least one device, or on the backend.
-pub(super) fn tools(pipeline: &Pipeline, caller: &Caller) -> Vec<ToolDefinition> {
-    let own = calls::tools_anywhere(pipeline, caller).into_iter().map(definition);
-    own.chain(custom_tools::definitions(&calls::custom_tools_anywhere(pipeline, caller))).collect()
+/// Returns the tools that this person may call on at least one device, or on the backend, as far as the
+/// assistant calls them.
+pub(super) fn tools(
+    pipeline: &Pipeline,
+    caller: &Caller,
+    assistant: Option<&Assistant>,
+) -> Vec<ToolDefinition> {
+    let calls = |name: &str| assistant.is_none_or(|it| it.calls(name));
+    let reaches = |name: &str| assistant.is_none_or(|it| it.reaches(name));
+    let own = calls::tools_anywhere(pipeline, caller).into_iter().filter(|spec| {
+        calls(spec.name) && (spec.runs_on == RunsOn::Device || reaches(DeviceName::BACKEND))
+    });
+    let mut custom = calls::custom_tools_anywhere(pipeline, caller);
+    custom.retain(|(spec, device)| calls(spec.name) && reaches(device.as_str()));
+    own.map(definition).chain(custom_tools::definitions(&custom)).collect()
 }
 
 fn definition(spec: &ToolSpec) -> ToolDefinition {

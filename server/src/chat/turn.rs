@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use orion_domain::extract::{ExtractProblem, ExtractedCall};
 use orion_domain::{Caller, Digest, ToolError, TurnId};
 use tokio::sync::mpsc;
 
+use super::choose::Chosen;
 use super::error::ChatError;
 use super::provenance::TaintTracker;
-use super::{Event, ToolUse, history, prompt, relay, say};
-use crate::model::{Message, Model, NativeCall, Request};
+use super::{Event, ToolUse, history, relay, say};
+use crate::config::Assistant;
+use crate::model::{Message, Model, Usage};
 use crate::people::StreamEnd;
-use crate::pipeline::{self, Pipeline, aliases, reauthorize};
+use crate::pipeline::{Pipeline, reauthorize};
 
 /// A chat turn in progress.
 pub(super) struct Turn<'a> {
@@ -20,7 +21,12 @@ pub(super) struct Turn<'a> {
     pub(super) caller: Caller,
     /// SHA-256 of the person's session or token.
     pub(super) token: Digest,
-    pub(super) model: &'a Model,
+    /// The model to ask and those that stand in for it, by name.
+    pub(super) models: &'a [(&'a str, &'a Model)],
+    /// Which of them is asked now.
+    pub(super) current: usize,
+    /// What narrows the calls. None for everything that the person may use.
+    pub(super) assistant: Option<&'a Assistant>,
     pub(super) events: &'a mpsc::Sender<Event>,
     pub(super) messages: Vec<Message>,
     /// This turn, for the calls that are made in it.
@@ -32,22 +38,50 @@ pub(super) struct Turn<'a> {
     pub(super) fatal: HashMap<Digest, ToolError>,
     /// Whether the last answer says that the message was not understood.
     pub(super) not_understood: bool,
+    /// Whether the person was told that a part of the chat is left out.
+    pub(super) is_cut: bool,
+    /// What the turn used of language models.
+    pub(super) usage: Usage,
+    /// What that cost, in billionths of the currency.
+    pub(super) cost_nanos: u64,
 }
 
-impl Turn<'_> {
+impl<'a> Turn<'a> {
+    pub(super) fn new(
+        pipeline: &'a Arc<Pipeline>,
+        (caller, token): (Caller, Digest),
+        chosen: &'a Chosen<'_>,
+        events: &'a mpsc::Sender<Event>,
+        id: TurnId,
+        taint: TaintTracker,
+    ) -> Self {
+        Self {
+            pipeline,
+            caller,
+            token,
+            models: &chosen.models,
+            current: 0,
+            assistant: chosen.assistant,
+            events,
+            messages: Vec::new(),
+            id,
+            used: Vec::new(),
+            taint,
+            fatal: HashMap::new(),
+            not_understood: false,
+            is_cut: false,
+            usage: Usage::default(),
+            cost_nanos: 0,
+        }
+    }
+
     /// Runs rounds until the model answers without calls. Returns its last text.
     pub(super) async fn rounds(&mut self) -> Result<String, ChatError> {
         let most = self.pipeline.config.chat.max_tool_rounds;
         let mut words = String::new();
         for round in 0..=most {
-            let tools = if self.pipeline.config.chat.tools_enabled {
-                prompt::tools(self.pipeline, &self.caller)
-            } else {
-                Vec::new()
-            };
-            let request = Request { messages: self.messages.clone(), tools };
             self.still_authorized().await?;
-            let (answer, shown) = relay::complete(self.model, &request, self.events).await?;
+            let (answer, shown) = self.ask().await?;
             self.not_understood = answer.not_understood;
             let (calls, problems, text) = self.read(&answer);
             relay::rest(self.events, &text, &shown).await?;
@@ -56,6 +90,9 @@ impl Turn<'_> {
             }
             if answer.truncated {
                 self.note("The model's answer was cut off at its limit.").await?;
+            }
+            if answer.filtered {
+                self.note("The model or its provider refused to go on with this answer.").await?;
             }
             if calls.is_empty() && problems.is_empty() {
                 return Ok(words);
@@ -67,57 +104,12 @@ impl Turn<'_> {
                 .await?;
                 return Ok(words);
             }
-            self.round(calls, problems).await?;
+            self.round(calls, problems, answer.state).await?;
         }
         Ok(words)
     }
 
-    async fn round(
-        &mut self,
-        calls: Vec<ExtractedCall>,
-        problems: Vec<ExtractProblem>,
-    ) -> Result<(), ChatError> {
-        if !problems.is_empty() {
-            let listed: Vec<_> = problems.iter().map(ToString::to_string).collect();
-            let text = format!("A tool call could not be read: {}", listed.join("; "));
-            self.note(&text).await?;
-            if calls.is_empty() {
-                self.messages.push(Message::user(format!("{text}. Write it again, correctly.")));
-                return Ok(());
-            }
-        }
-        let mut written = Vec::with_capacity(calls.len());
-        for (index, mut call) in calls.into_iter().enumerate() {
-            let id =
-                call.id.take().unwrap_or_else(|| format!("call_{}_{index}", self.messages.len()));
-            written.push((id, call));
-        }
-        let mut native = Vec::with_capacity(written.len());
-        for (id, call) in &written {
-            // An alias may stand for a tool with secrets.
-            let mut request = pipeline::extract::request(call.clone());
-            aliases::expand(self.pipeline, &self.caller, &mut request).await?;
-            native.push(NativeCall {
-                id: id.clone(),
-                name: call.tool.clone(),
-                arguments: relay::arguments_text(call, &request.tool),
-            });
-        }
-        let message = Message::assistant(String::new(), native);
-        self.keep(message).await?;
-        for (id, call) in written {
-            let reply = self.call(call).await?;
-            if let Some(conversation) = self.caller.conversation {
-                self.taint.record_result(&self.pipeline.store, conversation, &reply).await?;
-            }
-            let limit = self.pipeline.config.chat.result_limit;
-            let result = relay::result_of(&reply);
-            self.keep(Message::tool(id, prompt::capped(&result, limit))).await?;
-        }
-        Ok(())
-    }
-
-    async fn keep(&mut self, message: Message) -> Result<(), ChatError> {
+    pub(super) async fn keep(&mut self, message: Message) -> Result<(), ChatError> {
         if let Some(conversation) = self.caller.conversation {
             history::append(&self.pipeline.store, conversation, self.id, &message).await?;
         }
@@ -135,7 +127,7 @@ impl Turn<'_> {
         }
     }
 
-    async fn note(&self, text: &str) -> Result<(), ChatError> {
+    pub(super) async fn note(&self, text: &str) -> Result<(), ChatError> {
         say(self.events, Event::Note(text.to_owned())).await
     }
 }

@@ -47,6 +47,9 @@ pub enum ConfigError {
         /// What is wrong and what to write.
         problem: &'static str,
     },
+    /// Models, assistants and limits do not fit together.
+    #[error("{0}")]
+    Chat(String),
     /// A number is out of its range.
     #[error("[{section}] {key} is out of its range; write a number from {least} to {most}")]
     OutOfRange {

@@ -6,19 +6,37 @@ use std::time::Duration;
 use orion_domain::Secret;
 use serde::{Deserialize, Serialize};
 
-use super::ModelError;
+use super::{ModelError, Price, Prices};
 
 /// Maximum size of a key; a larger file is not a key.
 const MAX_KEY_BYTES: usize = 8 * 1024;
+
+/// Maximum number of models that may answer instead of one.
+const MAX_FALLBACKS: usize = 8;
 
 /// The kind of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
-    /// A server with an API compatible with OpenAI's chat completions.
+    /// A server with an API compatible with OpenAI's.
     Openai,
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// Google's Gemini API.
+    Gemini,
     /// The built-in planner.
     Planner,
+}
+
+/// Which of OpenAI's APIs a server speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    /// Chat Completions, which most servers speak.
+    #[default]
+    Chat,
+    /// Responses.
+    Responses,
 }
 
 /// How a model receives tools and calls them.
@@ -42,7 +60,10 @@ pub struct ModelConfig {
     pub name: String,
     /// The model's kind.
     pub kind: ModelKind,
-    /// The base URL of `/chat/completions`, such as `http://127.0.0.1:11434/v1`.
+    /// Which API of kind `openai` it is.
+    #[serde(default)]
+    pub api: Api,
+    /// The base URL, such as `http://127.0.0.1:11434/v1`.
     #[serde(default)]
     pub url: Option<String>,
     /// The model's name at its provider.
@@ -63,6 +84,28 @@ pub struct ModelConfig {
     /// Maximum size of an answer's text and calls, in bytes, from 1024 to 64 MiB.
     #[serde(default = "one_mebibyte")]
     pub max_answer_bytes: usize,
+    /// Maximum length of an answer, in tokens, as the provider is told. None leaves it to the provider.
+    #[serde(default)]
+    pub max_output_tokens: Option<u32>,
+    /// The model's window, in tokens: what a request and its answer may have together.
+    #[serde(default = "window")]
+    pub context_tokens: u32,
+    /// The models, by name, that answer instead where this one cannot be reached or is overloaded.
+    #[serde(default)]
+    pub fallback: Vec<String>,
+    /// The price of a million tokens of input.
+    #[serde(default)]
+    pub price_input: Price,
+    /// The price of a million tokens of output.
+    #[serde(default)]
+    pub price_output: Price,
+    /// The price of a million tokens of input from the provider's cache; that of input if it is not set.
+    #[serde(default)]
+    pub price_cached: Option<Price>,
+}
+
+const fn window() -> u32 {
+    131_072
 }
 
 const fn two_minutes() -> u64 {
@@ -87,6 +130,13 @@ impl ModelConfig {
             tool_calls: ToolCalls::Auto,
             timeout_seconds: two_minutes(),
             max_answer_bytes: one_mebibyte(),
+            api: Api::Chat,
+            max_output_tokens: None,
+            context_tokens: window(),
+            fallback: Vec::new(),
+            price_input: Price::default(),
+            price_output: Price::default(),
+            price_cached: None,
         }
     }
 
@@ -104,6 +154,18 @@ impl ModelConfig {
         if !(1024..=64 * 1024 * 1024).contains(&self.max_answer_bytes) {
             return Err(self.bad("`max_answer_bytes` must be from 1024 to 67108864"));
         }
+        if !(2048..=100_000_000).contains(&self.context_tokens) {
+            return Err(self.bad("`context_tokens` must be from 2048 to 100000000"));
+        }
+        if self.max_output_tokens.is_some_and(|most| most == 0 || most > self.context_tokens / 2) {
+            return Err(self.bad("`max_output_tokens` must be from 1 to half of `context_tokens`"));
+        }
+        if self.fallback.len() > MAX_FALLBACKS || self.fallback.contains(&self.name) {
+            return Err(self.bad("`fallback` takes at most 8 names of other models"));
+        }
+        if self.api == Api::Responses && self.kind != ModelKind::Openai {
+            return Err(self.bad("`api` is for kind = \"openai\" only"));
+        }
         let connects = [
             self.url.is_some(),
             self.model.is_some(),
@@ -118,14 +180,33 @@ impl ModelConfig {
             ModelKind::Openai if self.url.as_deref().is_none_or(str::is_empty) => Err(self.bad(
                 "`url` is missing; give the address below which /chat/completions is, such as http://127.0.0.1:11434/v1",
             )),
-            ModelKind::Openai if self.model.as_deref().is_none_or(str::is_empty) => {
+            ModelKind::Openai | ModelKind::Anthropic | ModelKind::Gemini
+                if self.model.as_deref().is_none_or(str::is_empty) =>
+            {
                 Err(self.bad("`model` is missing; give the model's name at its provider"))
             }
-            ModelKind::Openai if self.api_key_file.is_some() && self.api_key_env.is_some() => {
+            ModelKind::Openai | ModelKind::Anthropic | ModelKind::Gemini
+                if self.api_key_file.is_some() && self.api_key_env.is_some() =>
+            {
                 Err(self.bad("give one of `api_key_file` and `api_key_env`, not both"))
             }
-            ModelKind::Openai => Ok(()),
+            ModelKind::Openai | ModelKind::Anthropic | ModelKind::Gemini => Ok(()),
         }
+    }
+
+    /// Returns the base address: `url`, or the provider's own.
+    pub(super) fn address(&self) -> &str {
+        self.url.as_deref().unwrap_or(match self.kind {
+            ModelKind::Anthropic => "https://api.anthropic.com/v1",
+            ModelKind::Gemini => "https://generativelanguage.googleapis.com/v1beta",
+            ModelKind::Openai | ModelKind::Planner => "",
+        })
+    }
+
+    /// Returns what its tokens cost.
+    #[must_use]
+    pub const fn prices(&self) -> Prices {
+        Prices { input: self.price_input, output: self.price_output, cached: self.price_cached }
     }
 
     /// Returns the timeout of a whole answer.
@@ -213,6 +294,13 @@ mod tests {
             (ModelConfig { model: None, ..openai("").unwrap() }, "`model` is missing"),
             (openai("timeout_seconds = 0").unwrap(), "`timeout_seconds` must be"),
             (openai("max_answer_bytes = 1").unwrap(), "`max_answer_bytes` must be"),
+            (openai("context_tokens = 1").unwrap(), "`context_tokens` must be"),
+            (openai("max_output_tokens = 70000").unwrap(), "`max_output_tokens` must be"),
+            (openai("fallback = [\"local\"]").unwrap(), "`fallback` takes"),
+            (
+                ModelConfig { kind: ModelKind::Gemini, api: Api::Responses, ..openai("").unwrap() },
+                "`api` is for",
+            ),
             (openai("api_key_file = \"a\"\napi_key_env = \"B\"").unwrap(), "not both"),
             (
                 ModelConfig { model: Some("m".to_owned()), ..ModelConfig::planner() },

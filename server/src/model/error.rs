@@ -36,6 +36,17 @@ pub enum ModelError {
         /// How long the server asks to wait. None where it does not say.
         retry_after: Option<Duration>,
     },
+    /// The server or the model has too much to do.
+    #[error("The model is overloaded for the moment. Try again {}, or choose another model.", when(*retry_after))]
+    Overloaded {
+        /// How long the server asks to wait. None where it does not say.
+        retry_after: Option<Duration>,
+    },
+    /// The conversation does not fit into the model.
+    #[error(
+        "The conversation is longer than the model can read. Begin a new one, or set `context_tokens` of this model in orion-server.toml to its real size."
+    )]
+    ContextTooLong,
     /// The answer took too long.
     #[error(
         "The model gave no answer within {} s. Try again, or raise `timeout_seconds` of this model in orion-server.toml.",
@@ -44,6 +55,8 @@ pub enum ModelError {
     TimedOut {
         /// The timeout that was exceeded.
         after: Duration,
+        /// Whether a part of the answer had come.
+        begun: bool,
     },
     /// The answer broke off or is malformed.
     #[error(
@@ -71,6 +84,28 @@ pub enum ModelError {
     },
 }
 
+impl ModelError {
+    /// Returns whether the model could not be asked at all, so that another one can be. Nothing of an answer
+    /// has come.
+    #[must_use]
+    pub const fn is_unavailable(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::RateLimited { .. }
+            | Self::Overloaded { .. }
+            | Self::TimedOut { begun: false, .. }
+            | Self::Refused { status: 500..=599, .. } => true,
+            Self::Refused { .. }
+            | Self::Unauthorized
+            | Self::ContextTooLong
+            | Self::TimedOut { .. }
+            | Self::BrokenStream { .. }
+            | Self::TooLarge { .. }
+            | Self::BadConfig { .. } => false,
+        }
+    }
+}
+
 fn when(retry_after: Option<Duration>) -> String {
     retry_after.map_or_else(
         || "in a while".to_owned(),
@@ -91,7 +126,7 @@ mod tests {
                 "Try again in 2 s.",
             ),
             (
-                ModelError::TimedOut { after: Duration::from_secs(120) },
+                ModelError::TimedOut { after: Duration::from_secs(120), begun: false },
                 "raise `timeout_seconds` of this model in orion-server.toml.",
             ),
         ] {

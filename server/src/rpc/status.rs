@@ -142,6 +142,19 @@ pub(crate) fn chat(error: ChatError) -> Status {
             error,
             "name a model of `[[models]]` in orion-server.toml, or none for the first",
         ),
+        ChatError::NoAssistant(_) => hinted(
+            ErrorCode::NotFound,
+            error,
+            "name an assistant of `[[assistants]]` in orion-server.toml, or begin a new chat without one",
+        ),
+        ChatError::NothingToResume => {
+            hinted(ErrorCode::PreconditionFailed, error, "say what you want done instead")
+        }
+        ChatError::Spent { .. } => hinted(
+            ErrorCode::RateLimited,
+            error,
+            "wait, begin a new chat if it is this chat's limit, or ask an admin to raise `[spending]` in orion-server.toml",
+        ),
         ChatError::NoConversation => {
             status_from(&ToolError::new(ErrorCode::NotFound, sentence(&error.to_string())))
         }

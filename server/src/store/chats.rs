@@ -9,8 +9,8 @@ use super::columns::{id_range, only, parsed, parsed_option};
 use super::db::{AuditEvent, Batch, DecodeError, Durability, FromRow, Row, sql, values};
 use super::{Store, StoreError};
 
-/// How many messages are returned, the newest ones.
-const MESSAGES: i64 = 500;
+/// How many messages are returned at most, the newest ones.
+const MESSAGES: u32 = 500;
 
 /// How many conversations are listed and searched, the newest ones.
 const CHATS: u32 = 200;
@@ -256,7 +256,7 @@ impl Store {
             .await
     }
 
-    /// Returns the newest 500 messages of this person's conversation, oldest first.
+    /// Returns the newest messages of this person's conversation, oldest first; at most 500.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] if this person has no such conversation.
@@ -264,6 +264,7 @@ impl Store {
         &self,
         conversation: ConversationId,
         user: &UserName,
+        most: u32,
     ) -> Result<Vec<MessageRow>, StoreError> {
         if !self.owns_conversation(conversation, user).await? {
             return Err(StoreError::NotFound);
@@ -274,7 +275,7 @@ impl Store {
                 sql("SELECT role, content_json, at, turn_id FROM messages WHERE conversation_id = $1 \
              ORDER BY seq DESC LIMIT $2")
                 .bind(conversation)
-                .bind(MESSAGES),
+                .bind(most.min(MESSAGES)),
             )
             .await?;
         messages.reverse();

@@ -6,44 +6,47 @@ use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
-use super::Session;
+use orion_wire::v1;
+
+use super::slash::{Names, Slash, help, slash};
 use super::typed::Typed;
+use super::{ChatAnswer, Session};
+use crate::app::App;
+use crate::commands::undo::undo_turn;
+use crate::commands::why::why_call;
 use crate::failure::Failure;
 use crate::output::{DIM, Output};
 
 /// The maximum length of a message, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
-const HELP: &str = "\
-Say what you want done, in your own words. Beside that:
-  /new    begin a new conversation
-  /help   show this
-  /quit   end; so do Ctrl-D, and Ctrl-C twice on an empty line
-Ctrl-C clears what is typed. During an answer it stops the answer and its calls.";
-
 /// Reads messages until there are no more. On a terminal a failed message is shown and the chat
-/// continues; elsewhere the last message's exit code is the program's.
+/// continues; elsewhere the last message's exit code is the program's, or `code` where there is none.
 ///
 /// # Errors
 /// Standard input or output fails.
-pub(crate) async fn converse(session: &mut Session<'_>) -> Result<u8, Failure> {
+pub(crate) async fn converse(
+    app: &App<'_>,
+    session: &mut Session<'_>,
+    code: u8,
+) -> Result<u8, Failure> {
     if std::io::stdin().is_terminal() {
-        at_terminal(session).await
+        at_terminal(app, session).await
     } else {
-        from_pipe(session).await
+        from_pipe(session, code).await
     }
 }
 
 /// The line editor, with a history that ends with the chat.
 type Editor = rustyline::Editor<Typed, DefaultHistory>;
 
-async fn at_terminal(session: &mut Session<'_>) -> Result<u8, Failure> {
+async fn at_terminal(app: &App<'_>, session: &mut Session<'_>) -> Result<u8, Failure> {
     let out = session.out;
     out.note(&format!("{DIM}/help shows what can be typed here{DIM:#}"));
     let broken =
         |error: &dyn std::fmt::Display| Failure::Failed(format!("the terminal fails: {error}"));
     let mut editor = Editor::new().map_err(|error| broken(&error))?;
-    let typed = Typed::default();
+    let typed = Typed::completing(names(session).await);
     editor.set_helper(Some(typed.clone()));
     // Whether the line before was an empty one with Ctrl-C.
     let mut is_leaving = false;
@@ -72,28 +75,18 @@ async fn at_terminal(session: &mut Session<'_>) -> Result<u8, Failure> {
         };
         is_leaving = false;
         let line = line.trim();
-        match line {
-            "" => continue,
-            "/quit" | "/exit" => return Ok(0),
-            "/help" => {
-                out.note(HELP);
-                continue;
-            }
-            "/new" => {
-                session.reset();
-                out.note("a new conversation");
-                continue;
-            }
-            _ if line.starts_with('/') => {
-                out.note(&format!("{line} is not known here; /help shows what is"));
-                continue;
-            }
-            _ => {}
+        if line.is_empty() {
+            continue;
         }
         // A history that cannot be extended must not end the chat.
         let _ = editor.add_history_entry(line);
-        match said(session, line).await {
-            Ok(_) => {}
+        let done = match slash(line) {
+            Some(Slash::Quit) => return Ok(0),
+            Some(command) => obey(app, session, line, command).await,
+            None => said(session, line).await.map(drop),
+        };
+        match done {
+            Ok(()) => {}
             Err(Failure::Interrupted) => out.note("stopped"),
             Err(failure @ Failure::ReaderGone) => return Err(failure),
             Err(failure) => out.failure(&failure),
@@ -101,9 +94,82 @@ async fn at_terminal(session: &mut Session<'_>) -> Result<u8, Failure> {
     }
 }
 
-async fn from_pipe(session: &mut Session<'_>) -> Result<u8, Failure> {
+/// Does what a command at the prompt says.
+async fn obey(
+    app: &App<'_>,
+    session: &mut Session<'_>,
+    line: &str,
+    command: Slash,
+) -> Result<(), Failure> {
+    let out = session.out;
+    let list = |names: &[String]| {
+        out.note(&if names.is_empty() { "there are none".to_owned() } else { names.join("\n") });
+    };
+    match command {
+        Slash::Help => out.note(&help()),
+        Slash::New => {
+            session.reset();
+            out.note("a new conversation");
+        }
+        Slash::Model(name) if name.is_empty() => list(&names(session).await.models),
+        Slash::Assistant(name) if name.is_empty() => list(&names(session).await.assistants),
+        Slash::Model(name) => {
+            if !names(session).await.models.contains(&name) {
+                return Err(Failure::NotFound(format!(
+                    "there is no model {name}; /model lists them"
+                )));
+            }
+            out.note(&format!("{name} answers from now on"));
+            session.model = name;
+        }
+        Slash::Assistant(name) => {
+            if !names(session).await.assistants.contains(&name) {
+                return Err(Failure::NotFound(format!(
+                    "there is no assistant {name}; /assistant lists them"
+                )));
+            }
+            session.reset();
+            out.note(&format!("a new conversation with {name}"));
+            session.assistant = name;
+        }
+        Slash::Device(name) => {
+            out.note(&match name.as_str() {
+                "" => "no device is added to your messages".to_owned(),
+                name => format!("your messages are about {name}"),
+            });
+            session.device = name;
+        }
+        Slash::Undo => match session.last_turn.clone() {
+            turn if turn.is_empty() => out.note("nothing was answered here yet"),
+            turn => drop(undo_turn(app, turn).await?),
+        },
+        Slash::Why => match session.last_call.clone() {
+            Some(call) => drop(why_call(app, call).await?),
+            None => out.note("no call was made here yet"),
+        },
+        Slash::Quit | Slash::Unknown => {
+            out.note(&format!("{line} is not known here; /help shows what is"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the names that commands take. A backend that does not tell them completes none.
+async fn names(session: &Session<'_>) -> Names {
+    let client = session.client;
+    let known = client.ask(client.chat().list_models(v1::ListModelsRequest {})).await;
+    let known = known.unwrap_or_default();
+    let devices =
+        client.ask(client.devices().list_devices(v1::ListDevicesRequest::default())).await;
+    Names {
+        models: known.models.into_iter().map(|it| it.name).collect(),
+        assistants: known.assistants.into_iter().map(|it| it.name).collect(),
+        devices: devices.unwrap_or_default().devices.into_iter().map(|it| it.name).collect(),
+    }
+}
+
+async fn from_pipe(session: &mut Session<'_>, mut code: u8) -> Result<u8, Failure> {
     let mut input = BufReader::new(tokio::io::stdin());
-    let mut code = 0;
     loop {
         let mut line = Vec::new();
         let mut bounded = (&mut input).take(MAX_INPUT_BYTES + 1);
@@ -137,9 +203,17 @@ async fn from_pipe(session: &mut Session<'_>) -> Result<u8, Failure> {
 /// As [`Session::say`].
 pub(crate) async fn said(session: &mut Session<'_>, message: &str) -> Result<u8, Failure> {
     let answer = session.say(message).await?;
+    shown(session, &answer)
+}
+
+/// Prints an answer for programs, and returns its exit code.
+///
+/// # Errors
+/// Standard output fails.
+pub(crate) fn shown(session: &Session<'_>, answer: &ChatAnswer) -> Result<u8, Failure> {
     let out: &Output = session.out;
     if !out.is_for_people() {
-        out.show_one_of_many(&answer, String::new)?;
+        out.show_one_of_many(answer, String::new)?;
     }
     Ok(answer.exit_code)
 }

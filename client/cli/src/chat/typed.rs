@@ -1,4 +1,4 @@
-//! What stands in the line editor. The editor itself does not say what was typed when Ctrl-C ends a line.
+//! What stands in the line editor, and how Tab completes it. The editor itself does not say what was typed when Ctrl-C ends a line.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,19 +9,30 @@ use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
-/// Whether something stands in the line. The editor asks for a hint whenever the line changes.
+use super::slash::{Names, completions};
+
+/// Whether something stands in the line, and the names to complete. The editor asks for a hint whenever the line
+/// changes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Typed(Arc<AtomicBool>);
+pub(super) struct Typed {
+    is_typed: Arc<AtomicBool>,
+    names: Arc<Names>,
+}
 
 impl Typed {
+    /// Completes these names.
+    pub(super) fn completing(names: Names) -> Self {
+        Self { names: Arc::new(names), ..Self::default() }
+    }
+
     /// Begins a new line.
     pub(super) fn clear(&self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.is_typed.store(false, Ordering::Relaxed);
     }
 
     /// Returns whether nothing stands in the line.
     pub(super) fn is_empty(&self) -> bool {
-        !self.0.load(Ordering::Relaxed)
+        !self.is_typed.load(Ordering::Relaxed)
     }
 }
 
@@ -29,13 +40,22 @@ impl Hinter for Typed {
     type Hint = String;
 
     fn hint(&self, line: &str, _pos: usize, _ctx: &Context<'_>) -> Option<String> {
-        self.0.store(!line.is_empty(), Ordering::Relaxed);
+        self.is_typed.store(!line.is_empty(), Ordering::Relaxed);
         None
     }
 }
 
 impl Completer for Typed {
     type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        pos: usize,
+        _ctx: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok(completions(line.get(..pos).unwrap_or_default(), &self.names))
+    }
 }
 
 impl Highlighter for Typed {}

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::app::App;
-use crate::chat::{Session, said};
+use crate::chat::{Choice, Session, said};
 use crate::failure::Failure;
 use crate::input;
 
@@ -25,6 +25,9 @@ pub(crate) struct Ask {
     /// A model's name in the backend's configuration
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    /// An assistant's name in the backend's configuration: it narrows what the model may use
+    #[arg(long, value_name = "NAME")]
+    assistant: Option<String>,
     /// A conversation to go on with
     #[arg(long, value_name = "ID")]
     conversation: Option<String>,
@@ -41,7 +44,8 @@ impl Ask {
             return Err(Failure::Usage("the text is empty".to_owned()));
         }
         let client = app.signed_in().await?;
-        let mut session = Session::new(app, client, self.conversation, self.model);
+        let Self { conversation, model, assistant, .. } = self;
+        let mut session = Session::new(app, client, Choice { conversation, model, assistant });
         said(&mut session, text.trim()).await
     }
 }

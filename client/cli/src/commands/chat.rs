@@ -4,7 +4,7 @@ use clap::Args;
 use orion_wire::v1;
 
 use crate::app::App;
-use crate::chat::{Session, converse};
+use crate::chat::{Choice, Session, converse, shown};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::DIM;
@@ -16,6 +16,7 @@ use crate::text;
 Examples:
   orion chat
   orion chat --model qwen
+  orion chat --assistant gardener
   orion chat --resume
   orion chat --resume 0199b2c4-7f3e-7c11
   printf 'Make a folder Test\\nList my files\\n' | orion chat --yes")]
@@ -23,6 +24,9 @@ pub(crate) struct Chat {
     /// A model's name in the backend's configuration
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    /// An assistant's name in the backend's configuration: it narrows what the model may use
+    #[arg(long, value_name = "NAME")]
+    assistant: Option<String>,
     /// Go on with a chat: the newest, or the one with this id, which may be shortened
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     resume: Option<String>,
@@ -48,17 +52,33 @@ impl Chat {
                  model. docs/configuration.md shows how an admin connects one.",
             );
         }
-        let conversation = match self.resume {
-            Some(chat) => Some(resumed(app, client, chat).await?),
-            None => None,
+        let (conversation, can_go_on) = match self.resume {
+            Some(chat) => {
+                let (id, can_go_on) = resumed(app, client, chat).await?;
+                (Some(id), can_go_on)
+            }
+            None => (None, false),
         };
-        let mut session = Session::new(app, client, conversation, self.model);
-        converse(&mut session).await
+        let choice = Choice { conversation, model: self.model, assistant: self.assistant };
+        let mut session = Session::new(app, client, choice);
+        let mut code = 0;
+        if can_go_on {
+            app.out.note("the last answer was not finished; going on with it");
+            code = match session.go_on().await {
+                Ok(answer) => shown(&session, &answer)?,
+                Err(failure @ Failure::ReaderGone) => return Err(failure),
+                Err(failure) => {
+                    app.out.failure(&failure);
+                    failure.exit_code()
+                }
+            };
+        }
+        converse(app, &mut session, code).await
     }
 }
 
-/// Finds a chat, and shows where it was left.
-async fn resumed(app: &App<'_>, client: &Client, chat: String) -> Result<String, Failure> {
+/// Finds a chat, and shows where it was left. Returns its id, and whether its last answer is unfinished.
+async fn resumed(app: &App<'_>, client: &Client, chat: String) -> Result<(String, bool), Failure> {
     let request = v1::GetChatRequest { conversation_id: chat };
     let found = client.ask(client.chat().get_chat(request)).await?;
     let last =
@@ -71,5 +91,5 @@ async fn resumed(app: &App<'_>, client: &Client, chat: String) -> Result<String,
     if let Some(answer) = last("assistant") {
         app.out.note(&text::one_line(&answer.text, 400));
     }
-    Ok(found.conversation_id)
+    Ok((found.conversation_id, found.can_go_on))
 }

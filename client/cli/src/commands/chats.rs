@@ -5,6 +5,7 @@ use orion_wire::v1;
 use serde::Serialize;
 
 use crate::app::App;
+use crate::chat::UsageView;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, table};
 use crate::text;
@@ -69,6 +70,10 @@ struct MessageView {
     at: i64,
     calls: Vec<String>,
     turn_id: String,
+    /// Of a person's message: the model that answered it; empty where none was recorded.
+    model: String,
+    /// Of a person's message: what its answer used. None where nothing was recorded.
+    usage: Option<UsageView>,
 }
 
 impl Chats {
@@ -116,14 +121,20 @@ async fn list(app: &App<'_>, text: String, limit: u32) -> Result<u8, Failure> {
 async fn show(app: &App<'_>, chat: String) -> Result<u8, Failure> {
     let client = app.signed_in().await?;
     let request = v1::GetChatRequest { conversation_id: chat };
-    let v1::GetChatResponse { conversation_id, messages } =
+    let v1::GetChatResponse { conversation_id, messages, turns, can_go_on } =
         client.ask(client.chat().get_chat(request)).await?;
     let view = |message: v1::ChatMessage| {
         let v1::ChatMessage { role, text, at, calls, turn_id } = message;
-        MessageView { role, text, at, calls, turn_id }
+        let turn = turns.iter().find(|turn| role == "user" && turn.turn_id == turn_id);
+        let usage = turn.and_then(|turn| turn.usage).map(UsageView::from);
+        let model = turn.map(|turn| turn.model.clone()).unwrap_or_default();
+        MessageView { role, text, at, calls, turn_id, model, usage }
     };
     let messages: Vec<_> = messages.into_iter().map(view).collect();
     app.out.note(&format!("{DIM}chat{DIM:#} {conversation_id}"));
+    if can_go_on {
+        app.out.note("its last answer is not finished; `orion chat --resume` goes on with it");
+    }
     app.out.show(&messages, || page(app.out, &messages))?;
     Ok(0)
 }
@@ -141,6 +152,10 @@ fn page(out: &Output, messages: &[MessageView]) -> String {
                     format!("  turn {}", message.turn_id)
                 };
                 lines.push(format!("{DIM}{at}{turn}{DIM:#}"));
+                if let Some(usage) = &message.usage {
+                    let model = text::one_line(&message.model, 64);
+                    lines.push(format!("{DIM}{model}: {}{DIM:#}", usage.line()));
+                }
                 lines.push(format!("› {}", text::plain(&message.text)));
             }
             "tool" => {

@@ -16,7 +16,7 @@ use orion_wire::v1;
 pub(crate) use program::sibling;
 
 use crate::app::App;
-use crate::chat::{Session, converse, said};
+use crate::chat::{Choice, Session, converse, said};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::global::Global;
@@ -121,9 +121,10 @@ impl Demo {
         if self.say.is_empty() && self.model.model.is_none() {
             say_who_answers(out, client).await?;
         }
-        let mut session = Session::new(&app, client, None, self.model.model);
+        let mut session =
+            Session::new(&app, client, Choice { model: self.model.model, ..Choice::default() });
         if self.say.is_empty() {
-            return converse(&mut session).await;
+            return converse(&app, &mut session, 0).await;
         }
         let mut code = 0;
         for text in &self.say {

@@ -73,6 +73,14 @@ impl Undo {
     }
 }
 
+/// Takes back what a turn of a chat changed.
+///
+/// # Errors
+/// As [`Undo::run`].
+pub(crate) async fn undo_turn(app: &App<'_>, turn: String) -> Result<u8, Failure> {
+    Undo { call: turn, dry_run: false, wait: true }.run(app).await
+}
+
 async fn recorded(client: &Client, call_id: String) -> Result<v1::Call, Failure> {
     let shown = text::one_line(&call_id, 80);
     let missing = || {

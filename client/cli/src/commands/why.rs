@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::call::Target;
 use crate::app::App;
+use crate::client::Client;
 use crate::failure::{Failure, Report};
 use crate::output::{facts, table};
 use crate::show::value;
@@ -136,18 +137,44 @@ impl Why {
         let ask_device = !no_device;
         let request =
             v1::ExplainCallRequest { tool, device, arguments, dry_run, as_user, ask_device };
-        let answer = client.ask(client.policy().explain_call(request)).await?;
-        let explanation = ExplanationView::from(answer);
-        // A denial is a result; a call to an unknown tool or device is a mistake.
-        let mistake = explanation.error.as_ref().filter(|_| explanation.evidence.is_empty());
-        app.out.show(&explanation, || {
-            if mistake.is_some() { String::new() } else { people(&explanation) }
-        })?;
-        if let (Some(error), true) = (mistake, app.out.is_for_people()) {
-            app.out.report(&Report::of(error, &app.out.zone));
-        }
-        Ok(mistake.map_or(0, |error| error.code.exit_code()))
+        explain(app, client, request).await
     }
+}
+
+/// Shows what each layer says to a call like this one, now.
+///
+/// # Errors
+/// As [`Why::run`].
+pub(crate) async fn why_call(app: &App<'_>, call: v1::Call) -> Result<u8, Failure> {
+    let v1::Call { tool, device, arguments, dry_run, .. } = call;
+    let client = app.signed_in().await?;
+    let request = v1::ExplainCallRequest {
+        tool,
+        device,
+        arguments,
+        dry_run,
+        as_user: String::new(),
+        ask_device: false,
+    };
+    explain(app, client, request).await
+}
+
+async fn explain(
+    app: &App<'_>,
+    client: &Client,
+    request: v1::ExplainCallRequest,
+) -> Result<u8, Failure> {
+    let answer = client.ask(client.policy().explain_call(request)).await?;
+    let explanation = ExplanationView::from(answer);
+    // A denial is a result; a call to an unknown tool or device is a mistake.
+    let mistake = explanation.error.as_ref().filter(|_| explanation.evidence.is_empty());
+    app.out.show(&explanation, || {
+        if mistake.is_some() { String::new() } else { people(&explanation) }
+    })?;
+    if let (Some(error), true) = (mistake, app.out.is_for_people()) {
+        app.out.report(&Report::of(error, &app.out.zone));
+    }
+    Ok(mistake.map_or(0, |error| error.code.exit_code()))
 }
 
 fn people(explanation: &ExplanationView) -> String {

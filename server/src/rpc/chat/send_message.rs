@@ -32,19 +32,22 @@ pub(super) fn send_message(
     let Signed { identity: by, message } = request;
     let tasks = &api.chat.pipeline.tasks;
     status::not_stopping(tasks)?;
-    let v1::SendMessageRequest { conversation_id, text, model } = message;
-    if text.trim().is_empty() || text.len() > MAX_MESSAGE_BYTES {
+    let v1::SendMessageRequest { conversation_id, text, model, assistant, resume } = message;
+    if resume && (!text.is_empty() || conversation_id.is_empty()) {
+        return Err(status::invalid("to resume a turn, name its chat and say nothing"));
+    }
+    if !resume && (text.trim().is_empty() || text.len() > MAX_MESSAGE_BYTES) {
         return Err(status::invalid(format!("a message has 1 to {MAX_MESSAGE_BYTES} bytes")));
     }
     let conversation = (!conversation_id.is_empty())
         .then(|| conversation_id.parse())
         .transpose()
         .map_err(status::invalid)?;
+    let said = chat::Said { conversation, text, model, assistant, resume };
     let chat = Arc::clone(&api.chat);
     let (events, shown) = mpsc::channel(64);
-    let answering = tasks
-        .background
-        .spawn(async move { chat::answer(&chat, by, conversation, &text, &model, &events).await });
+    let answering =
+        tasks.background.spawn(async move { chat::answer(&chat, by, &said, &events).await });
     let shown = ReceiverStream::new(shown)
         .map(|event| Ok(v1::SendMessageResponse { event: Some(to_proto::event(event)) }));
     // The chat turn has dropped its sender by then, so this does not wait.

@@ -4,18 +4,49 @@ use orion_wire::v1::send_message_response::Event as Wire;
 use orion_wire::{call_state, v1};
 
 use crate::chat::{Event, ToolUse};
-use crate::model::{Message, Model};
+use crate::config::Assistant;
+use crate::model::{Message, Model, ModelConfig, ModelKind, Role};
 use crate::rpc::approval::to_proto::approval;
 use crate::rpc::tool::to_proto::call;
-use crate::store::{ChatRow, MessageRow};
+use crate::store::{ChatRow, MessageRow, TurnRow};
 
-/// Converts a model with its name.
-pub(super) fn model((name, model): &(String, Model)) -> v1::Model {
-    let (kind, is_language_model) = match model {
-        Model::OpenAi(_) => ("openai", true),
-        Model::Planner => ("planner", false),
+/// Converts a model with its name and its section, where it has one.
+pub(super) fn model((name, model): &(String, Model), config: Option<&ModelConfig>) -> v1::Model {
+    let kind = match config.map(|config| config.kind) {
+        Some(ModelKind::Openai) => "openai",
+        Some(ModelKind::Anthropic) => "anthropic",
+        Some(ModelKind::Gemini) => "gemini",
+        Some(ModelKind::Planner) | None => "planner",
     };
+    let is_language_model = matches!(model, Model::Remote(_));
     v1::Model { name: name.clone(), kind: kind.to_owned(), is_language_model }
+}
+
+/// Converts an assistant.
+pub(super) fn assistant(assistant: &Assistant) -> v1::Assistant {
+    let model = assistant.model.clone().unwrap_or_default();
+    v1::Assistant { name: assistant.name.clone(), model }
+}
+
+/// Converts what a turn used.
+pub(super) fn turn(row: TurnRow) -> v1::TurnUsage {
+    v1::TurnUsage {
+        turn_id: row.id.to_string(),
+        model: row.model,
+        usage: Some(v1::Usage {
+            input_tokens: row.input_tokens,
+            output_tokens: row.output_tokens,
+            cached_tokens: row.cached_tokens,
+            estimated: row.is_estimated,
+            cost_nanos: row.cost_nanos,
+        }),
+    }
+}
+
+/// Returns whether a message is the answer that ends a turn.
+pub(super) fn is_answer(row: &MessageRow) -> bool {
+    serde_json::from_str::<Message>(&row.content)
+        .is_ok_and(|message| message.role == Role::Assistant && message.tool_calls.is_empty())
 }
 
 /// The longest text of a list, in characters.
@@ -81,9 +112,16 @@ pub(super) fn event(event: Event) -> Wire {
         Event::ApprovalNeeded(row) => Wire::ApprovalNeeded(approval(*row)),
         Event::CallEnded(reply) => Wire::CallEnded(v1::CallEnded { call: Some(call(*reply)) }),
         Event::Note(text) => Wire::Note(v1::Note { text }),
-        Event::Done { text, calls, not_understood } => {
+        Event::Done { text, calls, not_understood, usage } => {
             let tools_used = calls.into_iter().map(tool_use).collect();
-            Wire::Done(v1::Done { text, tools_used, not_understood })
+            let usage = usage.map(|(usage, cost_nanos)| v1::Usage {
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+                cached_tokens: usage.cached_tokens,
+                estimated: usage.estimated,
+                cost_nanos,
+            });
+            Wire::Done(v1::Done { text, tools_used, not_understood, usage })
         }
     }
 }

@@ -269,8 +269,8 @@ async fn a_conversation_is_read_by_its_owner_alone() {
         turn: Some(turn),
     };
     let all = vec![said("user", "hello", 2), said("assistant", "hi", 3)];
-    assert_eq!(store.messages(id, &user("ann")).await, Ok(all));
-    assert_eq!(store.messages(id, &user("bob")).await, Err(StoreError::NotFound));
+    assert_eq!(store.messages(id, &user("ann"), 500).await, Ok(all));
+    assert_eq!(store.messages(id, &user("bob"), 500).await, Err(StoreError::NotFound));
     assert_eq!(store.owns_conversation(id, &user("ann")).await, Ok(true));
     assert_eq!(store.owns_conversation(id, &user("bob")).await, Ok(false));
     let no = Err(StoreError::Conflict);
@@ -343,7 +343,7 @@ async fn of_a_long_conversation_the_newest_messages_are_given() {
     for at in 1..=510 {
         place.store.append_message(id, turn, ("user", "{}"), at).await.unwrap();
     }
-    let messages = place.store.messages(id, &user("ann")).await.unwrap();
+    let messages = place.store.messages(id, &user("ann"), 500).await.unwrap();
     assert_eq!(
         messages.iter().map(|message| message.at).collect::<Vec<_>>(),
         (11..=510).collect::<Vec<_>>()

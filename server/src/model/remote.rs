@@ -1,27 +1,38 @@
-//! A client for servers compatible with OpenAI's chat completions, which parses leniently.
+//! A client for models on servers, which parses leniently, in the forms of several providers.
 //!
-//! [`attempt`] repeats a request only until the first byte of an answer; the other modules parse the answer.
+//! [`form`] is the table of forms, each with a file for its answers and one for its requests.
+//! [`conversation`] makes a conversation what all of them take, [`draft`] assembles their answers,
+//! [`refusal`] says what their errors mean. [`attempt`] repeats a request only until the first byte of an answer.
 
-mod accumulate;
+mod address;
+mod anthropic;
 mod attempt;
 mod calls;
+mod chat;
+mod conversation;
+mod draft;
+mod form;
+mod gemini;
 mod prompt;
-mod request;
+mod refusal;
+mod responses;
 mod stream;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use orion_domain::Secret;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Response, Url};
 
-use self::accumulate::Accumulator;
 use self::attempt::Rejected;
+use self::conversation::Conversation;
+use self::draft::Draft;
+use self::form::{Form, Wishes};
 use self::stream::{Decoder, Frame, Unreadable};
-use super::{Answer, ModelConfig, ModelError, Request, ToolCalls};
+use super::{Answer, ModelConfig, ModelError, ProviderState, Request, ToolCalls};
 pub use prompt::text_prompt;
 
 /// How long a stream that has begun may be silent.
@@ -38,13 +49,17 @@ const FRAME_BYTES: usize = 64 * 1024;
 
 /// A model on a server.
 #[derive(Debug)]
-pub struct OpenAi {
+pub struct Remote {
+    form: Form,
     client: Client,
     url: Url,
     /// Host and port, for messages.
     host: String,
     model: String,
     key: Option<Secret>,
+    max_output_tokens: Option<u32>,
+    /// Whether this server rejected what it was asked for beside the conversation.
+    is_plain: AtomicBool,
     tool_calls: ToolCalls,
     /// Until when this server, which rejected native tools, is not offered them. None while it is.
     text_until: Mutex<Option<Instant>>,
@@ -55,19 +70,20 @@ pub struct OpenAi {
     max_answer_bytes: usize,
 }
 
-impl OpenAi {
+impl Remote {
     /// Creates the client of a validated section.
     ///
     /// # Errors
     /// [`ModelError::BadConfig`] for a URL or a key that cannot be used.
     pub fn new(config: &ModelConfig) -> Result<Self, ModelError> {
-        let url = endpoint(config)?;
+        let form = Form::of(config).ok_or_else(|| config.bad("the planner is on no server"))?;
+        let url = address::endpoint(config, form)?;
         let host = match (url.host_str(), url.port_or_known_default()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             _ => return Err(config.bad("`url` has no host")),
         };
         let key = config.key(|name| std::env::var(name).ok())?;
-        if key.is_some() && url.scheme() == "http" && !is_loopback(&url) {
+        if key.is_some() && url.scheme() == "http" && !address::is_loopback(&url) {
             tracing::warn!(
                 model = config.name,
                 host,
@@ -75,11 +91,14 @@ impl OpenAi {
             );
         }
         Ok(Self {
-            client: client(config, &url, key.as_ref())?,
+            form,
+            client: address::client(config, form, &url, key.as_ref())?,
             url,
             host,
             model: config.model.clone().unwrap_or_default(),
             key,
+            max_output_tokens: config.max_output_tokens,
+            is_plain: AtomicBool::new(false),
             tool_calls: config.tool_calls,
             text_until: Mutex::default(),
             text_mode_ttl: TEXT_MODE_TTL,
@@ -99,13 +118,19 @@ impl OpenAi {
         request: &Request,
         on_text: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Answer, ModelError> {
+        let begun = AtomicBool::new(false);
         let whole = async {
             let response = self.ask(request).await?;
-            self.read(response, request, on_text).await
+            self.read(response, request, &begun, on_text).await
         };
-        tokio::time::timeout(self.timeout, whole)
-            .await
-            .unwrap_or(Err(ModelError::TimedOut { after: self.timeout }))
+        let late =
+            || ModelError::TimedOut { after: self.timeout, begun: begun.load(Ordering::Relaxed) };
+        tokio::time::timeout(self.timeout, whole).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    /// Returns what identifies this model for what it wants back.
+    fn origin(&self) -> String {
+        format!("{:?} {}", self.form, self.model)
     }
 
     async fn ask(&self, request: &Request) -> Result<Response, ModelError> {
@@ -115,9 +140,9 @@ impl OpenAi {
             ToolCalls::Auto => !self.is_text_only(),
         };
         if !native {
-            return Ok(self.send(&request::text(&self.model, request)).await?);
+            return Ok(self.offer(&Conversation::text(request)).await?);
         }
-        match self.send(&request::native(&self.model, request)).await {
+        match self.offer(&Conversation::native(request, &self.origin())).await {
             Ok(response) => Ok(response),
             Err(Rejected { no_tools: true, .. })
                 if self.tool_calls == ToolCalls::Auto && !request.tools.is_empty() =>
@@ -130,10 +155,28 @@ impl OpenAi {
                     for_seconds = self.text_mode_ttl.as_secs(),
                     "the model server refuses native tools; tools are described in the prompt instead"
                 );
-                Ok(self.send(&request::text(&self.model, request)).await?)
+                Ok(self.offer(&Conversation::text(request)).await?)
             }
             Err(rejected) => Err(rejected.error),
         }
+    }
+
+    /// Sends a conversation; without the extras from then on where the server does not know them.
+    async fn offer(&self, conversation: &Conversation<'_>) -> Result<Response, Rejected> {
+        let wishes = |extras| Wishes {
+            model: &self.model,
+            max_output_tokens: self.max_output_tokens,
+            extras,
+        };
+        if !self.is_plain.load(Ordering::Relaxed) {
+            match self.send(&self.form.body(conversation, wishes(true))).await {
+                Err(Rejected { no_extras: true, .. }) => {
+                    self.is_plain.store(true, Ordering::Relaxed);
+                }
+                sent => return sent,
+            }
+        }
+        self.send(&self.form.body(conversation, wishes(false))).await
     }
 
     /// Returns whether the server rejected native tools recently.
@@ -146,13 +189,14 @@ impl OpenAi {
         &self,
         mut response: Response,
         request: &Request,
+        has_begun: &AtomicBool,
         on_text: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Answer, ModelError> {
         let mut decoder = Decoder::new(self.max_answer_bytes.saturating_mul(2) + FRAME_BYTES);
-        let mut accumulator = Accumulator::new(&request.tools, self.max_answer_bytes);
+        let mut draft = Draft::new(&request.tools, self.max_answer_bytes);
         let mut begun = false;
         loop {
-            let patience = match (accumulator.finished(), begun) {
+            let patience = match (draft.finished, begun) {
                 (true, _) => END_TIMEOUT.min(self.idle),
                 (false, true) => self.idle,
                 // A model may think long before its first word.
@@ -161,37 +205,41 @@ impl OpenAi {
             let frames = match tokio::time::timeout(patience, response.chunk()).await {
                 Ok(Ok(Some(bytes))) => {
                     begun = true;
+                    has_begun.store(true, Ordering::Relaxed);
                     decoder.push(&bytes)
                 }
                 Ok(Ok(None)) => {
-                    self.take(decoder.finish(), &mut accumulator, on_text)?;
+                    self.take(decoder.finish(), &mut draft, on_text)?;
                     break;
                 }
                 // Some servers never close the connection after their end marker, and some close it
                 // uncleanly.
-                Ok(Err(_)) | Err(_) if accumulator.finished() => break,
+                Ok(Err(_)) | Err(_) if draft.finished => break,
                 Ok(Err(error)) => {
                     return Err(ModelError::BrokenStream { reason: attempt::cause(&error) });
                 }
-                Err(_) if !begun => return Err(ModelError::TimedOut { after: self.timeout }),
+                Err(_) if !begun => {
+                    return Err(ModelError::TimedOut { after: self.timeout, begun });
+                }
                 Err(_) => {
                     return Err(ModelError::BrokenStream {
                         reason: format!("the server said nothing for {} s", patience.as_secs()),
                     });
                 }
             };
-            if self.take(frames, &mut accumulator, on_text)? {
+            if self.take(frames, &mut draft, on_text)? {
                 break;
             }
         }
-        accumulator.finish(on_text)
+        let state = |items| ProviderState { origin: self.origin(), items };
+        draft.finish(self.form.expected(), state, on_text)
     }
 
     /// Reads frames; returns whether the answer is complete.
     fn take(
         &self,
         frames: Result<Vec<Frame>, Unreadable>,
-        accumulator: &mut Accumulator,
+        draft: &mut Draft,
         on_text: &mut (dyn FnMut(&str) + Send),
     ) -> Result<bool, ModelError> {
         let frames = match frames {
@@ -199,7 +247,7 @@ impl OpenAi {
             Err(Unreadable::TooLarge) => {
                 return Err(ModelError::TooLarge { limit_bytes: self.max_answer_bytes });
             }
-            Err(Unreadable::Broken) if accumulator.finished() => return Ok(true),
+            Err(Unreadable::Broken) if draft.finished => return Ok(true),
             Err(Unreadable::Broken) => {
                 return Err(ModelError::BrokenStream { reason: "JSON that breaks".to_owned() });
             }
@@ -207,11 +255,12 @@ impl OpenAi {
         for frame in frames {
             match frame {
                 Frame::Done => {
-                    accumulator.done();
+                    draft.finished = true;
                     return Ok(true);
                 }
                 Frame::Chunk(value) => {
-                    accumulator.take(&value, on_text).map_err(|error| self.with_context(error))?;
+                    let taken = self.form.take(&value, draft, &mut *on_text);
+                    taken.map_err(|error| self.with_context(error))?;
                 }
             }
         }
@@ -231,66 +280,11 @@ impl OpenAi {
             ModelError::Unreachable { .. }
             | ModelError::Unauthorized
             | ModelError::RateLimited { .. }
+            | ModelError::Overloaded { .. }
+            | ModelError::ContextTooLong
             | ModelError::TimedOut { .. }
             | ModelError::TooLarge { .. }
             | ModelError::BadConfig { .. } => error,
         }
     }
-}
-
-fn endpoint(config: &ModelConfig) -> Result<Url, ModelError> {
-    const PATH: &str = "/chat/completions";
-    let mut url = Url::parse(config.url.as_deref().unwrap_or_default())
-        .map_err(|error| config.bad(format!("`url` is no address ({error})")))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(config.bad("`url` must begin with http:// or https://"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(config.bad("`url` must not hold a key; use `api_key_file` or `api_key_env`"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(config.bad("`url` must end with its path, without `?` and `#`"));
-    }
-    let path = url.path().trim_end_matches('/');
-    let path = format!("{}{PATH}", path.strip_suffix(PATH).unwrap_or(path));
-    url.set_path(&path);
-    Ok(url)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-fn client(config: &ModelConfig, url: &Url, key: Option<&Secret>) -> Result<Client, ModelError> {
-    // The client panics without a provider. A provider that the program installed before is kept.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut headers = HeaderMap::new();
-    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(key) = key {
-        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
-            .map_err(|_| config.bad("the key holds characters that no header can hold"))?;
-        value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
-    }
-    let mut builder = Client::builder()
-        .user_agent(concat!("orion/", env!("CARGO_PKG_VERSION")))
-        .default_headers(headers)
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(Duration::from_secs(10))
-        .pool_idle_timeout(Duration::from_secs(30));
-    if url.scheme() == "http" {
-        // Plain HTTP needs no certificates, so a machine without any must not fail here.
-        builder = builder.tls_certs_only([]);
-    }
-    if is_loopback(url) {
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(|error| {
-        config.bad(format!(
-            "the system's root certificates cannot be used ({}); install the package ca-certificates",
-            attempt::cause(&error)
-        ))
-    })
 }

@@ -210,11 +210,13 @@ fn as_written(text: &str) -> Result<Value, serde_json::Error> {
     let member = |(name, value): (String, &RawValue)| {
         let text = value.get();
         let value = match name.as_str() {
-            "arguments" | "parameters" if text.starts_with('{') => Value::String(text.to_owned()),
-            // The path to the arguments.
-            "choices" | "delta" | "message" | "tool_calls" | "function" | "function_call" => {
-                as_written(text)?
+            "arguments" | "parameters" | "args" | "input" if text.starts_with('{') => {
+                Value::String(text.to_owned())
             }
+            // The path to the arguments.
+            "choices" | "delta" | "message" | "tool_calls" | "function" | "function_call"
+            | "item" | "response" | "output" | "content_block" | "content" | "candidates"
+            | "parts" | "functionCall" => as_written(text)?,
             _ => serde_json::from_str(text)?,
         };
         Ok((name, value))

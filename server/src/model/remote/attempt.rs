@@ -9,7 +9,7 @@ use reqwest::header::RETRY_AFTER;
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
-use super::{OpenAi, accumulate};
+use super::{Remote, refusal};
 use crate::model::ModelError;
 
 /// How often a request is repeated.
@@ -27,6 +27,8 @@ pub(super) struct Rejected {
     pub(super) error: ModelError,
     /// Whether the server says that it supports no tools.
     pub(super) no_tools: bool,
+    /// Whether the server does not know what it was asked for beside the conversation.
+    pub(super) no_extras: bool,
     /// Delay before the next attempt. None where a repetition is useless.
     again_in: Option<Duration>,
 }
@@ -37,7 +39,7 @@ impl From<Rejected> for ModelError {
     }
 }
 
-impl OpenAi {
+impl Remote {
     /// Sends `body` until there is an answer, or a repetition is useless.
     pub(super) async fn send(&self, body: &Value) -> Result<Response, Rejected> {
         let bytes = body.to_string();
@@ -54,11 +56,14 @@ impl OpenAi {
                         reason: cause(&error),
                     },
                     no_tools: false,
+                    no_extras: false,
                     again_in: Some(wait),
                 },
             };
             match rejected.again_in {
-                Some(pause) if repetitions < REPETITIONS && !rejected.no_tools => {
+                Some(pause)
+                    if repetitions < REPETITIONS && !rejected.no_tools && !rejected.no_extras =>
+                {
                     // Jitter, so that many clients of one server do not retry at the same moment.
                     let pause = pause.mul_f64(rand::rng().random_range(1.0..1.25));
                     tokio::time::sleep(pause).await;
@@ -91,37 +96,45 @@ impl OpenAi {
         bytes.truncate(BODY_BYTES);
         let text = String::from_utf8_lossy(&bytes);
         let no_tools = refuses_tools(status, &text);
-        let (error, again_in) = match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (ModelError::Unauthorized, None),
-            StatusCode::TOO_MANY_REQUESTS => (
-                ModelError::RateLimited { retry_after },
-                Some(retry_after.unwrap_or(wait)).filter(|pause| *pause <= MAX_WAIT),
-            ),
-            _ => {
-                let pause = retry_after.unwrap_or(wait);
-                let again =
-                    matches!(status.as_u16(), 500 | 502..=504 | 520..=529) && pause <= MAX_WAIT;
-                let message = self.message(status, &text);
-                (ModelError::Refused { status: status.as_u16(), message }, again.then_some(pause))
-            }
-        };
-        Rejected { error, no_tools, again_in }
+        let no_extras = refuses_extras(status, &text);
+        let (kind, message) = self.message(status, &text);
+        let error = refusal::meaning(status.as_u16(), &kind, message, retry_after);
+        let is_passing = matches!(
+            error,
+            ModelError::RateLimited { .. }
+                | ModelError::Overloaded { .. }
+                | ModelError::Refused { status: 500 | 502..=504 | 520..=529, .. }
+        );
+        let pause = retry_after.unwrap_or(wait);
+        let again_in = (is_passing && pause <= MAX_WAIT).then_some(pause);
+        Rejected { error, no_tools, no_extras, again_in }
     }
 
-    fn message(&self, status: StatusCode, text: &str) -> String {
+    /// Returns the kind of an error and its message.
+    fn message(&self, status: StatusCode, text: &str) -> (String, String) {
         if status.is_redirection() {
-            return "it points to another address, which is not followed".to_owned();
+            let message = "it points to another address, which is not followed";
+            return (String::new(), message.to_owned());
         }
         let value = serde_json::from_str::<Value>(text).ok();
         let value = value.as_ref().map(|value| value.get(0).unwrap_or(value));
         let said = value.and_then(|value| {
-            accumulate::error_in(value).or_else(|| Some(value.get("message")?.as_str()?.to_owned()))
+            refusal::error_in(value).or_else(|| Some(value.get("message")?.as_str()?.to_owned()))
         });
-        said.map_or_else(
+        let said = said.map_or_else(
             || status.canonical_reason().unwrap_or("no reason given").to_owned(),
             |said| safe(&said, self.key.as_ref()),
-        )
+        );
+        (value.map(refusal::words_of).unwrap_or_default(), said)
     }
+}
+
+/// Returns whether a response says that the server does not know what it was asked for beside the
+/// conversation.
+fn refuses_extras(status: StatusCode, text: &str) -> bool {
+    const EXTRAS: [&str; 3] = ["stream_options", "encrypted", "include"];
+    let lower = text.to_ascii_lowercase();
+    matches!(status.as_u16(), 400 | 422) && EXTRAS.iter().any(|words| lower.contains(words))
 }
 
 /// Returns whether a response clearly says that the server supports no tools. A server error, or a rejection

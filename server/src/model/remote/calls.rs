@@ -41,6 +41,23 @@ impl Fragment {
     }
 }
 
+impl Fragment {
+    /// Creates the beginning of the call at this index.
+    pub(super) fn named(index: Option<u64>, id: &str, name: &str) -> Self {
+        Self { index, id: id.to_owned(), name: name.to_owned(), arguments: String::new() }
+    }
+
+    /// Creates more of the arguments of the call at this index.
+    pub(super) fn more(index: Option<u64>, arguments: &str) -> Self {
+        Self { index, arguments: arguments.to_owned(), ..Self::default() }
+    }
+
+    /// Returns the fragment with these arguments.
+    pub(super) fn with_arguments(self, arguments: &str) -> Self {
+        Self { arguments: arguments.to_owned(), ..self }
+    }
+}
+
 /// Returns a string as it is, null as an empty text, anything else as JSON.
 fn text(value: &Value) -> String {
     match value {
@@ -75,6 +92,32 @@ impl Calls {
 
     pub(super) const fn is_empty(&self) -> bool {
         self.partial.is_empty()
+    }
+
+    /// Returns how many calls there are.
+    pub(super) fn len(&self) -> u64 {
+        u64::try_from(self.partial.len()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns whether there is a call at this index.
+    pub(super) fn has(&self, index: Option<u64>) -> bool {
+        self.partial.iter().any(|call| call.index == index)
+    }
+
+    /// Sets the whole arguments of the call at this index, which came in pieces before. Returns how many more
+    /// bytes are held.
+    pub(super) fn replace(&mut self, index: Option<u64>, arguments: &str) -> usize {
+        let Some(call) = self.partial.iter_mut().rfind(|call| call.index == index) else {
+            return 0;
+        };
+        if call.arguments == arguments || arguments.is_empty() {
+            return 0;
+        }
+        let more = arguments.len().saturating_sub(call.arguments.len());
+        call.arguments.clear();
+        call.brackets = Brackets::default();
+        call.append(arguments);
+        more
     }
 
     /// Adds a fragment; `place` is its position in a list of several. Returns how many more bytes are held.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::server::{Reply, serve};
 use super::{ask, model, said};
-use crate::model::openai::OpenAi;
+use crate::model::remote::Remote;
 use crate::model::{ModelConfig, ModelError};
 
 const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
@@ -68,7 +68,7 @@ async fn a_server_that_refused_tools_is_offered_them_again_after_a_while() {
         Reply::stream(HELLO),
     ])
     .await;
-    let model = OpenAi { text_mode_ttl: Duration::ZERO, ..model(&address, "") };
+    let model = Remote { text_mode_ttl: Duration::ZERO, ..model(&address, "") };
     assert_eq!(ask(&model).await, Ok(said("Hi")));
     assert_eq!(ask(&model).await, Ok(said("Hi")));
     let asked = serving.await.unwrap().asked;
@@ -78,7 +78,7 @@ async fn a_server_that_refused_tools_is_offered_them_again_after_a_while() {
 
 #[test]
 fn what_well_known_servers_say_of_tools_that_they_do_not_take_is_understood() {
-    use crate::model::openai::attempt::refuses_tools;
+    use crate::model::remote::attempt::refuses_tools;
     for (status, text) in [
         (400, "registry.ollama.ai/library/gemma does not support tools"),
         (
@@ -131,8 +131,7 @@ async fn a_server_in_trouble_is_asked_at_most_three_times() {
 
     let (address, serving) = serve(vec![busy(), busy(), busy(), Reply::stream(HELLO)]).await;
     let error = ask(&model(&address, "")).await;
-    let message = "Service Unavailable".to_owned();
-    assert_eq!(error, Err(ModelError::Refused { status: 503, message }));
+    assert_eq!(error, Err(ModelError::Overloaded { retry_after: None }));
     serving.abort();
 }
 
@@ -198,9 +197,9 @@ async fn silence_has_an_end_before_and_within_an_answer() {
     let stuck = Reply { stays_open: true, ..Reply::stream(piece) };
     let (address, serving) = serve(vec![silent(), stuck]).await;
     let brief = Duration::from_millis(500);
-    let before = OpenAi { timeout: brief, ..model(&address, "") };
-    assert_eq!(ask(&before).await, Err(ModelError::TimedOut { after: brief }));
-    let within = OpenAi { idle: brief, ..model(&address, "") };
+    let before = Remote { timeout: brief, ..model(&address, "") };
+    assert_eq!(ask(&before).await, Err(ModelError::TimedOut { after: brief, begun: false }));
+    let within = Remote { idle: brief, ..model(&address, "") };
     assert!(matches!(ask(&within).await, Err(ModelError::BrokenStream { .. })));
     serving.await.unwrap();
 }
@@ -220,7 +219,7 @@ fn an_address_that_cannot_be_used_is_refused_with_the_reason() {
             model: Some("m".to_owned()),
             ..ModelConfig::planner()
         };
-        let error = OpenAi::new(&config).unwrap_err().to_string();
+        let error = Remote::new(&config).unwrap_err().to_string();
         assert!(error.contains(part) && !error.contains("secret"), "{error}");
     }
 }
