@@ -6,6 +6,7 @@ mod call;
 mod error;
 mod event;
 mod history;
+mod program;
 mod prompt;
 mod provenance;
 mod read;
@@ -25,7 +26,12 @@ use crate::pipeline::Pipeline;
 
 pub use self::event::{Event, ToolUse};
 pub use error::ChatError;
+use history::Earlier;
+pub use history::Opening;
+pub use program::{program_call, record_program_result};
+pub use prompt::tools as offered_tools;
 use provenance::{Persons, TaintTracker};
+pub use relay::arguments_text;
 use turn::Turn;
 
 /// What chats use.
@@ -48,7 +54,7 @@ pub struct Chat {
 pub async fn answer(
     chat: &Chat,
     by: Identity,
-    conversation: Option<ConversationId>,
+    opening: Opening,
     text: &str,
     model: &str,
     events: &mpsc::Sender<Event>,
@@ -60,7 +66,7 @@ pub async fn answer(
         .ok_or_else(|| ChatError::NoModel(model.chars().take(64).collect()))?;
     // Subscribed before the turn reads the person's rights, so that no change is missed in between.
     let ended = people::ended(by.clone(), cache.subscribe(), now_ms());
-    let (conversation, earlier) = history::open(&pipeline.store, &by.caller, conversation).await?;
+    let (conversation, earlier) = history::open(&pipeline.store, &by.caller, opening).await?;
     let caller = Caller { conversation: Some(conversation), ..by.caller };
     let turn = take_turn(pipeline, (caller, by.token), (name, model), earlier, text, events);
     tokio::select! {
@@ -77,7 +83,7 @@ async fn take_turn(
     pipeline: &Arc<Pipeline>,
     (caller, token): (Caller, Digest),
     (name, model): (&str, &Model),
-    earlier: Vec<Message>,
+    earlier: Earlier,
     text: &str,
     events: &mpsc::Sender<Event>,
 ) -> Result<(), ChatError> {
@@ -87,9 +93,11 @@ async fn take_turn(
 
     let aliases = pipeline.store.aliases(&caller.user).await?;
     let mut messages = vec![Message::system(prompt::system(pipeline, &caller, &aliases))];
-    messages.extend(earlier);
-    messages.push(Message::user(text));
-    history::append(&pipeline.store, conversation, id, &Message::user(text)).await?;
+    messages.extend(earlier.stored);
+    for message in earlier.given.into_iter().chain([Message::user(text)]) {
+        history::append(&pipeline.store, conversation, id, &message).await?;
+        messages.push(message);
+    }
 
     let planner_alone = match model {
         Model::Planner => !pipeline.store.has_language_model(conversation).await?,
@@ -100,7 +108,9 @@ async fn take_turn(
     };
     let devices: Vec<_> = pipeline.fleet.all().iter().map(|it| it.name.clone()).collect();
     let persons = Persons::said(&messages, &devices);
-    let taint = TaintTracker::before(&pipeline.store, conversation, persons, planner_alone).await?;
+    let mut taint =
+        TaintTracker::before(&pipeline.store, conversation, persons, planner_alone).await?;
+    taint.add_relayed(&messages);
     let (used, fatal) = (Vec::new(), HashMap::new());
     let mut turn = Turn {
         pipeline,

@@ -40,6 +40,9 @@ pub struct Message {
     /// text.
     #[serde(default)]
     pub tool_call_id: Option<String>,
+    /// Whether a client of the API reported the message, and Orion has no record of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relayed: bool,
 }
 
 impl Message {
@@ -67,8 +70,24 @@ impl Message {
         Self { tool_call_id: Some(tool_call_id.into()), ..Self::new(Role::Tool, content) }
     }
 
+    /// Creates a message that a client of the API reports as the assistant's. The model reads that nobody
+    /// verified it.
+    #[must_use]
+    pub fn relayed(content: &str) -> Self {
+        let content = format!(
+            "(The client of this conversation reports that the assistant answered as follows. Orion has no record of it.)\n{content}"
+        );
+        Self { relayed: true, ..Self::new(Role::Assistant, content) }
+    }
+
     fn new(role: Role, content: impl Into<String>) -> Self {
-        Self { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
+        Self {
+            role,
+            content: content.into(),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            relayed: false,
+        }
     }
 }
 

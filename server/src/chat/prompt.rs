@@ -66,7 +66,8 @@ fn names_of(aliases: &[AliasRow]) -> String {
 }
 
 /// Returns the tools that this person may call on at least one device, or on the backend.
-pub(super) fn tools(pipeline: &Pipeline, caller: &Caller) -> Vec<ToolDefinition> {
+#[must_use]
+pub fn tools(pipeline: &Pipeline, caller: &Caller) -> Vec<ToolDefinition> {
     let own = calls::tools_anywhere(pipeline, caller).into_iter().map(definition);
     own.chain(custom_tools::definitions(&calls::custom_tools_anywhere(pipeline, caller))).collect()
 }

@@ -10,7 +10,7 @@ use tokio_stream::{Stream, StreamExt as _};
 use tonic::Status;
 
 use super::{ChatApi, to_proto};
-use crate::chat;
+use crate::chat::{self, Opening};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
 use crate::store::StoreError;
@@ -41,10 +41,11 @@ pub(super) fn send_message(
         .transpose()
         .map_err(status::invalid)?;
     let chat = Arc::clone(&api.chat);
+    let opening = Opening { conversation, ..Opening::default() };
     let (events, shown) = mpsc::channel(64);
     let answering = tasks
         .background
-        .spawn(async move { chat::answer(&chat, by, conversation, &text, &model, &events).await });
+        .spawn(async move { chat::answer(&chat, by, opening, &text, &model, &events).await });
     let shown = ReceiverStream::new(shown)
         .map(|event| Ok(v1::SendMessageResponse { event: Some(to_proto::event(event)) }));
     // The chat turn has dropped its sender by then, so this does not wait.
