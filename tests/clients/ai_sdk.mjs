@@ -5,7 +5,7 @@ import { createMCPClient } from '@ai-sdk/mcp';
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, streamText } from 'ai';
 
-const { ORION_URL: url, ORION_TOKEN: token } = process.env;
+const { ORION_URL: url, PROGRAM_TOKEN: token } = process.env;
 const orion = createOpenAI({ baseURL: url + '/v1', apiKey: token });
 
 for (const [model, name] of [[orion.chat('orion'), 'Sdk1'], [orion.responses('orion'), 'Sdk2']]) {

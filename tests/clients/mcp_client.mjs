@@ -7,9 +7,9 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-const { ORION_URL, ORION_TOKEN, ORION } = process.env;
+const { ORION_URL, PROGRAM_TOKEN, ORION } = process.env;
 const url = new URL(ORION_URL + '/mcp');
-const requestInit = { headers: { authorization: `Bearer ${ORION_TOKEN}` } };
+const requestInit = { headers: { authorization: `Bearer ${PROGRAM_TOKEN}` } };
 const who = { name: 'orion-tests', version: '1' };
 
 const client = new Client(who, {

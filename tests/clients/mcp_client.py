@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult
 
-URL, TOKEN = os.environ["ORION_URL"] + "/mcp", os.environ["ORION_TOKEN"]
+URL, TOKEN = os.environ["ORION_URL"] + "/mcp", os.environ["PROGRAM_TOKEN"]
 asked = []
 
 
@@ -19,8 +19,7 @@ async def approve(_context, params):
     asked.append(params.message)
     approval = re.search(r"orion approvals show ([0-9a-f-]+)", params.message)[1]
     command = [os.environ["ORION"], "approvals", "approve", approval, "--yes"]
-    if len(asked) > 1:
-        await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
+    await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
     return ElicitResult(action="accept", content={})
 
 
@@ -46,8 +45,7 @@ async def main():
     version, deleted = await drive("auto", "PythonMcp1")
     assert version == "2026-07-28", version
     assert not deleted.is_error and deleted.structured_content["success"], deleted
-    # The first answer approved nothing, so the same question came again.
-    assert len(asked) == 2 and asked[0] == asked[1], asked
+    assert len(asked) == 1, asked
     version, waits = await drive("legacy", "PythonMcp2")
     assert version == "2025-11-25", version
     assert waits.is_error and "orion approvals show" in waits.content[0].text, waits

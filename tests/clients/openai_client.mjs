@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 
 const client = new OpenAI({
   baseURL: process.env.ORION_URL + '/v1',
-  apiKey: process.env.ORION_TOKEN,
+  apiKey: process.env.PROGRAM_TOKEN,
   maxRetries: 0,
 });
 const said = (content) => [{ role: 'user', content }];

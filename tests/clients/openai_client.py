@@ -4,7 +4,7 @@ import os
 
 from openai import NotFoundError, OpenAI, OpenAIError
 
-client = OpenAI(base_url=os.environ["ORION_URL"] + "/v1", api_key=os.environ["ORION_TOKEN"], max_retries=0)
+client = OpenAI(base_url=os.environ["ORION_URL"] + "/v1", api_key=os.environ["PROGRAM_TOKEN"], max_retries=0)
 
 
 def said(text):

@@ -4,7 +4,7 @@ import http from 'node:http';
 
 const target = new URL(process.env.ORION_URL);
 const server = http.createServer((incoming, outgoing) => {
-  const headers = { ...incoming.headers, authorization: `Bearer ${process.env.ORION_TOKEN}` };
+  const headers = { ...incoming.headers, authorization: `Bearer ${process.env.PROGRAM_TOKEN}` };
   const { method, url: path } = incoming;
   const request = http.request({ host: target.hostname, port: target.port, method, path, headers }, (response) => {
     outgoing.writeHead(response.statusCode, response.headers);

@@ -57,7 +57,7 @@ impl Ground {
         let context = self.world.folder().join("context.toml");
         let environment = [
             ("ORION_URL", OsStr::new(&url)),
-            ("ORION_TOKEN", OsStr::new(&self.token)),
+            ("PROGRAM_TOKEN", OsStr::new(&self.token)),
             ("ORION", orion.as_os_str()),
             ("ORION_CONTEXT", context.as_os_str()),
         ];

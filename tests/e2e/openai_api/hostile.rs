@@ -72,7 +72,7 @@ async fn huge_deep_many_and_malformed_requests_are_refused() {
         let answer = client.post(RESPONSES, &json!({"input": [item]})).await;
         assert_eq!(refused(&answer, 400), "unsupported_parameter");
     }
-    let calls = world.cli().run(&["calls", "-o", "json"]).await.json();
+    let calls = world.cli().run(&["calls", "list", "-o", "json"]).await.json();
     assert_eq!(calls, json!([]));
 }
 

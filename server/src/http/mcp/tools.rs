@@ -25,14 +25,14 @@ fn tool(definition: ToolDefinition) -> Tool {
         .read_only(!has_effects)
         .destructive(has_effects)
         .open_world(spec.is_none_or(|spec| spec.untrusted));
-    Tool::new(name, description, object(parameters))
+    Tool::new(name, description, object(plain(parameters)))
         .with_annotations(annotations)
         .with_raw_output_schema(output_schema(spec))
 }
 
 /// Returns the schema of the result envelope, with what the tool returns.
 fn output_schema(spec: Option<&'static ToolSpec>) -> Arc<JsonObject> {
-    let mut returns = spec.map_or_else(|| json!({}), ToolSpec::returns_schema);
+    let mut returns = plain(spec.map_or_else(|| json!({}), ToolSpec::returns_schema));
     let definitions = returns.as_object_mut().and_then(|schema| {
         schema.remove("$schema");
         schema.remove("$defs")
@@ -56,6 +56,28 @@ fn output_schema(spec: Option<&'static ToolSpec>) -> Arc<JsonObject> {
         schema["$defs"] = definitions;
     }
     Arc::new(object(schema))
+}
+
+/// Returns a schema without the formats of numbers, such as `uint64`, which JSON Schema does not have and clients warn
+/// about.
+fn plain(mut schema: Value) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                let is_number = object.get("format").and_then(Value::as_str).is_some_and(|it| {
+                    ["int", "uint", "float", "double"].iter().any(|kind| it.starts_with(kind))
+                });
+                if is_number {
+                    object.remove("format");
+                }
+                object.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    strip(&mut schema);
+    schema
 }
 
 fn object(value: Value) -> JsonObject {
