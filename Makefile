@@ -11,8 +11,9 @@ NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), which takes the version in rust-toolchain.toml
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
+PYTHON_MISSING := python3 with venv is missing (3.10 or newer; clients from PyPI are tested): install it with the system packages, such as: apt-get install python3-venv
 
-.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm
+.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,11 +95,21 @@ test-mutants: needs-rust ## change the files that decide, one place at a time, a
 	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'cargo-mutants is missing: cargo install --locked cargo-mutants' >&2; exit 1; }
 	$(CARGO) mutants -p orion-domain $(addprefix -f ,$(DECIDING)) --cargo-arg=--lib -j1 --timeout 90 --output $(TARGET) $(ARGS)
 
-test-deps: needs-npm tests/models/node_modules/.package-lock.json ## install what the tests need from npm, without running its scripts
+test-deps: needs-npm needs-python tests/models/node_modules/.package-lock.json tests/clients/node_modules/.package-lock.json tests/clients/.venv/.requirements.txt ## install what the tests need from npm and PyPI, without running its scripts
 
 tests/models/node_modules/.package-lock.json: tests/models/package-lock.json
 	$(NPM_CI) --prefix tests/models
 	@touch $@
+
+tests/clients/node_modules/.package-lock.json: tests/clients/package-lock.json
+	$(NPM_CI) --prefix tests/clients
+	@touch $@
+
+# Wheels only: no package runs anything while it is installed.
+tests/clients/.venv/.requirements.txt: tests/clients/requirements.txt
+	python3 -m venv tests/clients/.venv
+	tests/clients/.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r $<
+	@cp $< $@
 
 tests/api/node_modules/.package-lock.json: tests/api/package-lock.json
 	$(NPM_CI) --prefix tests/api
@@ -152,6 +163,9 @@ bench-decisions: needs-rust ## measure a decision beside cedar-policy, regorus a
 needs-rust:
 	@command -v $(CARGO) >/dev/null || { echo '$(RUST_MISSING)' >&2; exit 1; }
 	@command -v cc >/dev/null || { echo '$(CC_MISSING)' >&2; exit 1; }
+
+needs-python:
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || { echo '$(PYTHON_MISSING)' >&2; exit 1; }
 
 needs-npm:
 	@command -v npm >/dev/null || { echo '$(NODE_MISSING)' >&2; exit 1; }

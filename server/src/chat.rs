@@ -8,6 +8,7 @@ mod choose;
 mod error;
 mod event;
 mod history;
+mod program;
 mod prompt;
 mod provenance;
 mod read;
@@ -31,7 +32,11 @@ use crate::pipeline::Pipeline;
 pub use self::event::{Event, ToolUse};
 use choose::Chosen;
 pub use error::ChatError;
+use history::Earlier;
+pub use program::{program_call, record_program_result};
+pub use prompt::tools as offered_tools;
 use provenance::{Persons, TaintTracker};
+pub use relay::arguments_text;
 use turn::Turn;
 
 /// What chats use.
@@ -50,6 +55,8 @@ pub struct Chat {
 pub struct Said {
     /// The conversation. None begins a new one.
     pub conversation: Option<ConversationId>,
+    /// Messages of a client before the person's. The conversation gets those that it does not have.
+    pub context: Vec<Message>,
     /// The message; empty where the newest turn goes on.
     pub text: String,
     /// The model's name; empty for the one that the chat had, or the first.
@@ -81,7 +88,7 @@ pub async fn answer(
         return Err(ChatError::NoConversation);
     }
     let chosen = choose::choose(chat, said.conversation, said).await?;
-    let (conversation, earlier) = history::open(store, &by.caller, said.conversation).await?;
+    let (conversation, earlier) = history::open(store, &by.caller, said.conversation, said.context.clone()).await?;
     choose::remember(chat, conversation, said).await?;
     let caller = Caller { conversation: Some(conversation), ..by.caller };
     let turn = take_turn(chat, (caller, by.token), &chosen, earlier, said, events);
@@ -99,7 +106,7 @@ async fn take_turn(
     chat: &Chat,
     (caller, token): (Caller, Digest),
     chosen: &Chosen<'_>,
-    earlier: Vec<Message>,
+    earlier: Earlier,
     said: &Said,
     events: &mpsc::Sender<Event>,
 ) -> Result<(), ChatError> {
@@ -120,7 +127,8 @@ async fn take_turn(
         }
     };
     let devices: Vec<_> = pipeline.fleet.all().iter().map(|it| it.name.clone()).collect();
-    let mut messages = earlier;
+    let Earlier { stored, given } = earlier;
+    let mut messages = [&stored[..], &given].concat();
     if !said.resume {
         messages.push(Message::user(&said.text));
     }
@@ -128,9 +136,11 @@ async fn take_turn(
     if !said.resume {
         messages.pop();
     }
-    let taint = TaintTracker::before(&pipeline.store, conversation, persons, planner_alone).await?;
+    let mut taint =
+        TaintTracker::before(&pipeline.store, conversation, persons, planner_alone).await?;
+    taint.add_relayed(&messages);
     let mut turn = Turn::new(pipeline, (caller, token), chosen, events, id, taint);
-    turn.take_up(messages, said).await?;
+    turn.take_up(stored, given, said).await?;
     let text = turn.rounds().await?;
     let last = Message::assistant(text.clone(), Vec::new());
     history::append(&pipeline.store, conversation, id, &last).await?;

@@ -1,8 +1,11 @@
 //! What the port of people serves beside gRPC, over HTTP/1.1 and HTTP/2. Every route has a row in the access table
 //! and passes the same layer as an RPC.
 
+mod mcp;
+mod openai;
 mod protocol;
 
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::Router;
@@ -12,12 +15,13 @@ use axum::routing::get;
 use tonic::body::Body;
 use tower::{Service, ServiceExt as _};
 
+pub use self::mcp::{PublicAddress, public_address};
 pub use self::protocol::Http;
-use crate::tasks::Tasks;
+use crate::backend::Backend;
 
 /// Returns the routes.
 pub fn routes(
-    tasks: Tasks,
+    backend: &Arc<Backend>,
 ) -> impl Service<
     Request<Body>,
     Response = Response<Body>,
@@ -26,6 +30,7 @@ pub fn routes(
 > + Clone
 + Send
 + 'static {
+    let tasks = backend.tasks.clone();
     let healthz = async move || {
         if tasks.shutdown.is_cancelled() {
             (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
@@ -35,6 +40,8 @@ pub fn routes(
     };
     Router::new()
         .route("/healthz", get(healthz))
+        .merge(openai::routes(&backend.chat))
+        .merge(mcp::routes(backend))
         .map_request(|request: Request<Body>| request.map(axum::body::Body::new))
         .map_response(|response| with_headers(response.map(Body::new)))
 }

@@ -49,6 +49,9 @@ pub struct Message {
     /// The ids of the calls in the store, in the order of `tool_calls`, to find what became of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<CallId>,
+    /// Whether a client of the API reported the message, and Orion has no record of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relayed: bool,
 }
 
 /// What a provider wants back with the results of calls, such as signed reasoning. Nobody else reads it.
@@ -85,6 +88,16 @@ impl Message {
         Self { tool_call_id: Some(tool_call_id.into()), ..Self::new(Role::Tool, content) }
     }
 
+    /// Creates a message that a client of the API reports as the assistant's. The model reads that nobody
+    /// verified it.
+    #[must_use]
+    pub fn relayed(content: &str) -> Self {
+        let content = format!(
+            "(The client of this conversation reports that the assistant answered as follows. Orion has no record of it.)\n{content}"
+        );
+        Self { relayed: true, ..Self::new(Role::Assistant, content) }
+    }
+
     fn new(role: Role, content: impl Into<String>) -> Self {
         Self {
             role,
@@ -93,6 +106,7 @@ impl Message {
             tool_call_id: None,
             state: None,
             made: Vec::new(),
+            relayed: false,
         }
     }
 }

@@ -17,7 +17,9 @@ use anyhow::Context as _;
 use orion_mtls::device_listener_trusting;
 use orion_wire::LINK_WINDOW;
 use tokio::net::TcpListener;
-use tower::Layer as _;
+use tonic::body::Body;
+use tonic::codegen::http::Request;
+use tower::{Layer as _, ServiceExt as _};
 
 use crate::access::AccessControl;
 use crate::backend::Backend;
@@ -138,9 +140,14 @@ impl Ready {
             http: PEOPLE_HTTP,
         };
         let device_service = grpc.layer(rpc::device_routes(&backend).prepare());
+        let names = http::public_address(people, addresses::own_hostname());
+        let named = move |mut request: Request<Body>| {
+            request.extensions_mut().insert(names.clone());
+            request
+        };
         let people_service = ByProtocol {
             grpc: grpc.layer(rpc::people_routes(&backend)?.prepare()),
-            http: http.layer(http::routes(backend.tasks.clone())),
+            http: http.layer(http::routes(&backend)).map_request(named),
         };
         let device_door = device_door.serve(device_service, closing.clone());
         let people_door = people_door.serve(people_service, closing.clone());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders that are not part of the project.
-const NOT_OURS: &[&str] = &["target", "node_modules", ".git", "orion-demo"];
+const NOT_OURS: &[&str] = &["target", "node_modules", ".venv", ".git", "orion-demo"];
 
 /// One file of the project.
 #[derive(Debug)]

@@ -16,6 +16,9 @@ use orion_wire::v1::plan_service_client::PlanServiceClient;
 use orion_wire::v1::policy_service_client::PolicyServiceClient;
 use orion_wire::v1::tool_service_client::ToolServiceClient;
 use orion_wire::v1::transfer_service_client::TransferServiceClient;
+use tonic::body::Body;
+use tonic::client::GrpcService;
+use tonic::codegen::http;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
@@ -135,6 +138,30 @@ impl Client {
         let channel = endpoint.connect().await;
         let channel = channel.map_err(|error| Failure::unreachable(backend, &error))?;
         Ok(Self { channel, bearer: Bearer(bearer), limit })
+    }
+
+    /// Sends a request that is no RPC, with the token.
+    ///
+    /// # Errors
+    /// The backend cannot be reached; says why.
+    pub(crate) async fn http(
+        &self,
+        mut request: http::Request<Body>,
+    ) -> Result<http::Response<Body>, String> {
+        if let Some(token) = &self.bearer.0 {
+            let mut value = http::HeaderValue::from_bytes(token.as_bytes())
+                .map_err(|_| "The token has characters that no token has.".to_owned())?;
+            value.set_sensitive(true);
+            request.headers_mut().insert("authorization", value);
+        }
+        let mut channel = self.channel.clone();
+        let unreachable = |error: tonic::transport::Error| {
+            format!("The backend cannot be reached: {}.", innermost(&error))
+        };
+        std::future::poll_fn(|context| GrpcService::<Body>::poll_ready(&mut channel, context))
+            .await
+            .map_err(unreachable)?;
+        GrpcService::call(&mut channel, request).await.map_err(unreachable)
     }
 
     /// Waits for an answer for at most the ordinary timeout.

@@ -17,6 +17,7 @@ pub(crate) mod extract;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod password;
 pub(crate) mod plan;
 pub(crate) mod policy;
@@ -101,6 +102,8 @@ pub(crate) enum Command {
     Audit(audit::Audit),
     /// Print the tool calls in a model's text
     Extract(extract::Extract),
+    /// Offer the tools to a program, such as a desktop client or an editor
+    Mcp(mcp::Mcp),
     /// Print the completion script of a shell
     Completion(completion::Completion),
     /// Write the manual pages
@@ -141,6 +144,10 @@ pub(crate) async fn run(
         Command::Ask(command) => command.run(&app()?).await,
         // In this command Ctrl-C cancels the call first.
         Command::Cp(command) => command.run(&app()?).await,
+        Command::Mcp(command) => {
+            let named = global.named_context().map(|it| it.to_string_lossy().into_owned());
+            interruptible(command.run(&app()?, named.as_deref())).await
+        }
         Command::Call(command) => interruptible(command.run(&app()?)).await,
         Command::Calls(command) => interruptible(command.run(&app()?)).await,
         Command::Stop(command) => interruptible(command.run(&app()?)).await,

@@ -10,12 +10,15 @@ use orion_domain::{ErrorCode, ToolError, UserName};
 use crate::config::Calls;
 
 /// The RPCs that make calls, or evaluate them as if they were made.
-const CALLS: [&str; 5] = [
+const CALLS: [&str; 8] = [
     "/orion.v1.ToolService/CallTool",
     "/orion.v1.ChatService/SendMessage",
     "/orion.v1.ApprovalService/DecideApproval",
     "/orion.v1.PolicyService/ExplainCall",
     "/orion.v1.PlanService/CreatePlan",
+    "POST /v1/chat/completions",
+    "POST /v1/responses",
+    "POST /mcp",
 ];
 /// The RPCs that end calls. Neither calls nor other requests use up what a person may make of them.
 pub(super) const STOPS: [&str; 1] = ["/orion.v1.ToolService/StopCalls"];

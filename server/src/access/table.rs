@@ -112,6 +112,11 @@ const MAY_END: &[&str] = &[
     "/grpc.health.v1.Health/Check",
     "/grpc.health.v1.Health/Watch",
     "GET /healthz",
+    "POST /v1/chat/completions",
+    "POST /v1/responses",
+    "POST /mcp",
+    "GET /.well-known/oauth-protected-resource",
+    "GET /.well-known/oauth-protected-resource/mcp",
 ];
 
 /// Returns whether an RPC's work is dropped when its client disconnects: RPCs that only read, and a few
@@ -233,5 +238,13 @@ pub const TABLE: &[Operation] = &[
         Access::Person(VIEWER, READ),
         None,
     ),
-    Operation { path: "GET /healthz", access: Access::Anyone, per_minute: Some(6000) },
+    rpc("GET /healthz", Access::Anyone, Some(6000)),
+    rpc("GET /v1/models", Access::Person(VIEWER, CHAT), None),
+    rpc("POST /v1/chat/completions", Access::Person(VIEWER, CHAT), None),
+    rpc("POST /v1/responses", Access::Person(VIEWER, CHAT), None),
+    rpc("POST /mcp", Access::Person(VIEWER, CALL), None),
+    rpc("GET /mcp", Access::Person(VIEWER, CALL), None),
+    rpc("DELETE /mcp", Access::Person(VIEWER, CALL), None),
+    rpc("GET /.well-known/oauth-protected-resource", Access::Anyone, Some(600)),
+    rpc("GET /.well-known/oauth-protected-resource/mcp", Access::Anyone, Some(600)),
 ];

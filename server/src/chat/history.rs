@@ -13,17 +13,28 @@ const MAX_MESSAGES: u32 = 60;
 /// Takes the place of a result that is not in the database.
 const MISSING_RESULT: &str = "The person left before this call had ended; what came of it was not seen in this conversation.";
 
+/// The messages before the person's.
+#[derive(Debug)]
+pub(super) struct Earlier {
+    /// Those of the conversation, as the model receives them.
+    pub(super) stored: Vec<Message>,
+    /// Those of the client, which are not stored yet.
+    pub(super) given: Vec<Message>,
+}
+
 /// Opens a person's conversation and returns its newest messages, oldest first, starting with a person's
-/// message. Creates a conversation where `conversation` is `None`. Calls may be without a result.
+/// message. Creates a conversation where `conversation` is `None`. Calls may be without a result. `given` are messages
+/// of a client before the person's; the conversation gets those that it does not have.
 pub(super) async fn open(
     store: &Store,
     caller: &Caller,
     conversation: Option<ConversationId>,
-) -> Result<(ConversationId, Vec<Message>), ChatError> {
+    mut given: Vec<Message>,
+) -> Result<(ConversationId, Earlier), ChatError> {
     let Some(id) = conversation else {
         let id = new_conversation();
         store.create_conversation(id, &caller.user, now_ms()).await?;
-        return Ok((id, Vec::new()));
+        return Ok((id, Earlier { stored: Vec::new(), given }));
     };
     let rows = match store.messages(id, &caller.user, MAX_MESSAGES).await {
         Ok(rows) => rows,
@@ -34,8 +45,9 @@ pub(super) async fn open(
         rows.iter().filter_map(|row| serde_json::from_str(&row.content).ok()).collect();
     // A result without its call is useless to a model, and some models reject it.
     let first = messages.iter().position(|message| message.role == Role::User);
+    given.retain(|message| !messages.contains(message));
     messages.drain(..first.unwrap_or(messages.len()));
-    Ok((id, messages))
+    Ok((id, Earlier { stored: messages, given }))
 }
 
 /// Gives every call a result. A call that was still running when the person left has no result in the

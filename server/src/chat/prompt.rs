@@ -80,7 +80,8 @@ fn names_of(aliases: &[AliasRow]) -> String {
 
 /// Returns the tools that this person may call on at least one device, or on the backend, as far as the
 /// assistant calls them.
-pub(super) fn tools(
+#[must_use]
+pub fn tools(
     pipeline: &Pipeline,
     caller: &Caller,
     assistant: Option<&Assistant>,

@@ -9,7 +9,8 @@ mod written;
 use std::collections::BTreeSet;
 
 use orion_domain::extract::ExtractedCall;
-use orion_domain::{CallState, ContentRaise, ConversationId, DeviceName, Digest};
+use orion_domain::{CallId, CallState, ContentRaise, ConversationId, DeviceName, Digest};
+use uuid::Uuid;
 
 use crate::clock::now_ms;
 use crate::model::{Message, Role};
@@ -96,6 +97,24 @@ impl TaintTracker {
             tracker.add(content.label, content.voice, texts, content.calls);
         }
         Ok(tracker)
+    }
+
+    /// Adds the messages that a client reported: they may hold what anybody wrote, on any device.
+    pub(super) fn add_relayed(&mut self, messages: &[Message]) {
+        if self.planner_alone {
+            return;
+        }
+        for message in messages.iter().filter(|message| message.relayed) {
+            let label = Label {
+                call: CallId::new(Uuid::nil()),
+                tool: "earlier messages".to_owned(),
+                device: "the API's client".to_owned(),
+                place: String::new(),
+            };
+            let texts = ResultTexts { content: message.content.clone(), ..ResultTexts::default() };
+            let calls = search(&texts);
+            self.add(label, Authorship::Untrusted, texts, calls);
+        }
     }
 
     /// Records the result of a call before the model receives it.

@@ -80,7 +80,8 @@ pub(super) fn result_of(reply: &CallView) -> Vec<u8> {
 
 /// Returns a call's arguments in the form of native calls: one JSON object that includes the device. `tool` is
 /// what an alias stands for, or the call's own tool.
-pub(super) fn arguments_text(call: &ExtractedCall, tool: &str) -> String {
+#[must_use]
+pub fn arguments_text(call: &ExtractedCall, tool: &str) -> String {
     let mut object: Map<String, Value> = without_secrets(tool, call.arguments.clone());
     if let Some(device) = &call.device {
         object.insert("device".to_owned(), device.as_str().into());

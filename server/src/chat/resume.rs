@@ -14,10 +14,11 @@ use crate::store::StoreError;
 const WAITING: &str = "This call has not ended: it still waits, for an approval or for its device. Its result is not known here.";
 
 impl Turn<'_> {
-    /// Begins the turn with the earlier messages and what the person says now.
+    /// Begins the turn with the earlier messages, those that a client gives before, and what the person says now.
     pub(super) async fn take_up(
         &mut self,
         earlier: Vec<Message>,
+        given: Vec<Message>,
         said: &Said,
     ) -> Result<(), ChatError> {
         let aliases = self.pipeline.store.aliases(&self.caller.user).await?;
@@ -35,6 +36,9 @@ impl Turn<'_> {
         let mut messages = vec![Message::system(system)];
         messages.append(&mut history::answered(std::mem::take(&mut self.messages)));
         self.messages = messages;
+        for message in given {
+            self.keep(message).await?;
+        }
         if !said.resume {
             self.keep(Message::user(&said.text)).await?;
         }

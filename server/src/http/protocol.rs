@@ -3,7 +3,7 @@
 
 use axum::Json;
 use axum::http::header::WWW_AUTHENTICATE;
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
+use axum::http::{Method, Request, Response, StatusCode};
 use axum::response::IntoResponse as _;
 use http_body::Frame;
 use orion_domain::{ErrorCode, Hint, ToolError};
@@ -12,6 +12,7 @@ use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Bytes;
 
+use super::mcp::{PublicAddress, challenge};
 use super::with_headers;
 use crate::access::{AccessError, Operation};
 use crate::people::StreamEnd;
@@ -27,7 +28,7 @@ impl Protocol for Http {
         Operation::find(&format!("{method} {}", request.uri().path()))
     }
 
-    fn refused(error: AccessError) -> Response<Body> {
+    fn refused(request: &Request<Body>, error: AccessError) -> Response<Body> {
         let message = error.to_string();
         let plain = |code| ToolError::new(code, message);
         let (status, error) = match error {
@@ -51,7 +52,13 @@ impl Protocol for Http {
                 (StatusCode::SERVICE_UNAVAILABLE, error.hint("try again in a few seconds"))
             }
         };
-        answer(status, &error)
+        let mut response = answer(status, &error);
+        if status == StatusCode::UNAUTHORIZED {
+            let names = request.extensions().get::<PublicAddress>();
+            let challenge = challenge(request.uri(), request.headers(), names);
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
     }
 
     fn broken_off() -> Response<Body> {
@@ -66,9 +73,14 @@ impl Protocol for Http {
 }
 
 fn answer(status: StatusCode, error: &ToolError) -> Response<Body> {
-    let mut response = (status, Json(json!({ "error": error }))).into_response();
-    if status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    }
+    let mut body = json!({ "error": error });
+    // Where clients of OpenAI's API look for the kind of an error.
+    body["error"]["type"] = json!(match status {
+        StatusCode::UNAUTHORIZED => "authentication_error",
+        StatusCode::FORBIDDEN => "permission_error",
+        StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+        _ => "invalid_request_error",
+    });
+    let response = (status, Json(body)).into_response();
     with_headers(response.map(Body::new))
 }

@@ -35,7 +35,7 @@ pub trait Protocol: Send + Sync + 'static {
     /// Returns the operation of a request. None if the table has no row for it, so that it is refused.
     fn operation(request: &Request<Body>) -> Option<&'static Operation>;
     /// Returns the response to a request that is refused.
-    fn refused(error: AccessError) -> Response<Body>;
+    fn refused(request: &Request<Body>, error: AccessError) -> Response<Body>;
     /// Returns the response of a handler that panicked, or on a connection that was closed.
     fn broken_off() -> Response<Body>;
     /// Returns the last frame of a response that ends before its handler ended it.
@@ -113,7 +113,7 @@ where
                 authorization: header.as_ref().map(HeaderValue::as_bytes),
             };
             match access.admit(operation, credentials).await {
-                Err(error) => Ok(P::refused(error)),
+                Err(error) => Ok(P::refused(&request, error)),
                 Ok(Admitted::Device) => run::<S, P>(&access, operation, inner, request).await,
                 Ok(Admitted::Anyone) => {
                     let request = request.map(|body| BoundedBody::body(body, None));

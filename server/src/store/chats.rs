@@ -18,7 +18,9 @@ const CHATS: u32 = 200;
 const LISTED: &str = "SELECT id, created_at, last_at, NULL AS found, \
     (SELECT content_json FROM messages WHERE conversation_id = conversations.id \
     ORDER BY seq LIMIT 1) AS first \
-    FROM conversations WHERE user_name = $1 ORDER BY last_at DESC LIMIT $2";
+    FROM conversations WHERE user_name = $1 \
+    AND EXISTS (SELECT 1 FROM messages WHERE conversation_id = conversations.id) \
+    ORDER BY last_at DESC LIMIT $2";
 
 const FOUND: &str = "SELECT * FROM (SELECT id, created_at, last_at, \
     (SELECT content_json FROM messages WHERE conversation_id = newest.id \

@@ -20,7 +20,7 @@ impl Protocol for Grpc {
         Operation::find(request.uri().path())
     }
 
-    fn refused(error: AccessError) -> Response<Body> {
+    fn refused(_: &Request<Body>, error: AccessError) -> Response<Body> {
         status::access(error).into_http()
     }
 

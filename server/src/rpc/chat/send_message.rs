@@ -43,7 +43,7 @@ pub(super) fn send_message(
         .then(|| conversation_id.parse())
         .transpose()
         .map_err(status::invalid)?;
-    let said = chat::Said { conversation, text, model, assistant, resume };
+    let said = chat::Said { conversation, context: Vec::new(), text, model, assistant, resume };
     let chat = Arc::clone(&api.chat);
     let (events, shown) = mpsc::channel(64);
     let answering =
