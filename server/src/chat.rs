@@ -88,7 +88,8 @@ pub async fn answer(
         return Err(ChatError::NoConversation);
     }
     let chosen = choose::choose(chat, said.conversation, said).await?;
-    let (conversation, earlier) = history::open(store, &by.caller, said.conversation, said.context.clone()).await?;
+    let (conversation, earlier) =
+        history::open(store, &by.caller, said.conversation, said.context.clone()).await?;
     choose::remember(chat, conversation, said).await?;
     let caller = Caller { conversation: Some(conversation), ..by.caller };
     let turn = take_turn(chat, (caller, by.token), &chosen, earlier, said, events);

@@ -69,6 +69,15 @@ impl From<ChatError> for ApiError {
                     format!("{message} `GET /v1/models` lists the models."),
                 )
             },
+            ChatError::NoAssistant(_) => {
+                Self::new(StatusCode::NOT_FOUND, "assistant_not_found", message)
+            }
+            ChatError::NothingToResume => {
+                Self::new(StatusCode::CONFLICT, "nothing_to_resume", message)
+            }
+            ChatError::Spent { .. } => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "insufficient_quota", message)
+            }
             ChatError::NoConversation => {
                 Self::new(StatusCode::NOT_FOUND, "conversation_not_found", message)
             }

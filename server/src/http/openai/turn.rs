@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::error::ApiError;
 use super::prompt::Prompt;
-use crate::chat::{self, Chat, ChatError, Event, ToolUse};
+use crate::chat::{self, Chat, ChatError, Event, Said, ToolUse};
 use crate::people::Identity;
 use crate::store::StoreError;
 
@@ -148,7 +148,7 @@ impl SoFar {
                 self.notes.push(text);
                 None
             }
-            Event::Done { text: _, calls, not_understood: _ } => {
+            Event::Done { text: _, calls, not_understood: _, usage: _ } => {
                 self.calls = calls.iter().map(used).collect();
                 Some(Step::Done)
             }

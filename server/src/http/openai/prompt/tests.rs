@@ -22,16 +22,17 @@ fn the_last_words_are_answered_and_what_the_client_reports_is_marked() {
         {"role": "user", "content": "one"},
         {"role": "user", "content": [{"type": "text", "text": "two"}]},
     ]);
-    let Prompt { opening, text } = Prompt::new(read(&messages).unwrap(), None, "messages").unwrap();
+    let Prompt { context, text, .. } =
+        Prompt::new(read(&messages).unwrap(), None, "messages").unwrap();
     assert_eq!(text, "one\n\ntwo");
-    let roles: Vec<_> = opening.context.iter().map(|it| (it.role, it.relayed)).collect();
+    let roles: Vec<_> = context.iter().map(|it| (it.role, it.relayed)).collect();
     assert_eq!(roles, [(Role::User, false), (Role::User, false), (Role::Assistant, true)]);
-    assert!(opening.context.iter().all(|it| it.tool_calls.is_empty()));
-    assert!(opening.context[2].content.contains("Orion has no record of it"));
+    assert!(context.iter().all(|it| it.tool_calls.is_empty()));
+    assert!(context[2].content.contains("Orion has no record of it"));
 
     let id = ConversationId::new(uuid::Uuid::from_u128(1));
     let known = Prompt::new(read(&messages).unwrap(), Some(id), "messages").unwrap();
-    assert_eq!(known.opening.context.len(), 1, "a conversation has its own messages");
+    assert_eq!(known.context.len(), 1, "a conversation has its own messages");
 }
 
 #[test]

@@ -9,6 +9,9 @@ use crate::http::openai::error::ApiError;
 use crate::http::openai::prompt::{self, Prompt, Sent};
 use crate::store::{Store, StoreError};
 
+/// How many of the newest messages are searched for a response.
+const MAX_READ: u32 = 500;
+
 /// How the id of a response begins.
 const PREFIX: &str = "resp_";
 
@@ -77,7 +80,7 @@ async fn follows(
         )
     };
     let (conversation, turn) = value.as_str().and_then(parse).ok_or_else(missing)?;
-    let messages = match store.messages(conversation, &caller.user).await {
+    let messages = match store.messages(conversation, &caller.user, MAX_READ).await {
         Ok(messages) => messages,
         Err(StoreError::NotFound) => return Err(missing()),
         Err(error) => return Err(error.into()),
