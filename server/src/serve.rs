@@ -17,13 +17,14 @@ use anyhow::Context as _;
 use orion_mtls::device_listener_trusting;
 use orion_wire::LINK_WINDOW;
 use tokio::net::TcpListener;
+use tonic_web::GrpcWebLayer;
 use tower::Layer as _;
 
 use crate::access::AccessControl;
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::data_folder::ADDRESSES;
-use crate::http::{self, ByProtocol, Http};
+use crate::http::{self, ByProtocol, Http, SessionCookie};
 use crate::listen::Door;
 use crate::listen::connections::ConnectionLimits;
 use crate::listen::descriptors::{self, Share};
@@ -96,6 +97,7 @@ impl Ready {
             backend,
             own,
             people_listener,
+            people: people_address,
             device_listener: devices,
             webhook,
             lock,
@@ -138,9 +140,13 @@ impl Ready {
             http: PEOPLE_HTTP,
         };
         let device_service = grpc.layer(rpc::device_routes(&backend).prepare());
+        let cookie = SessionCookie::new(people_address.port(), people_door.tls.is_some());
+        let people_routes = grpc.layer(rpc::people_routes(&backend)?.prepare());
         let people_service = ByProtocol {
-            grpc: grpc.layer(rpc::people_routes(&backend)?.prepare()),
-            http: http.layer(http::routes(backend.tasks.clone())),
+            grpc_web: GrpcWebLayer::new().layer(people_routes.clone()),
+            grpc: people_routes,
+            http: http.layer(http::routes(&backend, cookie.clone())),
+            cookie,
         };
         let device_door = device_door.serve(device_service, closing.clone());
         let people_door = people_door.serve(people_service, closing.clone());

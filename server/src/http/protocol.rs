@@ -12,7 +12,7 @@ use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Bytes;
 
-use super::with_headers;
+use super::{page, with_headers};
 use crate::access::{AccessError, Operation};
 use crate::people::StreamEnd;
 use crate::rpc::access_layer::Protocol;
@@ -24,7 +24,10 @@ pub enum Http {}
 impl Protocol for Http {
     fn operation(request: &Request<Body>) -> Option<&'static Operation> {
         let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
-        Operation::find(&format!("{method} {}", request.uri().path()))
+        let path = request.uri().path();
+        // All addresses of the page are one operation.
+        let path = if *method == Method::GET && page::serves(path) { "/" } else { path };
+        Operation::find(&format!("{method} {path}"))
     }
 
     fn refused(error: AccessError) -> Response<Body> {
@@ -51,12 +54,12 @@ impl Protocol for Http {
                 (StatusCode::SERVICE_UNAVAILABLE, error.hint("try again in a few seconds"))
             }
         };
-        answer(status, &error)
+        refusal(status, &error)
     }
 
     fn broken_off() -> Response<Body> {
         let error = ToolError::new(ErrorCode::Internal, "The backend failed at this request.");
-        answer(StatusCode::INTERNAL_SERVER_ERROR, &error)
+        refusal(StatusCode::INTERNAL_SERVER_ERROR, &error)
     }
 
     fn ended(_: StreamEnd) -> Result<Frame<Bytes>, Status> {
@@ -65,10 +68,15 @@ impl Protocol for Http {
     }
 }
 
-fn answer(status: StatusCode, error: &ToolError) -> Response<Body> {
+/// Returns the response with an error as JSON.
+pub(super) fn answer(status: StatusCode, error: &ToolError) -> axum::response::Response {
     let mut response = (status, Json(json!({ "error": error }))).into_response();
     if status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    with_headers(response.map(Body::new))
+    response
+}
+
+fn refusal(status: StatusCode, error: &ToolError) -> Response<Body> {
+    with_headers(answer(status, error).map(Body::new))
 }
