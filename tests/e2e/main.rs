@@ -59,6 +59,7 @@ mod odd_names;
 mod one_use;
 mod own_certificate;
 mod owners;
+mod page;
 mod people;
 mod planner;
 mod plans;

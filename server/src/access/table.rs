@@ -241,5 +241,9 @@ pub const TABLE: &[Operation] = &[
     Operation { path: "POST /page/sign-in", access: Access::Anyone, per_minute: Some(30) },
     Operation { path: "POST /page/first-admin", access: Access::Anyone, per_minute: Some(30) },
     Operation { path: "POST /page/link", access: Access::Anyone, per_minute: Some(30) },
-    Operation { path: "POST /page/sign-out", access: Access::Person(VIEWER, SESSION), per_minute: None },
+    Operation {
+        path: "POST /page/sign-out",
+        access: Access::Person(VIEWER, SESSION),
+        per_minute: None,
+    },
 ];

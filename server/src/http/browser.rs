@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn behind_tls_the_cookie_is_bound_to_this_host() {
-        let issued = Issued { token: orion_domain::Secret::new("orion_t".to_owned()), expires_at: 61_000 };
+        let issued =
+            Issued { token: orion_domain::Secret::new("orion_t".to_owned()), expires_at: 61_000 };
         let header = |cookie: SessionCookie| {
             cookie.set(&issued, 1_000).headers()[SET_COOKIE].to_str().unwrap().to_owned()
         };

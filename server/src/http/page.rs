@@ -16,8 +16,20 @@ struct Files;
 
 /// The first parts of the addresses that the page itself resolves.
 pub(super) const PAGES: &[&str] = &[
-    "access", "approvals", "audit", "calls", "chat", "devices", "enrol", "first-admin", "insights",
-    "people", "plans", "policy", "sign-in", "tools",
+    "access",
+    "approvals",
+    "audit",
+    "calls",
+    "chat",
+    "devices",
+    "enrol",
+    "first-admin",
+    "insights",
+    "people",
+    "plans",
+    "policy",
+    "sign-in",
+    "tools",
 ];
 
 /// Nothing runs, is shown or is contacted that does not come from this backend, and no other page shows this one.
@@ -71,7 +83,11 @@ fn file(path: &str, headers: &HeaderMap) -> Response {
     let is_small = small.is_some();
     let Some(found) = small.or_else(|| Files::get(name)) else {
         return if is_built() {
-            (StatusCode::NOT_FOUND, "This file belongs to another version of the page. Load it again.\n").into_response()
+            (
+                StatusCode::NOT_FOUND,
+                "This file belongs to another version of the page. Load it again.\n",
+            )
+                .into_response()
         } else {
             (StatusCode::NOT_FOUND, NOT_BUILT).into_response()
         };

@@ -87,7 +87,9 @@ pub async fn sign_in_by_link(
         None => None,
     };
     let (Some(Link { user, .. }), Some(_)) = (link, maker) else {
-        store.audit_event("auth.failed", json!({"link": true, "from": source.to_string()}), now).await?;
+        store
+            .audit_event("auth.failed", json!({"link": true, "from": source.to_string()}), now)
+            .await?;
         return Err(SignInError::Link);
     };
     let body = json!({"user": user, "from": source.to_string(), "link": true});
@@ -119,7 +121,8 @@ mod tests {
     fn a_person_has_few_links_and_others_keep_theirs() {
         let links = SignInLinks::default();
         let bob = links.create(Digest::ZERO, &"bob".parse().unwrap(), 0);
-        let of_ann: Vec<_> = (0..=MAX_OF_PERSON).map(|_| links.create(Digest::ZERO, &ann(), 0)).collect();
+        let of_ann: Vec<_> =
+            (0..=MAX_OF_PERSON).map(|_| links.create(Digest::ZERO, &ann(), 0)).collect();
         let good: Vec<_> = of_ann.iter().map(|it| links.take(&it.token, 1).is_some()).collect();
         assert_eq!(good, [false, true, true, true, true]);
         assert!(links.take(&bob.token, 1).is_some());

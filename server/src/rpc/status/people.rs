@@ -32,9 +32,7 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
         | SignInError::Reset
         | SignInError::Deleted
         | SignInError::Link
-        | SignInError::Wrong => {
-            Status::unauthenticated(capital(&error))
-        }
+        | SignInError::Wrong => Status::unauthenticated(capital(&error)),
     }
 }
 

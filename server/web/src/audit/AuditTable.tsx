@@ -38,7 +38,7 @@ export function AuditTable({ rows }: { rows: AuditRow[] }) {
                 <td data-label="Device"><Line text={row.device} most={40} /></td>
                 <td data-label="Tool"><Line text={row.tool} most={40} mono /></td>
                 <td data-label="Result"><Line text={row.result} most={60} /></td>
-                <td><Button look="small quiet" aria-expanded={open === row.seq} aria-label={`Details of row ${row.seq}`} onClick={() => setOpen(open === row.seq ? undefined : row.seq)}>{open === row.seq ? "Less" : "More"}</Button></td>
+                <td><Button look="small quiet" aria-expanded={open === row.seq} onClick={() => setOpen(open === row.seq ? undefined : row.seq)}>{open === row.seq ? "Less" : "More"}<span className="sr"> of row {row.seq.toString()}</span></Button></td>
               </tr>
               {open === row.seq && <More row={row} />}
             </Fragment>

@@ -72,7 +72,7 @@ export function Matrix({ device, rows, tools, onRemove, onNarrow }: Props) {
                   <div className="row nowrap">
                     <Button look="small" onClick={() => setAsked(row)}>Why?</Button>
                     {row.proposal !== "" && row.proposal !== "remove it" && onNarrow && <Button look="small" onClick={() => onNarrow(row)}>Narrow</Button>}
-                    {onRemove && row.server && <Button look="small" aria-label={`Remove ${row.entry}`} onClick={() => onRemove(row)}>Remove</Button>}
+                    {onRemove && row.server && <Button look="small" onClick={() => onRemove(row)}>Remove<span className="sr"> {row.entry}</span></Button>}
                   </div>
                 </td>
               </tr>
