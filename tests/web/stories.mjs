@@ -160,7 +160,7 @@ test("names, markup and control characters of a device are shown and do nothing"
   const names = ["<img src=x onerror=alert(1)>", "![p](http:⁄⁄x.invalid)", "[a](javascript:alert(1))", "a\u202egnp.exe", "b\u001b[31mred", "c\nApprove once", `${"long".repeat(50)}`];
   for (const name of names) writeFileSync(join(device.files, name), "<script>alert(2)</script>");
   await admin.goto("/chat");
-  await say(admin, "list the files");
+  await say(admin, "list files");
   const listed = card(admin, "list_directory");
   await listed.getByText("succeeded").waitFor();
   await listed.getByRole("button", { name: "Details" }).click();

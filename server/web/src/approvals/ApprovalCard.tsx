@@ -46,7 +46,7 @@ function effect(approval: Approval): string {
 }
 
 export function approvers(approval: Approval): string {
-  const who = approval.approverCount > 1 ? `${approval.approverCount} people of role ${approval.approverRole} or more` : `${approval.approverRole} or more`;
+  const who = approval.approverCount > 1 ? `${approval.approverCount} people of role ${approval.approverRole} or more` : `${approval.approverRole === "admin" ? "an admin" : "an operator or an admin"}`;
   if (approval.notRequester) return `${who}, not ${approval.requester}`;
   if (approval.secondIfAny) return `${who}; somebody other than ${approval.requester} where there is one`;
   return who;
@@ -100,7 +100,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <dt>Effect</dt><dd>{effect(approval)}</dd>
         <Lines name="Why asked" texts={approval.riskBecause.slice(-2)} most={2} />
         <Lines name="Untrusted" texts={untrusted(approval)} most={1} />
-        <dt>Who may</dt><dd>{approvers(approval)}; until <Time at={approval.expiresAt} /></dd>
+        <dt>Who may</dt><dd>{approvers(approval)} · ends <Time at={approval.expiresAt} /></dd>
       </dl>
       <ErrorNote error={error} />
       <div>

@@ -13,7 +13,7 @@ export function useCall(callId: string, known?: Call) {
   const [live, setLive] = useState<Call>();
   const [output, setOutput] = useState("");
   const newest = live ?? known;
-  const isOpen = newest ? !isEnded(newest.state) : false;
+  const isOpen = !newest || !isEnded(newest.state);
   const watch = useCallback(
     (signal: AbortSignal) => client(ToolService).watchCall({ callId, output: true }, { signal }),
     [callId],
@@ -34,6 +34,6 @@ export function useCall(callId: string, known?: Call) {
     { enabled: !isOpen && !newest?.result.length, staleTime: 5_000 },
   );
   useEffect(() => setLive(undefined), [callId]);
-  const call = loaded.data?.call && !isOpen ? loaded.data.call : newest;
+  const call = newest?.result.length ? newest : (loaded.data?.call ?? newest);
   return { call, output, error: loaded.error };
 }

@@ -64,7 +64,7 @@ export function Composer({ isRunning, send, stop, draft }: Props) {
               {models.map((it, index) => <option key={it.name} value={index === 0 ? "" : it.name}>{oneLine(it.name, 40)}</option>)}
             </select>
           )}
-          {models[0] && !models[0].isLanguageModel && models.length === 1 && <span className="small muted clip grow">The built-in planner answers; it is no language model.</span>}
+          {models[0] && !models[0].isLanguageModel && models.length === 1 && <span className="small muted clip grow">Built-in planner, no language model</span>}
           <span className="grow" />
           {isRunning ? <Button onClick={stop}>Stop</Button> : <Button look="primary" type="submit" disabled={text.trim() === ""}>Send</Button>}
         </div>

@@ -66,7 +66,8 @@ export function Matrix({ device, rows, tools, onRemove, onNarrow }: Props) {
                 <td>{row.lastUsedAt > 0n ? <Time at={row.lastUsedAt} /> : <span className="muted">never</span>}</td>
                 <td className="small">
                   {row.lint.map((it) => <div key={it}><Line text={it} most={200} /></div>)}
-                  {row.proposal !== "" && <div>Enough: <Line text={row.proposal} most={120} mono /></div>}
+                  {row.proposal === "remove it" && <span className="muted">unused: can go</span>}
+                  {row.proposal !== "" && row.proposal !== "remove it" && <div>enough: <Line text={row.proposal} most={120} mono /></div>}
                 </td>
                 <td>
                   <div className="row nowrap">

@@ -72,7 +72,7 @@ export default function Approvals() {
   return (
     <main className="page">
       <Head title="Approvals" actions={<><Notify /><Button look="small" aria-pressed={isAll} onClick={() => setSearch(isAll ? {} : { all: "1" })}>{isAll ? "Only open ones" : "Also answered ones"}</Button></>}>
-        Calls that wait for a person. <span className="small">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approves, <kbd>d</kbd> denies, <kbd>e</kbd> shows the details.</span>
+        Calls that wait for a person. <span className="small keys">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approves, <kbd>d</kbd> denies, <kbd>e</kbd> shows the details.</span>
       </Head>
       <ErrorNote error={live.error ?? past.error} />
       <OpenPlans />

@@ -11,7 +11,7 @@ import { useMe } from "../lib/session";
 import { Button, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
-const EXAMPLES = ["Make a folder Test", "How much disk space is left?", "List the files", "Which devices are connected?"];
+const EXAMPLES = ["Make a folder Test", "How much disk space is left?", "List files", "Which devices are connected?"];
 
 function Welcome({ choose }: { choose: (text: string) => void }) {
   const me = useMe();

@@ -38,13 +38,13 @@ function Me() {
   return (
     <div className="me small">
       <select aria-label="Colours" value={chosen} onChange={(event) => choose(event.target.value as Theme)}>
-        <option value="system">Colours of the system</option>
+        <option value="system">Automatic colours</option>
         <option value="light">Light</option>
         <option value="dark">Dark</option>
       </select>
       <div className="row apart">
         <span className="clip">
-          {user} <span className="muted">{role}</span>
+          {user} <span className="muted">· {role}</span>
         </span>
         <Button look="small quiet" onClick={() => void leave()}>
           Sign out

@@ -22,6 +22,7 @@ export function Badge({ tone = "quiet", children }: { tone?: Tone; children: Rea
 
 /** A text of a device, a model or a person, as one line that can be nothing else. */
 export function Line({ text, most = 200, mono = false }: { text: string; most?: number; mono?: boolean }) {
+  if (text === "") return null;
   return (
     <bdi className={mono ? "mono break" : "break"} title={text.length > most ? oneLine(text, 1000) : undefined}>
       {oneLine(text, most)}
