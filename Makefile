@@ -13,7 +13,7 @@ CC_MISSING := a C compiler is missing (SQLite and ring are built with it): insta
 CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it with the system packages, such as: apt-get install chromium
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants fuzz check fmt bench bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-chromium
+.PHONY: help demo clean-demo page page-if-npm test-page test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants fuzz check fmt bench bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-chromium
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,10 +45,6 @@ tests/web/node_modules/.package-lock.json: tests/web/package-lock.json
 test-page: needs-rust test-deps page ## tell the stories of the page in Chromium
 	$(CARGO) build --locked --bins $(PROGRAMS)
 	ORION_PROGRAMS=$(abspath $(TARGET))/debug node --test --test-reporter=spec tests/web/stories.mjs
-
-test-page-large: needs-rust test-deps page ## measure the page with 1,000 devices and 100,000 rows of audit
-	$(CARGO) build --locked --release --bins $(PROGRAMS)
-	ORION_PROGRAMS=$(abspath $(TARGET))/release node --test --test-reporter=spec tests/web/large.mjs
 
 clean-demo: ## remove what the demo made in ./orion-demo
 	rm -rf orion-demo

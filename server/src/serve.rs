@@ -141,7 +141,7 @@ impl Ready {
         };
         let device_service = grpc.layer(rpc::device_routes(&backend).prepare());
         let cookie = SessionCookie::new(people_address.port(), people_door.tls.is_some());
-        let people_routes = grpc.layer(rpc::people_routes(&backend)?.prepare());
+        let people_routes = grpc.layer(rpc::people_routes(&backend, http::has_page())?.prepare());
         let people_service = ByProtocol {
             grpc_web: GrpcWebLayer::new().layer(people_routes.clone()),
             grpc: people_routes,

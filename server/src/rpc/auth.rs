@@ -39,6 +39,8 @@ pub(super) struct AuthApi {
     pub(super) devices: Devices,
     pub(super) people: Arc<IdentityCache>,
     pub(super) first_admin: Arc<FirstAdmin>,
+    /// Whether this program contains the page.
+    pub(super) has_page: bool,
 }
 
 impl AuthApi {

@@ -5,7 +5,6 @@ use tonic::Status;
 
 use super::AuthApi;
 use crate::clock::now_ms;
-use crate::http;
 use crate::people::Identity;
 use crate::rpc::signed::Signed;
 
@@ -20,6 +19,6 @@ pub(super) fn create_sign_in_link(
     Ok(v1::CreateSignInLinkResponse {
         secret: made.token.expose().to_owned(),
         expires_at: made.expires_at,
-        has_page: http::has_page(),
+        has_page: api.has_page,
     })
 }
