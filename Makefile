@@ -10,25 +10,49 @@ NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 # What is missing and how to get it, in one line each.
 RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), which takes the version in rust-toolchain.toml
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
-NODE_MISSING := npm is missing (Node 20 or newer; the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 PYTHON_MISSING := python3 with venv is missing (3.10 or newer; clients from PyPI are tested): install it with the system packages, such as: apt-get install python3-venv
+CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it with the system packages, such as: apt-get install chromium
+NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python
+.PHONY: help demo clean-demo page page-if-npm test-page test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python needs-chromium
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: needs-rust ## build everything, start a backend and a device here, open the chat (ARGS='--say "…" --yes')
+demo: needs-rust page-if-npm ## build everything, start a backend and a device here, open the chat (ARGS='--say "…" --yes')
 	@test -x $(TARGET)/demo/orion || echo 'The first build takes about five minutes on two cores; the next start takes seconds.' >&2
 	@$(CARGO) build --locked --profile demo $(PROGRAMS)
 	@exec $(TARGET)/demo/orion demo $(ARGS)
+
+page: needs-npm server/web/dist/index.html ## build the page, which the next build of the backend contains
+
+# Without npm the demo has no page.
+page-if-npm:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory page; else echo 'The demo starts without its page. $(NODE_MISSING)' >&2; fi
+
+PAGE_SOURCES := $(shell find server/web/src server/web/build server/web/public -type f 2>/dev/null) $(wildcard server/web/*.json server/web/*.ts server/web/index.html)
+
+server/web/dist/index.html: $(PAGE_SOURCES) server/web/node_modules/.package-lock.json
+	@npm run --silent --prefix server/web build
+
+server/web/node_modules/.package-lock.json: server/web/package-lock.json
+	$(NPM_CI) --prefix server/web
+	@touch $@
+
+tests/web/node_modules/.package-lock.json: tests/web/package-lock.json
+	$(NPM_CI) --prefix tests/web
+	@touch $@
+
+test-page: needs-rust test-deps page ## tell the stories of the page in Chromium
+	$(CARGO) build --locked --bins $(PROGRAMS)
+	ORION_PROGRAMS=$(abspath $(TARGET))/debug node --test --test-reporter=spec tests/web/stories.mjs
 
 clean-demo: ## remove what the demo made in ./orion-demo
 	rm -rf orion-demo
 
 # One build with the tests' features for programs and tests alike, so that nothing is built twice.
 # The summary of all tests comes last.
-test: needs-rust test-deps ## run every test, by nextest where it is installed
+test: needs-rust test-deps page ## run every test, by nextest where it is installed
 	$(CARGO) build --locked --workspace --bins --tests
 	$(CARGO) test --locked --doc -p orion-domain
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
@@ -95,7 +119,7 @@ test-mutants: needs-rust ## change the files that decide, one place at a time, a
 	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'cargo-mutants is missing: cargo install --locked cargo-mutants' >&2; exit 1; }
 	$(CARGO) mutants -p orion-domain $(addprefix -f ,$(DECIDING)) --cargo-arg=--lib -j1 --timeout 90 --output $(TARGET) $(ARGS)
 
-test-deps: needs-npm needs-python tests/models/node_modules/.package-lock.json tests/clients/node_modules/.package-lock.json tests/clients/.venv/.requirements.txt ## install what the tests need from npm and PyPI, without running its scripts
+test-deps: needs-npm needs-python needs-chromium tests/models/node_modules/.package-lock.json tests/web/node_modules/.package-lock.json tests/clients/node_modules/.package-lock.json tests/clients/.venv/.requirements.txt ## install what the tests need from npm and PyPI, without running its scripts
 
 tests/models/node_modules/.package-lock.json: tests/models/package-lock.json
 	$(NPM_CI) --prefix tests/models
@@ -115,7 +139,7 @@ tests/api/node_modules/.package-lock.json: tests/api/package-lock.json
 	$(NPM_CI) --prefix tests/api
 	@touch $@
 
-check: needs-rust needs-npm tests/api/node_modules/.package-lock.json ## formatting, lints, the API's lint, licences and sources
+check: needs-rust needs-npm tests/api/node_modules/.package-lock.json server/web/node_modules/.package-lock.json ## formatting, lints, the API's lint, licences and sources
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@buf=$$(command -v buf || ls tests/api/node_modules/@bufbuild/*/bin/buf 2>/dev/null || true); \
@@ -124,6 +148,7 @@ check: needs-rust needs-npm tests/api/node_modules/.package-lock.json ## formatt
 	else \
 		echo "npm has no buf for this platform, so proto/ is not linted: install buf"; \
 	fi
+	npm run --silent --prefix server/web check
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 		set -x; $(CARGO) deny --locked check bans licenses sources; \
 	else \
@@ -169,3 +194,6 @@ needs-python:
 
 needs-npm:
 	@command -v npm >/dev/null || { echo '$(NODE_MISSING)' >&2; exit 1; }
+
+needs-chromium:
+	@command -v chromium >/dev/null || test -x "$(ORION_CHROMIUM)" || { echo '$(CHROMIUM_MISSING)' >&2; exit 1; }

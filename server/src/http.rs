@@ -1,27 +1,35 @@
 //! What the port of people serves beside gRPC, over HTTP/1.1 and HTTP/2. Every route has a row in the access table
 //! and passes the same layer as an RPC.
 
+mod browser;
 mod mcp;
 mod openai;
+mod page;
 mod protocol;
+mod sign_in;
 
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::Router;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, Request, Response, StatusCode, Version};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use axum::routing::get;
 use tonic::body::Body;
 use tower::{Service, ServiceExt as _};
 
+pub use self::browser::SessionCookie;
 pub use self::mcp::{PublicAddress, public_address};
+pub use self::page::is_built as has_page;
 pub use self::protocol::Http;
 use crate::backend::Backend;
 
 /// Returns the routes.
 pub fn routes(
     backend: &Arc<Backend>,
+    cookie: SessionCookie,
 ) -> impl Service<
     Request<Body>,
     Response = Response<Body>,
@@ -42,6 +50,8 @@ pub fn routes(
         .route("/healthz", get(healthz))
         .merge(openai::routes(&backend.chat))
         .merge(mcp::routes(backend))
+        .merge(sign_in::routes(backend, cookie))
+        .fallback(page::serve)
         .map_request(|request: Request<Body>| request.map(axum::body::Body::new))
         .map_response(|response| with_headers(response.map(Body::new)))
 }
@@ -54,31 +64,49 @@ fn with_headers(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
+/// How a service answers.
+type Answering = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
 /// Passes each request to the gRPC services or to the routes.
 #[derive(Debug, Clone)]
-pub struct ByProtocol<G, H> {
+pub struct ByProtocol<G, W, H> {
     /// The gRPC services.
     pub grpc: G,
+    /// The same services, in the form that browsers speak.
+    pub grpc_web: W,
     /// The routes.
     pub http: H,
+    /// Where a browser has its session.
+    pub cookie: SessionCookie,
 }
 
-impl<G, H> Service<Request<Body>> for ByProtocol<G, H>
+impl<G, W, H> Service<Request<Body>> for ByProtocol<G, W, H>
 where
-    G: Service<Request<Body>>,
-    H: Service<Request<Body>, Response = G::Response, Error = G::Error, Future = G::Future>,
+    G: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future = Answering>,
+    W: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+    W::Future: Send + 'static,
+    H: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future = Answering>,
 {
-    type Response = G::Response;
-    type Error = G::Error;
-    type Future = G::Future;
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answering;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), G::Error>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         ready!(self.grpc.poll_ready(context))?;
+        ready!(self.grpc_web.poll_ready(context))?;
         self.http.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request<Body>) -> G::Future {
-        if is_grpc(&request) { self.grpc.call(request) } else { self.http.call(request) }
+    fn call(&mut self, mut request: Request<Body>) -> Answering {
+        if is_grpc(&request) {
+            return self.grpc.call(request);
+        }
+        self.cookie.take(&mut request);
+        if !is_grpc_web(&request) {
+            return self.http.call(request);
+        }
+        let answer = self.grpc_web.call(request);
+        Box::pin(async move { answer.await.map(with_headers) })
     }
 }
 
@@ -86,5 +114,14 @@ where
 fn is_grpc(request: &Request<Body>) -> bool {
     let content_type = request.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     request.version() == Version::HTTP_2
-        && content_type.is_some_and(|it| it.starts_with(b"application/grpc"))
+        && content_type.is_some_and(|it| {
+            it.starts_with(b"application/grpc") && !it.starts_with(b"application/grpc-web")
+        })
+}
+
+/// Returns whether a request is of gRPC-web, in the one form that the page uses.
+fn is_grpc_web(request: &Request<Body>) -> bool {
+    let content_type = request.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    request.method() == Method::POST
+        && content_type.is_some_and(|it| it == b"application/grpc-web+proto")
 }

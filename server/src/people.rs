@@ -7,6 +7,7 @@ mod identity_cache;
 mod login_throttle;
 mod password;
 mod request_counts;
+mod sign_in_links;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,6 +20,7 @@ pub use identity_cache::{Change, Identity, IdentityCache, StreamEnd, ended};
 pub use login_throttle::{Limited, LoginThrottle};
 pub use password::{hash, verify};
 pub use request_counts::{CountedRequest, Counts};
+pub use sign_in_links::{SignInLinks, sign_in_by_link};
 
 use crate::clock::now_ms;
 use crate::listen::Source;
@@ -50,6 +52,11 @@ pub enum SignInError {
         "this account was deleted, and its name is not given again; run `orion-server admin reset --user NAME` with another name"
     )]
     Deleted,
+    /// The link to the page is not valid.
+    #[error(
+        "this link was used, is older than a quarter of an hour, or its maker has signed out; sign in with a password, or make another link with `orion page`"
+    )]
+    Link,
     /// The name or the password is wrong.
     #[error("the name or the password is wrong")]
     Wrong,

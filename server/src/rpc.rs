@@ -94,11 +94,14 @@ pub async fn link(
     agent::talk(shared, device, connection, incoming).await
 }
 
-/// Returns the services that people and programs can call.
+/// Returns the services that people and programs can call. `has_page` is whether this program contains the page.
 ///
 /// # Errors
 /// The descriptors cannot be read.
-pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection::server::Error> {
+pub fn people_routes(
+    backend: &Arc<Backend>,
+    has_page: bool,
+) -> Result<Routes, tonic_reflection::server::Error> {
     let Backend { store, fleet, devices, enrollment, pipeline, notary, tasks, .. } = &**backend;
     let (people, heavy) = (&backend.people, &backend.people.heavy);
     let tool = ToolApi { pipeline: Arc::clone(pipeline) };
@@ -129,6 +132,7 @@ pub fn people_routes(backend: &Arc<Backend>) -> Result<Routes, tonic_reflection:
         devices: devices.clone(),
         people: Arc::clone(people),
         first_admin: Arc::clone(&backend.first_admin),
+        has_page,
     };
     let reflection = || {
         tonic_reflection::server::Builder::configure()

@@ -19,13 +19,14 @@ use orion_wire::LINK_WINDOW;
 use tokio::net::TcpListener;
 use tonic::body::Body;
 use tonic::codegen::http::Request;
+use tonic_web::GrpcWebLayer;
 use tower::{Layer as _, ServiceExt as _};
 
 use crate::access::AccessControl;
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::data_folder::ADDRESSES;
-use crate::http::{self, ByProtocol, Http};
+use crate::http::{self, ByProtocol, Http, SessionCookie};
 use crate::listen::Door;
 use crate::listen::connections::ConnectionLimits;
 use crate::listen::descriptors::{self, Share};
@@ -98,6 +99,7 @@ impl Ready {
             backend,
             own,
             people_listener,
+            people: people_address,
             device_listener: devices,
             webhook,
             lock,
@@ -145,9 +147,13 @@ impl Ready {
             request.extensions_mut().insert(names.clone());
             request
         };
+        let cookie = SessionCookie::new(people_address.port(), people_door.tls.is_some());
+        let people_routes = grpc.layer(rpc::people_routes(&backend, http::has_page())?.prepare());
         let people_service = ByProtocol {
-            grpc: grpc.layer(rpc::people_routes(&backend)?.prepare()),
-            http: http.layer(http::routes(&backend)).map_request(named),
+            grpc_web: GrpcWebLayer::new().layer(people_routes.clone()),
+            grpc: people_routes,
+            http: http.layer(http::routes(&backend, cookie.clone())).map_request(named),
+            cookie,
         };
         let device_door = device_door.serve(device_service, closing.clone());
         let people_door = people_door.serve(people_service, closing.clone());

@@ -109,7 +109,6 @@ async fn what_is_not_served_is_a_json_error_and_no_rpc_is_reached_without_grpc()
     let who = "/orion.v1.AuthService/WhoAmI";
     let no_grpc = format!("{bearer}content-type: application/grpc\r\ncontent-length: 0\r\n");
     let requests = [
-        ("GET", "/", ""),
         ("GET", "/healthz/", ""),
         ("GET", "/../healthz", ""),
         ("GET", "/healthz?x=1&y=%00", ""),

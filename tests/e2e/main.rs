@@ -63,6 +63,7 @@ mod openai_api;
 mod outside_clients;
 mod own_certificate;
 mod owners;
+mod page;
 mod people;
 mod planner;
 mod plans;

@@ -18,6 +18,7 @@ pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod page;
 pub(crate) mod password;
 pub(crate) mod plan;
 pub(crate) mod policy;
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     /// Who is signed in, and where
     #[command(name = "whoami")]
     WhoAmI(whoami::WhoAmI),
+    /// Print a link to the backend's page that signs you in
+    Page(page::Page),
     /// The backends that you have signed in at
     Context(context::ContextCommand),
     /// Chat with a model that calls tools on your devices
@@ -139,6 +142,7 @@ pub(crate) async fn run(
         }
         Command::WhoAmI(command) => interruptible(command.run(&app()?)).await,
         Command::Logout(command) => interruptible(command.run(&app()?)).await,
+        Command::Page(command) => interruptible(command.run(&app()?)).await,
         // In these commands Ctrl-C stops the answer first.
         Command::Chat(command) => command.run(&app()?).await,
         Command::Ask(command) => command.run(&app()?).await,

@@ -117,6 +117,8 @@ const MAY_END: &[&str] = &[
     "POST /mcp",
     "GET /.well-known/oauth-protected-resource",
     "GET /.well-known/oauth-protected-resource/mcp",
+    "GET /",
+    "POST /page/sign-in",
 ];
 
 /// Returns whether an RPC's work is dropped when its client disconnects: RPCs that only read, and a few
@@ -141,6 +143,7 @@ pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.EnrollmentService/GetEnrollment", Access::Anyone, Some(600)),
     rpc("/orion.v1.AuthService/CreateFirstAdmin", Access::Anyone, Some(30)),
     rpc("/orion.v1.AuthService/Login", Access::Anyone, Some(30)),
+    rpc("/orion.v1.AuthService/CreateSignInLink", Access::Person(VIEWER, SESSION), Some(60)),
     rpc("/orion.v1.AuthService/WhoAmI", Access::Person(VIEWER, ANY), None),
     rpc("/orion.v1.AuthService/Logout", Access::Person(VIEWER, SESSION), None),
     rpc("/orion.v1.AuthService/ListUsers", Access::Person(Role::Admin, READ), None),
@@ -247,4 +250,13 @@ pub const TABLE: &[Operation] = &[
     rpc("DELETE /mcp", Access::Person(VIEWER, CALL), None),
     rpc("GET /.well-known/oauth-protected-resource", Access::Anyone, Some(600)),
     rpc("GET /.well-known/oauth-protected-resource/mcp", Access::Anyone, Some(600)),
+    Operation { path: "GET /", access: Access::Anyone, per_minute: Some(3000) },
+    Operation { path: "POST /page/sign-in", access: Access::Anyone, per_minute: Some(30) },
+    Operation { path: "POST /page/first-admin", access: Access::Anyone, per_minute: Some(30) },
+    Operation { path: "POST /page/link", access: Access::Anyone, per_minute: Some(30) },
+    Operation {
+        path: "POST /page/sign-out",
+        access: Access::Person(VIEWER, SESSION),
+        per_minute: None,
+    },
 ];

@@ -13,7 +13,7 @@ use tonic::body::Body;
 use tonic::codegen::Bytes;
 
 use super::mcp::{PublicAddress, challenge};
-use super::with_headers;
+use super::{page, with_headers};
 use crate::access::{AccessError, Operation};
 use crate::people::StreamEnd;
 use crate::rpc::access_layer::Protocol;
@@ -25,7 +25,10 @@ pub enum Http {}
 impl Protocol for Http {
     fn operation(request: &Request<Body>) -> Option<&'static Operation> {
         let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
-        Operation::find(&format!("{method} {}", request.uri().path()))
+        let path = request.uri().path();
+        // All addresses of the page are one operation.
+        let path = if *method == Method::GET && page::serves(path) { "/" } else { path };
+        Operation::find(&format!("{method} {path}"))
     }
 
     fn refused(request: &Request<Body>, error: AccessError) -> Response<Body> {
@@ -52,7 +55,7 @@ impl Protocol for Http {
                 (StatusCode::SERVICE_UNAVAILABLE, error.hint("try again in a few seconds"))
             }
         };
-        let mut response = answer(status, &error);
+        let mut response = refusal(status, &error);
         if status == StatusCode::UNAUTHORIZED {
             let names = request.extensions().get::<PublicAddress>();
             let challenge = challenge(request.uri(), request.headers(), names);
@@ -63,7 +66,7 @@ impl Protocol for Http {
 
     fn broken_off() -> Response<Body> {
         let error = ToolError::new(ErrorCode::Internal, "The backend failed at this request.");
-        answer(StatusCode::INTERNAL_SERVER_ERROR, &error)
+        refusal(StatusCode::INTERNAL_SERVER_ERROR, &error)
     }
 
     fn ended(_: StreamEnd) -> Result<Frame<Bytes>, Status> {
@@ -72,7 +75,8 @@ impl Protocol for Http {
     }
 }
 
-fn answer(status: StatusCode, error: &ToolError) -> Response<Body> {
+/// Returns the response with an error as JSON.
+pub(super) fn answer(status: StatusCode, error: &ToolError) -> axum::response::Response {
     let mut body = json!({ "error": error });
     // Where clients of OpenAI's API look for the kind of an error.
     body["error"]["type"] = json!(match status {
@@ -81,6 +85,13 @@ fn answer(status: StatusCode, error: &ToolError) -> Response<Body> {
         StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
         _ => "invalid_request_error",
     });
-    let response = (status, Json(body)).into_response();
-    with_headers(response.map(Body::new))
+    let mut response = (status, Json(body)).into_response();
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+fn refusal(status: StatusCode, error: &ToolError) -> Response<Body> {
+    with_headers(answer(status, error).map(Body::new))
 }

@@ -8,7 +8,7 @@ use dashmap::DashMap;
 use orion_domain::{Caller, Digest, UserName};
 use tokio::sync::broadcast;
 
-use super::{HeavyRequests, LoginThrottle};
+use super::{HeavyRequests, LoginThrottle, SignInLinks};
 use crate::scope::TokenKind;
 
 /// How long a looked-up token stays cached, in milliseconds. Changes by this backend take effect at once; the
@@ -111,6 +111,8 @@ pub struct IdentityCache {
     pub tries: LoginThrottle,
     /// The limit on requests that read or evaluate much.
     pub heavy: HeavyRequests,
+    /// The unused links that sign a person in to the page.
+    pub links: SignInLinks,
     remembered: DashMap<Digest, CachedIdentity>,
     /// Number of changes so far. An entry from an earlier epoch is not used, so that a lookup that a change
     /// overtook is not cached past it.
@@ -123,6 +125,7 @@ impl Default for IdentityCache {
         Self {
             tries: LoginThrottle::default(),
             heavy: HeavyRequests::default(),
+            links: SignInLinks::default(),
             remembered: DashMap::new(),
             epoch: AtomicU64::new(0),
             changes: broadcast::channel(BACKLOG).0,

@@ -27,8 +27,8 @@ use crate::listen::connections::Admission;
 use crate::listen::{Peer, Source};
 use crate::people::StreamEnd;
 
-/// The RPCs that answer at once, and some of which end the session that calls.
-const ANSWERS_AT_ONCE: &str = "/orion.v1.AuthService/";
+/// The operations that answer at once, and some of which end the session that calls.
+const ANSWERS_AT_ONCE: [&str; 2] = ["/orion.v1.AuthService/", "/page/"];
 
 /// A protocol of requests: how it names operations and how it writes refusals.
 pub trait Protocol: Send + Sync + 'static {
@@ -144,7 +144,8 @@ where
 {
     let AdmittedPerson { identity, permit, changes } = person;
     let permit = Arc::new(permit);
-    let answers_at_once = request.uri().path().starts_with(ANSWERS_AT_ONCE);
+    let path = request.uri().path();
+    let answers_at_once = ANSWERS_AT_ONCE.iter().any(|prefix| path.starts_with(prefix));
     let counted = Some(Arc::clone(&permit));
     let mut request = request.map(|body| BoundedBody::body(body, counted));
     request.extensions_mut().insert(identity.clone());

@@ -1,6 +1,7 @@
 //! `AuthService`: accounts, sessions and API tokens.
 
 mod create_first_admin;
+mod create_sign_in_link;
 mod create_token;
 mod create_user;
 mod delete_user;
@@ -38,6 +39,8 @@ pub(super) struct AuthApi {
     pub(super) devices: Devices,
     pub(super) people: Arc<IdentityCache>,
     pub(super) first_admin: Arc<FirstAdmin>,
+    /// Whether this program contains the page.
+    pub(super) has_page: bool,
 }
 
 impl AuthApi {
@@ -63,6 +66,13 @@ impl AuthService for AuthApi {
 
     async fn who_am_i(&self, request: Request<v1::WhoAmIRequest>) -> RpcResult<v1::WhoAmIResponse> {
         who_am_i::who_am_i(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn create_sign_in_link(
+        &self,
+        request: Request<v1::CreateSignInLinkRequest>,
+    ) -> RpcResult<v1::CreateSignInLinkResponse> {
+        create_sign_in_link::create_sign_in_link(self, request.try_into()?).map(Response::new)
     }
 
     async fn logout(&self, request: Request<v1::LogoutRequest>) -> RpcResult<v1::LogoutResponse> {

@@ -18,6 +18,7 @@ pub(crate) use program::sibling;
 use crate::app::App;
 use crate::chat::{Choice, Session, converse, said};
 use crate::client::Client;
+use crate::commands::page;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{DIM, Output};
@@ -109,6 +110,10 @@ impl Demo {
             out.note(&format!("the device is called {device}, for {DEVICE} is taken"));
         }
 
+        let app = App::new(out, global, context);
+        if self.say.is_empty() {
+            say_where_the_page_is(out, &app).await?;
+        }
         if self.serve {
             out.line("ready")?;
             return tokio::select! {
@@ -116,7 +121,6 @@ impl Demo {
                 _ = tokio::signal::ctrl_c() => Ok(0),
             };
         }
-        let app = App::new(out, global, context);
         let client = app.signed_in().await?;
         if self.say.is_empty() && self.model.model.is_none() {
             say_who_answers(out, client).await?;
@@ -132,6 +136,18 @@ impl Demo {
         }
         Ok(code)
     }
+}
+
+/// Says where the page is, with a link that signs in once.
+async fn say_where_the_page_is(out: &Output, app: &App<'_>) -> Result<(), Failure> {
+    let client = app.signed_in().await?;
+    match page::link(client, &app.context.backend).await? {
+        Some((url, _)) => out.note(&format!("{DIM}the page{DIM:#}              {url}")),
+        None => out.note(&format!(
+            "{DIM}the page{DIM:#}              is not part of this build: `make page` builds it (it needs Node.js and npm)"
+        )),
+    }
+    Ok(())
 }
 
 /// Says which model answers, and what to type for a language model where there is none.

@@ -28,9 +28,11 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
             error,
             Hint::run("ask for a new one", "orion users password NAME").by(Actor::Admin),
         ),
-        SignInError::Secret | SignInError::Reset | SignInError::Deleted | SignInError::Wrong => {
-            Status::unauthenticated(capital(&error))
-        }
+        SignInError::Secret
+        | SignInError::Reset
+        | SignInError::Deleted
+        | SignInError::Link
+        | SignInError::Wrong => Status::unauthenticated(capital(&error)),
     }
 }
 

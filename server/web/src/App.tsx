@@ -1,0 +1,79 @@
+// Which page is shown at which address, and what is shown where one fails.
+import { Component, type ReactNode, Suspense, lazy, useEffect } from "react";
+import { Navigate, Route, Routes, useLocation, useNavigate } from "react-router";
+import { onSignedOut, queries } from "./lib/api";
+import { PAGES, type Page, SIGNED_OUT } from "./routes";
+import { Shell } from "./shell/Shell";
+import { Button, Loading } from "./ui/basics";
+
+/** A page that fails leaves the others usable. A missing part means that the backend was updated. */
+class Guard extends Component<{ children: ReactNode }, { failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError() {
+    return { failed: true };
+  }
+
+  override render() {
+    if (!this.state.failed) return this.props.children;
+    return (
+      <main className="page">
+        <div className="note bad" role="alert">
+          This part of the page failed, or the backend was updated since it was loaded.
+        </div>
+        <div className="row">
+          <Button look="primary" onClick={() => location.reload()}>
+            Load the page again
+          </Button>
+        </div>
+      </main>
+    );
+  }
+}
+
+function Titled({ title, children }: { title: string; children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Orion`;
+  }, [title]);
+  return children;
+}
+
+function view({ path, title, load }: Page) {
+  const View = lazy(load);
+  const element = (
+    <Titled title={title}>
+      <Guard key={path}>
+        <Suspense fallback={<main className="page"><Loading what="the page" /></main>}>
+          <View />
+        </Suspense>
+      </Guard>
+    </Titled>
+  );
+  return <Route key={path} path={path} element={element} />;
+}
+
+const signedOut = SIGNED_OUT.map(view);
+const pages = PAGES.map(view);
+
+export function App() {
+  const navigate = useNavigate();
+  const { pathname, search } = useLocation();
+  useEffect(() => {
+    onSignedOut(() => {
+      if (SIGNED_OUT.some(({ path }) => path === pathname)) return;
+      queries.clear();
+      const next = pathname === "/" ? "" : `?next=${encodeURIComponent(pathname + search)}`;
+      void navigate(`/sign-in${next}`, { replace: true });
+    });
+  }, [navigate, pathname, search]);
+  return (
+    <Routes>
+      {signedOut}
+      <Route element={<Shell />}>
+        {pages}
+        <Route path="/" element={<Navigate to="/chat" replace />} />
+        <Route path="*" element={<Navigate to="/chat" replace />} />
+      </Route>
+    </Routes>
+  );
+}

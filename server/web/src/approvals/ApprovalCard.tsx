@@ -1,0 +1,113 @@
+// The card of an approval request: at most twelve lines that matter, the rest on demand.
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { Arguments } from "../calls/Arguments";
+import { type Approval, ApprovalService, type ContentLabel } from "../gen/orion/v1/approval_pb";
+import { outcome, riskOf } from "../lib/call";
+import { bytes, counted, object, show } from "../lib/text";
+import { Badge, Block, Button, Line, Time } from "../ui/basics";
+import { Diff } from "../ui/Diff";
+import { ErrorNote } from "../ui/ErrorNote";
+import { Decide } from "./Decide";
+
+/** Returns the full card of a request that a list has cut. */
+export function useApproval(listed: Approval) {
+  const whole = useQuery(ApprovalService.method.getApproval, { approvalId: listed.approvalId }, { enabled: listed.isCut });
+  return { approval: whole.data?.approval ?? listed, isWhole: !listed.isCut || whole.isSuccess, error: whole.error };
+}
+
+function Lines({ name, texts, most }: { name: string; texts: string[]; most: number }) {
+  if (texts.length === 0) return null;
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        {texts.slice(0, most).map((text, index) => <div key={index}><Line text={text} most={140} /></div>)}
+        {texts.length > most && <span className="muted">and {counted(texts.length - most, "more line")}</span>}
+      </dd>
+    </>
+  );
+}
+
+const source = (label: ContentLabel) => `${label.tool} on ${label.device} ${label.place}`.trimEnd();
+
+function untrusted(approval: Approval): string[] {
+  const from = approval.copiedFrom.length > 0 ? approval.copiedFrom : approval.content;
+  if (from.length === 0) return [];
+  const what = approval.quoted ? "The call is copied from " : approval.copiedFrom.length > 0 ? "Its text stands in " : "In this chat: ";
+  return [what + from.map(source).join(", ")];
+}
+
+function effect(approval: Approval): string {
+  const parts = [approval.canUndo ? "can be undone" : "cannot be undone"];
+  if (approval.entries !== undefined) parts.push(counted(approval.entries, "file or folder", "files and folders"));
+  if (approval.bytes !== undefined) parts.push(bytes(approval.bytes));
+  return parts.join(" · ");
+}
+
+export function approvers(approval: Approval): string {
+  const who = approval.approverCount > 1 ? `${approval.approverCount} people of role ${approval.approverRole} or more` : `${approval.approverRole === "admin" ? "an admin" : "an operator or an admin"}`;
+  if (approval.notRequester) return `${who}, not ${approval.requester}`;
+  if (approval.secondIfAny) return `${who}; somebody other than ${approval.requester} where there is one`;
+  return who;
+}
+
+function Details({ approval }: { approval: Approval }) {
+  const preview = outcome(approval.preview);
+  const diff = (preview?.data as { diff?: unknown } | undefined)?.diff;
+  return (
+    <div className="stack">
+      <Arguments values={object(approval.arguments)} />
+      {typeof diff === "string" && <Diff text={diff} />}
+      {preview?.data !== undefined && typeof diff !== "string" && <Block text={JSON.stringify(preview.data, null, 2)} label="Preview" />}
+      <dl className="facts small">
+        <Lines name="All touches" texts={approval.touches} most={200} />
+        <dt>Rule</dt><dd><Line text={approval.rule} most={300} /></dd>
+        <Lines name="Untrusted" texts={approval.content.map(source)} most={50} />
+        <Lines name="Words from it" texts={approval.occursInContent} most={20} />
+        {approval.writtenBy !== "" && <><dt>Written by</dt><dd><Line text={approval.writtenBy} /></dd></>}
+        <dt>Answers so far</dt>
+        <dd>{approval.votes.map((vote) => `${vote.user}: ${vote.yes ? "yes" : "no"}`).join(", ") || "none"}</dd>
+        <dt>Id</dt><dd className="mono">{approval.approvalId}</dd>
+      </dl>
+    </div>
+  );
+}
+
+export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecided?: () => void }) {
+  const { approval, isWhole, error } = useApproval(listed);
+  const [isOpen, setOpen] = useState(false);
+  const [wasOpen, setWasOpen] = useState(false);
+  const risk = riskOf(approval.risk);
+  const preview = outcome(approval.preview);
+  const given = Object.entries(object(approval.arguments)).map(([name, value]) => `${name}=${show(value)}`);
+  const toggle = () => {
+    setOpen(!isOpen);
+    setWasOpen(true);
+  };
+  return (
+    <section className="stack" aria-label="Approval request" data-approval={approval.approvalId}>
+      <div className="row">
+        <h2><Line text={approval.tool} most={40} /> on <Line text={approval.device} most={40} /></h2>
+        <Badge tone={risk.tone}>{risk.text}</Badge>
+      </div>
+      <dl className="facts">
+        <dt>Asked by</dt>
+        <dd><Line text={approval.requester} most={60} /> <Time at={approval.createdAt} /></dd>
+        <Lines name="Arguments" texts={given.length > 0 ? [given.join("  ")] : []} most={1} />
+        <Lines name="Touches" texts={approval.touches} most={2} />
+        <Lines name="Preview" texts={preview ? [preview.message] : []} most={1} />
+        <dt>Effect</dt><dd>{effect(approval)}</dd>
+        <Lines name="Why asked" texts={approval.riskBecause.slice(-2)} most={2} />
+        <Lines name="Untrusted" texts={untrusted(approval)} most={1} />
+        <dt>Who may</dt><dd>{approvers(approval)} · ends <Time at={approval.expiresAt} /></dd>
+      </dl>
+      <ErrorNote error={error} />
+      <div>
+        <Button look="small" aria-expanded={isOpen} onClick={toggle} data-key="e">{isOpen ? "Hide the details" : "Show the details"}</Button>
+      </div>
+      {isOpen && <Details approval={approval} />}
+      <Decide key={approval.approvalId} approval={approval} isWhole={isWhole} detailsShown={wasOpen} onDecided={onDecided} />
+    </section>
+  );
+}

@@ -1,0 +1,110 @@
+// The answers to an approval request.
+import { useMutation } from "@connectrpc/connect-query";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { useEffect, useState } from "react";
+import { type Approval, ApprovalService, ApprovalState, type DecideApprovalRequestSchema } from "../gen/orion/v1/approval_pb";
+import { useMe } from "../lib/session";
+import { oneLine } from "../lib/text";
+import { Badge, Button, Field, Line, Time } from "../ui/basics";
+import { ErrorNote } from "../ui/ErrorNote";
+import { useToast } from "../ui/toasts";
+import { MoreAnswers } from "./MoreAnswers";
+
+/** A card that has just appeared cannot be answered: a tap that was meant for another one does nothing. */
+const SETTLE_MS = 600;
+
+function useSettled(): boolean {
+  const [isSettled, setSettled] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isSettled;
+}
+
+export function endOf(state: ApprovalState): string {
+  switch (state) {
+    case ApprovalState.OPEN:
+      return "open";
+    case ApprovalState.APPROVED:
+      return "approved";
+    case ApprovalState.DENIED:
+      return "denied";
+    case ApprovalState.EXPIRED:
+      return "expired";
+    case ApprovalState.WITHDRAWN:
+      return "withdrawn";
+    case ApprovalState.UNSPECIFIED:
+      return "unknown";
+  }
+}
+
+function Ended({ approval }: { approval: Approval }) {
+  return (
+    <div className="row">
+      <Badge tone={approval.state === ApprovalState.APPROVED ? "good" : "quiet"}>{endOf(approval.state)}</Badge>
+      {approval.decidedBy !== "" && <span className="muted">by <Line text={approval.decidedBy} /> <Time at={approval.decidedAt} /></span>}
+      {approval.reason !== "" && <Line text={approval.reason} />}
+    </div>
+  );
+}
+
+interface Props {
+  approval: Approval;
+  isWhole: boolean;
+  detailsShown: boolean;
+  onDecided?: () => void;
+}
+
+export type More = MessageInitShape<typeof DecideApprovalRequestSchema>["more"];
+
+export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
+  const me = useMe();
+  const toast = useToast();
+  const isSettled = useSettled();
+  const [reason, setReason] = useState("");
+  const [isDenying, setDenying] = useState(false);
+  const decide = useMutation(ApprovalService.method.decideApproval, {
+    onSuccess: ({ approval: now }) => {
+      if (now) toast(now.state === ApprovalState.OPEN ? "Your answer counts; others must answer, too." : `${oneLine(now.tool, 40)}: ${endOf(now.state)}`);
+      onDecided?.();
+    },
+  });
+  const latest = decide.data?.approval ?? approval;
+  if (latest.state !== ApprovalState.OPEN) return <Ended approval={latest} />;
+  if (!me.is("operator")) return <p className="muted">An operator or an admin answers this request.</p>;
+  const send = (approve: boolean, more?: More) =>
+    decide.mutate({ approvalId: approval.approvalId, approve, reason, detailsShown, more: more ?? { case: undefined } });
+  const isOff = !isSettled || !isWhole || decide.isPending;
+  return (
+    <div className="stack">
+      {approval.planId !== "" && <p className="note">This is a step of a plan, which is answered as a whole.</p>}
+      <ErrorNote error={decide.error} />
+      {(isDenying || approval.reasonRequired) && (
+        <Field label={isDenying ? "Reason (the requester and the model read it)" : "Reason (required)"}>
+          {(props) => <input {...props} value={reason} maxLength={500} autoFocus={isDenying} onChange={(event) => setReason(event.target.value)} />}
+        </Field>
+      )}
+      {approval.planId === "" && (
+        <div className="row">
+          {isDenying ? (
+            <>
+              <Button look="danger" disabled={isOff} onClick={() => send(false)}>Deny</Button>
+              <Button look="quiet" onClick={() => setDenying(false)}>Back</Button>
+            </>
+          ) : (
+            <>
+              <Button look="primary" disabled={isOff || (approval.reasonRequired && reason.trim() === "")} onClick={() => send(true)} data-key="a">
+                Approve once <kbd aria-hidden>a</kbd>
+              </Button>
+              <Button look="danger" disabled={isOff} onClick={() => setDenying(true)} data-key="d">
+                Deny… <kbd aria-hidden>d</kbd>
+              </Button>
+              <MoreAnswers approval={approval} disabled={isOff} send={(more) => send(true, more)} />
+            </>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

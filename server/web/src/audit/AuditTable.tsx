@@ -1,0 +1,50 @@
+// Rows of the audit log.
+import { Fragment, useState } from "react";
+import { Link } from "react-router";
+import type { AuditRow } from "../gen/orion/v1/audit_pb";
+import { json } from "../lib/text";
+import { fullTime } from "../lib/time";
+import { Block, Button, Line, Time } from "../ui/basics";
+
+const hex = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+function More({ row }: { row: AuditRow }) {
+  return (
+    <tr>
+      <td colSpan={7}>
+        <div className="stack tight">
+          <span className="small muted">{fullTime(row.at)} · row {row.seq.toString()} · hash <span className="mono break">{hex(row.hash)}</span></span>
+          <Block text={JSON.stringify(json(row.body) ?? row.body, null, 2)} label="What was recorded" />
+          {row.callId !== "" && <Link className="small" to={`/calls/${encodeURIComponent(row.callId)}`}>The call</Link>}
+        </div>
+      </td>
+    </tr>
+  );
+}
+
+export function AuditTable({ rows }: { rows: AuditRow[] }) {
+  const [open, setOpen] = useState<bigint>();
+  return (
+    <div className="panel scroll">
+      <table className="stackable">
+        <thead><tr><th>When</th><th>What</th><th>Who</th><th>Device</th><th>Tool</th><th>Result</th><th><span className="sr">Details</span></th></tr></thead>
+        <tbody>
+          {rows.map((row) => (
+            <Fragment key={row.seq.toString()}>
+              <tr>
+                <td data-label="When"><Time at={row.at} short /></td>
+                <td data-label="What"><Line text={row.kind} most={60} mono /></td>
+                <td data-label="Who"><Line text={row.user} most={40} /></td>
+                <td data-label="Device"><Line text={row.device} most={40} /></td>
+                <td data-label="Tool"><Line text={row.tool} most={40} mono /></td>
+                <td data-label="Result"><Line text={row.result} most={60} /></td>
+                <td><Button look="small quiet" aria-expanded={open === row.seq} onClick={() => setOpen(open === row.seq ? undefined : row.seq)}>{open === row.seq ? "Less" : "More"}<span className="sr"> of row {row.seq.toString()}</span></Button></td>
+              </tr>
+              {open === row.seq && <More row={row} />}
+            </Fragment>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+// A call as a card: what was called where, with what, what was decided, how far it is, what came of it.
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { type ReactNode, useState } from "react";
+import { Link } from "react-router";
+import { type Call, CallState, ToolService } from "../gen/orion/v1/tool_pb";
+import { isEnded, outcome, stateOf, undoPaths } from "../lib/call";
+import { bytesOf, object } from "../lib/text";
+import { Badge, Block, Button, Line } from "../ui/basics";
+import { ErrorNote } from "../ui/ErrorNote";
+import { useToast } from "../ui/toasts";
+import { Arguments } from "./Arguments";
+import { ResultView } from "./ResultView";
+import { WhyDialog } from "./WhyDialog";
+import { useCall } from "./useCall";
+
+interface Props {
+  callId: string;
+  known?: Call;
+  tool: string;
+  device: string;
+  arguments: Uint8Array;
+  children?: ReactNode;
+  isQuoted?: boolean;
+}
+
+function Progress({ call }: { call: Call }) {
+  const { advance } = call;
+  if (!advance || isEnded(call.state)) return null;
+  const total = Number(advance.total);
+  return (
+    <div className="stack tight">
+      <progress aria-label="Progress" value={total > 0 ? Number(advance.done) : undefined} max={total > 0 ? total : undefined} />
+      <span className="small muted">
+        {advance.done.toLocaleString("en")}
+        {total > 0 && ` of ${total.toLocaleString("en")}`} <Line text={advance.note} most={80} />
+      </span>
+    </div>
+  );
+}
+
+function Undo({ call }: { call: Call }) {
+  const toast = useToast();
+  const tools = useQuery(ToolService.method.listTools, {}, { staleTime: 600_000 }).data?.tools ?? [];
+  const undo = useMutation(ToolService.method.callTool, {
+    onSuccess: ({ call: made }) => {
+      if (!made) return;
+      const said = outcome(made.result)?.message;
+      toast(made.state === CallState.AWAITING_APPROVAL ? "The undo needs an approval." : (said ?? `Undo: ${stateOf(made.state).text}`));
+    },
+  });
+  const paths = undoPaths(call);
+  if (paths.length === 0 || !tools.some((tool) => tool.name === call.tool && tool.undo)) return null;
+  const made = undo.data?.call;
+  return (
+    <>
+      <Button
+        look="small"
+        busy={undo.isPending}
+        disabled={made?.state === CallState.SUCCEEDED}
+        onClick={() => undo.mutate({ tool: "undo_call", device: call.device, arguments: bytesOf({ call_id: call.callId, paths }), idempotencyKey: crypto.randomUUID() })}
+      >
+        {made?.state === CallState.SUCCEEDED ? "Undone" : "Undo"}
+      </Button>
+      {made && made.state !== CallState.SUCCEEDED && <ResultView call={made} isBrief />}
+      <ErrorNote error={undo.error} />
+    </>
+  );
+}
+
+export function CallCard({ callId, known, tool, device, arguments: given, children, isQuoted }: Props) {
+  const { call, output, error } = useCall(callId, known);
+  const [isOpen, setOpen] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const cancel = useMutation(ToolService.method.cancelCall);
+  const state = call ? stateOf(call.state) : { text: "starting", tone: "info" as const };
+  const isRunning = call ? !isEnded(call.state) : true;
+  const shown = call?.arguments.length ? call.arguments : given;
+  const said = call?.result.length ? outcome(call.result) : undefined;
+  return (
+    <article className={`call fade ${call?.state === CallState.AWAITING_APPROVAL ? "ask" : ""}`} aria-label={`Call of ${tool}`} data-call={callId}>
+      <header>
+        {isRunning && <span className="spinner spin" aria-hidden />}
+        <strong className="mono"><Line text={tool} most={60} /></strong>
+        <span className="muted">on <Line text={device} most={40} /></span>
+        <Badge tone={state.tone}>{state.text}</Badge>
+        {call?.dryRun && <Badge>preview</Badge>}
+        {isQuoted && <Badge tone="warn">stands in untrusted content</Badge>}
+        <span className="grow" />
+        <Button look="small quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? "Less" : "Details"}
+        </Button>
+      </header>
+      {(isOpen || isRunning || said || output !== "" || children) && (
+        <div className="inside">
+          {call && <Progress call={call} />}
+          {call && <ResultView call={call} isBrief={!isOpen} />}
+          {isOpen && <Arguments values={object(shown)} />}
+          {output !== "" && isRunning && <Block text={output} label="Output" />}
+          {children}
+          <ErrorNote error={error ?? cancel.error} />
+          <div className="row">
+            {call && <Undo call={call} />}
+            {call && isRunning && (
+              <Button look="small" busy={cancel.isPending} onClick={() => cancel.mutate({ callId })}>
+                Stop
+              </Button>
+            )}
+            <Button look="small" onClick={() => setAsking(true)}>Why?</Button>
+            {isOpen && <Link className="small" to={`/calls/${encodeURIComponent(callId)}`}>Open the call</Link>}
+          </div>
+        </div>
+      )}
+      {isAsking && <WhyDialog tool={tool} device={device} arguments={shown} onClose={() => setAsking(false)} />}
+    </article>
+  );
+}

@@ -1,0 +1,74 @@
+// Where a person writes: Enter sends, Shift-Enter begins a line. A chosen device is named in the message.
+import { useQuery } from "@connectrpc/connect-query";
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { ChatService } from "../gen/orion/v1/chat_pb";
+import { DeviceService, DeviceState } from "../gen/orion/v1/device_pb";
+import { oneLine } from "../lib/text";
+import { Button } from "../ui/basics";
+
+interface Props {
+  isRunning: boolean;
+  send: (text: string, model: string) => void;
+  stop: () => void;
+  draft: string;
+}
+
+export function Composer({ isRunning, send, stop, draft }: Props) {
+  const [text, setText] = useState(draft);
+  const [device, setDevice] = useState("");
+  const [model, setModel] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const devices = useQuery(DeviceService.method.listDevices, {}, { refetchInterval: 15_000 }).data?.devices ?? [];
+  const models = useQuery(ChatService.method.listModels, {}, { staleTime: 60_000 }).data?.models ?? [];
+  const approved = devices.filter(({ state }) => state === DeviceState.APPROVED);
+  useEffect(() => {
+    if (draft === "") return;
+    setText(draft);
+    field.current?.focus();
+  }, [draft]);
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault();
+    const said = text.trim();
+    if (said === "" || isRunning) return;
+    const isNamed = device === "" || said.toLowerCase().includes(device.toLowerCase());
+    send(isNamed ? said : `${said} on ${device}`, model);
+    setText("");
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    submit();
+  };
+  return (
+    <div className="composer">
+      <form onSubmit={submit}>
+        <textarea
+          ref={field}
+          aria-label="Message"
+          placeholder="Ask for something, such as: make a folder Test"
+          rows={Math.min(8, text.split("\n").length + 1)}
+          value={text}
+          maxLength={100_000}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={press}
+        />
+        <div className="row">
+          <select aria-label="Device" value={device} onChange={(event) => setDevice(event.target.value)}>
+            <option value="">Any device</option>
+            {approved.map(({ deviceId, name, online }) => (
+              <option key={deviceId} value={name}>{oneLine(name, 40)}{online ? "" : " (not connected)"}</option>
+            ))}
+          </select>
+          {models.length > 1 && (
+            <select aria-label="Model" value={model} onChange={(event) => setModel(event.target.value)}>
+              {models.map((it, index) => <option key={it.name} value={index === 0 ? "" : it.name}>{oneLine(it.name, 40)}</option>)}
+            </select>
+          )}
+          {models[0] && !models[0].isLanguageModel && models.length === 1 && <span className="small muted clip grow">Built-in planner, no language model</span>}
+          <span className="grow" />
+          {isRunning ? <Button onClick={stop}>Stop</Button> : <Button look="primary" type="submit" disabled={text.trim() === ""}>Send</Button>}
+        </div>
+      </form>
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+// A conversation as turns: what a person said, and everything that followed from it.
+import type { Approval } from "../gen/orion/v1/approval_pb";
+import type { ChatMessage, SendMessageResponse } from "../gen/orion/v1/chat_pb";
+import type { Call } from "../gen/orion/v1/tool_pb";
+
+export type Item =
+  | { kind: "text"; text: string }
+  | { kind: "note"; text: string }
+  | { kind: "call"; callId: string; tool: string; device: string; arguments: Uint8Array; isQuoted: boolean; call?: Call; approval?: Approval };
+
+export interface Turn {
+  key: string;
+  /** Empty until the backend has named it. */
+  turnId: string;
+  said: string;
+  items: Item[];
+  isDone: boolean;
+  /** Whether the calls are loaded by the turn's id. */
+  isRecorded: boolean;
+}
+
+/** Returns the turns of recorded messages. */
+export function turnsOf(messages: ChatMessage[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    if (message.role === "user") {
+      turns.push({ key: `${message.turnId}-${turns.length}`, turnId: message.turnId, said: message.text, items: [], isDone: true, isRecorded: true });
+    } else if (message.role === "assistant" && message.text !== "") {
+      turns.at(-1)?.items.push({ kind: "text", text: message.text });
+    }
+  }
+  return turns;
+}
+
+function withCall(items: Item[], callId: string, change: (item: Item & { kind: "call" }) => Item): Item[] {
+  return items.map((item) => (item.kind === "call" && item.callId === callId ? change(item) : item));
+}
+
+/** Returns the turn after an event of its stream. */
+export function after(turn: Turn, { event }: SendMessageResponse): Turn {
+  const { items } = turn;
+  const last = items.at(-1);
+  switch (event.case) {
+    case "began":
+      return { ...turn, turnId: event.value.turnId };
+    case "textDelta": {
+      const text = event.value.text;
+      return last?.kind === "text"
+        ? { ...turn, items: [...items.slice(0, -1), { kind: "text", text: last.text + text }] }
+        : { ...turn, items: [...items, { kind: "text", text }] };
+    }
+    case "callBegan": {
+      const { callId, tool, device, arguments: given, quoted } = event.value;
+      return { ...turn, items: [...items, { kind: "call", callId, tool, device, arguments: given, isQuoted: quoted }] };
+    }
+    case "approvalNeeded": {
+      const approval = event.value;
+      return { ...turn, items: withCall(items, approval.callId, (item) => ({ ...item, approval })) };
+    }
+    case "callEnded": {
+      const call = event.value.call;
+      return call ? { ...turn, items: withCall(items, call.callId, (item) => ({ ...item, call, approval: undefined })) } : turn;
+    }
+    case "note":
+      return { ...turn, items: [...items, { kind: "note", text: event.value.text }] };
+    case "done": {
+      const isSaid = items.some((item) => item.kind === "text" && item.text.trim() !== "");
+      const rest: Item[] = isSaid || event.value.text === "" ? [] : [{ kind: "text", text: event.value.text }];
+      return { ...turn, items: [...items, ...rest], isDone: true };
+    }
+    case undefined:
+      return turn;
+  }
+}

@@ -1,0 +1,82 @@
+// A change of grants before it is applied: what changes, and which use of the last 30 days it would deny.
+import { useMutation } from "@connectrpc/connect-query";
+import { useState } from "react";
+import type { GrantReview } from "../gen/orion/v1/device_pb";
+import { PolicyService } from "../gen/orion/v1/policy_pb";
+import { counted } from "../lib/text";
+import { Button, Field, Line, Time } from "../ui/basics";
+import { Diff, difference } from "../ui/Diff";
+import { ErrorNote } from "../ui/ErrorNote";
+import { useToast } from "../ui/toasts";
+import { type Grants, dropped, pretty } from "./grants";
+
+interface Props {
+  device: string;
+  before: Grants;
+  draft: Grants;
+  version: string;
+  rows: GrantReview[];
+  onChange: (next: Grants) => void;
+  onClose: () => void;
+}
+
+function parsed(text: string): Grants | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Grants) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function Draft({ device, before, draft, version, rows, onChange, onClose }: Props) {
+  const toast = useToast();
+  const [read] = useState(version);
+  const [text, setText] = useState<string>();
+  const apply = useMutation(PolicyService.method.setDevicePermissions, {
+    onSuccess: () => {
+      toast("The permissions are active on the backend, and sent to the device.");
+      onClose();
+    },
+  });
+  const diff = difference(pretty(before), pretty(draft));
+  const lost = dropped(before, draft, rows);
+  const used = lost.filter(({ uses }) => uses > 0n);
+  const isBroken = text !== undefined && !parsed(text);
+  return (
+    <section className="panel" aria-label="Draft">
+      <header><h2>What this changes</h2></header>
+      <div className="body stack">
+        {diff === "" ? <p className="muted">Nothing yet. Remove or narrow an entry below, or grant more.</p> : <Diff text={diff} />}
+        {used.length > 0 && (
+          <div className="note warn">
+            These were used in the last 30 days and would be denied:
+            <ul>{used.map((row) => <li key={row.entry}><Line text={row.entry} mono />: {counted(row.uses, "call")}, last <Time at={row.lastUsedAt} /></li>)}</ul>
+          </div>
+        )}
+        {lost.length > used.length && <p className="note good">{counted(lost.length - used.length, "entry", "entries")} that nobody used in the last 30 days would go.</p>}
+        <details>
+          <summary>Edit as text</summary>
+          <Field label="Grants as JSON" hint="The keys are those of the policy file">
+            {(props) => (
+              <textarea {...props} className="mono" rows={14} spellCheck={false} value={text ?? pretty(draft)} aria-invalid={isBroken}
+                onChange={(event) => {
+                  setText(event.target.value);
+                  const next = parsed(event.target.value);
+                  if (next) onChange(next);
+                }}
+                onBlur={() => !isBroken && setText(undefined)}
+              />
+            )}
+          </Field>
+          {isBroken && <p className="note bad" role="alert">This is no JSON object, so it is not taken over.</p>}
+        </details>
+        <ErrorNote error={apply.error} />
+        <div className="row">
+          <Button look="primary" busy={apply.isPending} disabled={diff === "" || isBroken} onClick={() => apply.mutate({ device, grants: JSON.stringify(draft), expectedVersion: read })}>Apply</Button>
+          <Button onClick={onClose}>Discard</Button>
+        </div>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,37 @@
+// Devices that wait for approval. Their words are compared with those on the device itself.
+import { useMutation } from "@connectrpc/connect-query";
+import { type Device, DeviceService } from "../gen/orion/v1/device_pb";
+import { Badge, Button, Line, Time } from "../ui/basics";
+import { ErrorNote } from "../ui/ErrorNote";
+import { useToast } from "../ui/toasts";
+import { refreshDevices } from "./state";
+
+export function PendingDevice({ device, mayDecide }: { device: Device; mayDecide: boolean }) {
+  const toast = useToast();
+  const approve = useMutation(DeviceService.method.approveDevice, {
+    onSuccess: () => { toast("The device is approved and connects by itself."); return refreshDevices(); },
+  });
+  const reject = useMutation(DeviceService.method.rejectDevice, { onSuccess: () => { toast("The device is rejected."); return refreshDevices(); } });
+  return (
+    <section className="panel" aria-label="Device that waits for approval" data-device={device.name}>
+      <div className="body stack">
+        <div className="row">
+          <h2><Line text={device.name} most={60} /></h2>
+          <Badge tone="warn">waits for approval</Badge>
+          <span className="muted"><Line text={device.hostname} most={80} /> · {device.os} · <Time at={device.enrolledAt} /></span>
+        </div>
+        <div>
+          <p>Compare these words with those that the device printed. Approve only where they are the same:</p>
+          <p className="words">{device.fingerprintWords.split(/[\s-]+/).map((word, index) => <code key={index}>{word}</code>)}</p>
+        </div>
+        <ErrorNote error={approve.error ?? reject.error} />
+        {mayDecide ? (
+          <div className="row">
+            <Button look="primary" busy={approve.isPending} onClick={() => approve.mutate({ device: device.deviceId })}>The words are the same: approve</Button>
+            <Button look="danger" busy={reject.isPending} onClick={() => reject.mutate({ device: device.deviceId })}>Reject</Button>
+          </div>
+        ) : <p className="muted">An admin approves devices.</p>}
+      </div>
+    </section>
+  );
+}

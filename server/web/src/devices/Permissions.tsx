@@ -1,0 +1,89 @@
+// The permissions of a device: the matrix, and a change of them that is previewed, applied and acknowledged.
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { Link } from "react-router";
+import { type Device, DeviceService, type GrantReview } from "../gen/orion/v1/device_pb";
+import { PolicyService } from "../gen/orion/v1/policy_pb";
+import { ToolService } from "../gen/orion/v1/tool_pb";
+import { useMe } from "../lib/session";
+import { counted, object } from "../lib/text";
+import { Badge, Block, Button, Empty, Line, Loading } from "../ui/basics";
+import { ErrorNote } from "../ui/ErrorNote";
+import { AddGrant } from "./AddGrant";
+import { Draft } from "./Draft";
+import { Matrix } from "./Matrix";
+import { type Grants, narrowed, pretty, without } from "./grants";
+
+const NONE: GrantReview[] = [];
+
+function Acknowledged({ version, acknowledged, isOnline }: { version: string; acknowledged: string; isOnline: boolean }) {
+  if (version === acknowledged) return <Badge tone="good">acknowledged by the device</Badge>;
+  return <Badge tone="warn">{isOnline ? "sent; the device has not acknowledged it yet" : "reaches the device when it connects"}</Badge>;
+}
+
+export function Permissions({ device }: { device: Device }) {
+  const me = useMe();
+  const name = device.name;
+  const permissions = useQuery(PolicyService.method.getDevicePermissions, { device: name }, { refetchInterval: 2_000 });
+  const review = useQuery(DeviceService.method.reviewDevice, { device: name }, { enabled: me.is("admin"), staleTime: 10_000 });
+  const tools = useQuery(ToolService.method.listTools, {}, { staleTime: 600_000 }).data?.tools ?? [];
+  const [draft, setDraft] = useState<Grants>();
+  const [note, setNote] = useState("");
+  const current = permissions.data;
+  if (!current) return permissions.isPending ? <Loading what="permissions" /> : <ErrorNote error={permissions.error} retry={() => void permissions.refetch()} />;
+  const grants = object(current.grants);
+  const rows = review.data?.grants ?? NONE;
+  const mayEdit = me.is("admin") && current.policySource === "";
+  const change = (next: Grants | undefined) => {
+    setNote(next ? "" : "This entry is not listed by itself: change it in the text of the draft.");
+    setDraft(next ?? draft ?? grants);
+  };
+  const of = draft ?? grants;
+  return (
+    <div className="stack">
+      <div className="row apart">
+        <div className="row">
+          <Acknowledged version={current.version} acknowledged={current.acknowledgedVersion} isOnline={device.online} />
+          {current.policySource !== "" && <span className="muted">Granted by <Link to="/policy"><Line text={current.policySource} /></Link></span>}
+        </div>
+        {mayEdit && !draft && <Button onClick={() => setDraft(grants)}>Edit</Button>}
+      </div>
+      {current.policySource !== "" && <p className="note">The policy file names this device, so its permissions are changed <Link to="/policy">there</Link>.</p>}
+      {device.policyWarnings.map((warning) => <p key={warning} className="note warn"><Line text={warning} most={300} /></p>)}
+      {note !== "" && <p className="note warn" role="status">{note}</p>}
+      {draft && (
+        <Draft
+          device={name}
+          before={grants}
+          draft={draft}
+          version={current.version}
+          rows={rows}
+          onChange={setDraft}
+          onClose={() => { setDraft(undefined); setNote(""); void permissions.refetch(); void review.refetch(); }}
+        />
+      )}
+      <ErrorNote error={review.error} retry={() => void review.refetch()} />
+      {me.is("admin") && review.isPending && <Loading what="the review" />}
+      {review.data && (
+        <>
+          <p className="muted small">Reviewed: {counted(review.data.calls, "call")} of {counted(review.data.days, "day")}. Everything that is not listed is denied.</p>
+          {rows.length === 0 ? (
+            <Empty title="Nothing is granted on this device" action={mayEdit && <Button look="primary" onClick={() => setDraft(grants)}>Grant something</Button>}>
+              Every call is denied until an admin grants tools and folders.
+            </Empty>
+          ) : (
+            <Matrix device={name} rows={rows} tools={tools} onRemove={mayEdit ? (row) => change(without(of, row, rows)) : undefined} onNarrow={mayEdit ? (row) => change(narrowed(of, row, rows)) : undefined} />
+          )}
+        </>
+      )}
+      {mayEdit && <AddGrant tools={tools} grants={of} onAdd={change} />}
+      <details>
+        <summary>As text: the backend's grants and the owner's ceiling</summary>
+        <div className="stack">
+          <Block text={pretty(grants)} label="Grants" />
+          {current.ceiling !== "" && <Block text={pretty(object(current.ceiling))} label="Ceiling" />}
+        </div>
+      </details>
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+// The grants of a device as they are edited: JSON in the grammar of the policy, changed one entry at a time.
+import type { GrantReview } from "../gen/orion/v1/device_pb";
+import { json } from "../lib/text";
+
+export type Grants = Record<string, unknown>;
+
+/** Where the grants keep the entries of a kind. */
+const LISTS: Record<string, string> = { tool: "tools", path: "paths", app: "apps", command: "commands", service: "services", log: "logs", host: "hosts" };
+
+/** Returns how a review names an entry of the grants. */
+function named(kind: string, entry: unknown): string {
+  if (typeof entry === "string") return entry;
+  if (typeof entry !== "object" || entry === null) return String(entry);
+  const fields = entry as Record<string, unknown>;
+  const name = kind === "path" ? fields.path : kind === "command" ? fields.program : undefined;
+  if (typeof name === "string") return name;
+  const [key, value] = Object.entries(fields)[0] ?? ["", ""];
+  return `${key}:${String(value)}`;
+}
+
+/** Returns the entry that a row of the review is about, without the accesses that it adds to a path. */
+export const entryOf = ({ kind, entry }: GrantReview) => (kind === "path" ? entry.replace(/ \([a-z, ]*\)$/, "") : entry);
+
+const list = (grants: Grants, key: string): unknown[] | undefined => (Array.isArray(grants[key]) ? (grants[key] as unknown[]) : undefined);
+
+/** Returns the grants without an entry. Undefined where the text must be edited. */
+export function without(grants: Grants, row: GrantReview, all: GrantReview[]): Grants | undefined {
+  const key = LISTS[row.kind];
+  if (!key) return undefined;
+  const entry = entryOf(row);
+  const entries = list(grants, key);
+  if (row.kind === "tool" && !entries) {
+    // Without a list every tool of the profile is granted, so the others are listed.
+    return { ...grants, tools: all.filter((it) => it.kind === "tool" && it.server && it.entry !== row.entry).map((it) => it.entry) };
+  }
+  const index = entries?.findIndex((it) => named(row.kind, it) === entry || named(row.kind, it).startsWith(`${entry} `)) ?? -1;
+  if (!entries || index < 0) return undefined;
+  return { ...grants, [key]: entries.filter((_, at) => at !== index) };
+}
+
+/** Returns the grants with a narrower entry, as the review proposes it. Undefined where the text must be edited. */
+export function narrowed(grants: Grants, row: GrantReview, all: GrantReview[]): Grants | undefined {
+  if (row.proposal === "remove it") return without(grants, row, all);
+  const found = /^\{ path: (".*"), access: \[([a-z, ]*)\] \}$/.exec(row.proposal);
+  const path = found?.[1] ? json(found[1]) : undefined;
+  const entries = list(grants, "paths");
+  if (row.kind !== "path" || typeof path !== "string" || !entries) return undefined;
+  const access = (found?.[2] ?? "").split(", ").filter(Boolean);
+  return { ...grants, paths: entries.map((it) => (named("path", it) === entryOf(row) ? { path, access } : it)) };
+}
+
+/** Returns the grants with one more entry. */
+export function added(grants: Grants, kind: string, entry: string, access: string[]): Grants {
+  const key = LISTS[kind] ?? "tools";
+  const value = kind === "path" ? { path: entry, access } : entry;
+  return { ...grants, [key]: [...(list(grants, key) ?? []), value] };
+}
+
+export const pretty = (grants: Grants) => JSON.stringify(grants, null, 2);
+
+/** Returns the rows of the review that one set of grants has and the other lacks. */
+export function dropped(before: Grants, after: Grants, rows: GrantReview[]): GrantReview[] {
+  const holds = (grants: Grants, row: GrantReview) => {
+    const entries = list(grants, LISTS[row.kind] ?? "");
+    return entries ? entries.some((it) => named(row.kind, it) === entryOf(row)) : row.server;
+  };
+  return rows.filter((row) => holds(before, row) && !holds(after, row));
+}

@@ -1,0 +1,32 @@
+// Devices: their states in words, and the queries that are refreshed together.
+import { createConnectQueryKey } from "@connectrpc/connect-query";
+import { type Device, DeviceService, DeviceState } from "../gen/orion/v1/device_pb";
+import { queries } from "../lib/api";
+import type { Tone } from "../lib/call";
+
+export function deviceState(device: Device): { text: string; tone: Tone } {
+  switch (device.state) {
+    case DeviceState.PENDING:
+      return { text: "waits for approval", tone: "warn" };
+    case DeviceState.APPROVED:
+      return device.online ? { text: "connected", tone: "good" } : { text: "not connected", tone: "quiet" };
+    case DeviceState.REJECTED:
+      return { text: "rejected", tone: "bad" };
+    case DeviceState.QUARANTINED:
+      return { text: "quarantined", tone: "bad" };
+    case DeviceState.REVOKED:
+      return { text: "revoked", tone: "bad" };
+    case DeviceState.UNSPECIFIED:
+      return { text: "unknown", tone: "quiet" };
+  }
+}
+
+export const refreshDevices = () =>
+  Promise.all([
+    queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: DeviceService.method.listDevices, cardinality: "finite" }) }),
+    queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: DeviceService.method.getDevice, cardinality: "finite" }) }),
+  ]);
+
+/** Returns whether the device has acknowledged the policy that it was sent. */
+export const isCurrent = (device: Device) =>
+  device.acknowledgedPolicyVersion !== "" && device.acknowledgedPolicyVersion === device.policyVersion;

@@ -1,0 +1,60 @@
+// The one way to the backend: gRPC-web on the page's own origin. The session is in a cookie that no script can read;
+// the header says that this page made the request, which no other origin can.
+import { Code, ConnectError, type Interceptor, createClient } from "@connectrpc/connect";
+import { createGrpcWebTransport } from "@connectrpc/connect-web";
+import { QueryCache, QueryClient } from "@tanstack/react-query";
+import type { DescService } from "@bufbuild/protobuf";
+
+export const FROM_PAGE = { "x-orion-page": "1" };
+
+const fromPage: Interceptor = (next) => (request) => {
+  request.header.set("x-orion-page", FROM_PAGE["x-orion-page"]);
+  return next(request);
+};
+
+export const transport = createGrpcWebTransport({
+  baseUrl: location.origin,
+  useBinaryFormat: true,
+  interceptors: [fromPage],
+  fetch: (input, init) => fetch(input, { ...init, credentials: "same-origin", redirect: "error" }),
+});
+
+export function client<S extends DescService>(service: S) {
+  return createClient(service, transport);
+}
+
+/** Returns whether the error means that the session has ended. */
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof ConnectError && error.code === Code.Unauthenticated;
+}
+
+/** Returns whether trying the same again may help. */
+function isPassing(error: unknown): boolean {
+  const code = ConnectError.from(error).code;
+  return code === Code.Unavailable || code === Code.Unknown || code === Code.Aborted;
+}
+
+let signedOut: () => void = () => {};
+
+/** Sets what happens when the backend no longer knows the session. */
+export function onSignedOut(then: () => void) {
+  signedOut = then;
+}
+
+/** Passes on that a request was refused for want of a session. */
+export function noticeError(error: unknown) {
+  if (isSignedOut(error)) signedOut();
+}
+
+export const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: noticeError }),
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      retry: (count, error) => isPassing(error) && count < 4,
+      retryDelay: (count) => Math.min(500 * 2 ** count, 5_000),
+      refetchOnWindowFocus: true,
+    },
+    mutations: { retry: false, onError: noticeError },
+  },
+});

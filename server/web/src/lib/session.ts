@@ -1,0 +1,50 @@
+// Who is signed in, and how one signs in and out. The session itself is in a cookie that this code cannot read.
+import { useQuery } from "@connectrpc/connect-query";
+import { AuthService } from "../gen/orion/v1/auth_pb";
+import { FROM_PAGE, queries } from "./api";
+import { type OrionError, errorFrom } from "./errors";
+
+export type Role = "viewer" | "operator" | "admin";
+
+const RANK: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
+
+export function useMe() {
+  const { data, error, isPending } = useQuery(AuthService.method.whoAmI, {}, { staleTime: 60_000 });
+  const role = (data?.role ?? "viewer") as Role;
+  return { user: data?.user ?? "", role, error, isPending, is: (least: Role) => RANK[role] >= RANK[least] };
+}
+
+/** Asks one of the sign-in routes. Returns what was wrong; undefined where it worked. */
+async function ask(path: string, body: object): Promise<OrionError | undefined> {
+  try {
+    const headers = { ...FROM_PAGE, "content-type": "application/json" };
+    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin" });
+    if (answer.ok) {
+      queries.clear();
+      return undefined;
+    }
+    const { error } = (await answer.json()) as { error: unknown };
+    return errorFrom(error) ?? { code: "INTERNAL", message: "The backend did not accept this." };
+  } catch {
+    return { code: "UNAVAILABLE", message: "The backend does not answer.", hints: [{ text: "see whether it runs, and try again" }] };
+  }
+}
+
+export const signIn = (user: string, password: string) => ask("/page/sign-in", { user, password });
+export const signInByLink = (secret: string) => ask("/page/link", { secret });
+export const createFirstAdmin = (secret: string, user: string, password: string) =>
+  ask("/page/first-admin", { secret, user, password });
+export const signOut = () => ask("/page/sign-out", {});
+
+/** Takes the secret behind `#` out of the address, so that it stays in no history. */
+export function secretInAddress(): string {
+  const secret = location.hash.slice(1);
+  if (secret !== "") history.replaceState(null, "", location.pathname + location.search);
+  return secret;
+}
+
+/** Returns where to go after signing in: an address of this page, and nothing else. */
+export function nextAddress(search: string): string {
+  const next = new URLSearchParams(search).get("next") ?? "/";
+  return /^\/(?![/\\])/.test(next) ? next : "/";
+}

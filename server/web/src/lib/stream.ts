@@ -1,0 +1,70 @@
+// A stream of the backend that is kept open while the page is seen: it comes back after a lost link, a restart or sleep.
+import { useEffect, useRef, useState } from "react";
+import { isSignedOut, noticeError } from "./api";
+
+export type Link = "connecting" | "open" | "lost";
+
+const LONGEST_PAUSE_MS = 8_000;
+
+/** Waits, or returns at once where the signal fires. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** Follows a stream, and reports its state. `onOpen` runs each time that it may have missed something. */
+export function useStream<T>(
+  open: ((signal: AbortSignal) => AsyncIterable<T>) | undefined,
+  onEvent: (event: T) => void,
+  onOpen: () => void,
+): Link {
+  const [link, setLink] = useState<Link>("connecting");
+  const handlers = useRef({ onEvent, onOpen });
+  useEffect(() => {
+    handlers.current = { onEvent, onOpen };
+  });
+  useEffect(() => {
+    if (!open) return undefined;
+    let stop = new AbortController();
+    const follow = async (signal: AbortSignal) => {
+      for (let failures = 0; !signal.aborted; failures += 1) {
+        const settled = setTimeout(() => !signal.aborted && setLink("open"), 300);
+        try {
+          handlers.current.onOpen();
+          for await (const event of open(signal)) {
+            failures = 0;
+            handlers.current.onEvent(event);
+          }
+        } catch (error) {
+          if (signal.aborted) return;
+          noticeError(error);
+          if (isSignedOut(error)) return;
+        } finally {
+          clearTimeout(settled);
+        }
+        if (signal.aborted) return;
+        setLink("lost");
+        await pause(Math.min(500 * 2 ** failures, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2), signal);
+      }
+    };
+    const begin = () => {
+      stop.abort();
+      stop = new AbortController();
+      if (document.visibilityState === "visible") void follow(stop.signal);
+    };
+    begin();
+    document.addEventListener("visibilitychange", begin);
+    window.addEventListener("online", begin);
+    return () => {
+      stop.abort();
+      document.removeEventListener("visibilitychange", begin);
+      window.removeEventListener("online", begin);
+    };
+  }, [open]);
+  return link;
+}

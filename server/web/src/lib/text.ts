@@ -1,0 +1,72 @@
+// Text of devices, models and people is shown as it is, and cannot pretend to be anything else: what would be invisible
+// or turn the direction of a line is written out.
+
+/** Control characters, bidirectional controls, invisible characters and tags of Unicode. Line breaks and tabs are not among them. */
+// oxlint-disable-next-line no-control-regex, no-misleading-character-class
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+
+const escape = (character: string) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+
+/** Returns a text with line breaks, in which everything is visible. */
+export function visible(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(HIDDEN, escape);
+}
+
+/** Returns a text as one line of at most so many characters. */
+export function oneLine(text: string, most = 200): string {
+  const line = visible(clip(text, most * 2)).replace(/\n/g, "⏎").replace(/\t/g, "⇥");
+  return clip(line, most);
+}
+
+/** Cuts a text, at no more than so many characters. */
+export function clip(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;
+}
+
+const UTF8 = new TextDecoder();
+
+/** Reads JSON that the backend sends as bytes or text. Undefined where it is none. */
+export function json(value: Uint8Array | string): unknown {
+  const text = typeof value === "string" ? value : UTF8.decode(value);
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a JSON object. */
+export function object(value: Uint8Array | string): Record<string, unknown> {
+  const found = json(value);
+  return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as Record<string, unknown>) : {};
+}
+
+export function bytesOf(value: unknown): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+/** Returns the value of an argument as text. */
+export function show(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+export function counted(count: number | bigint, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${Number(count) === 1 ? one : many}`;
+}
+
+export function bytes(count: bigint | number): string {
+  let size = Number(count);
+  for (const unit of ["bytes", "kB", "MB", "GB"]) {
+    if (size < 1000) return `${unit === "bytes" ? size : size.toFixed(1)} ${size === 1 && unit === "bytes" ? "byte" : unit}`;
+    size /= 1000;
+  }
+  return `${size.toFixed(1)} TB`;
+}
+
+export const shortId = (id: string) => id.slice(0, 18);
+
+export function title(name: string): string {
+  const words = name.replaceAll("_", " ").toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,28 @@
+// Times: Unix milliseconds as the backend sends them, in this browser's zone.
+import { useEffect, useState } from "react";
+
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const SHORT = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+
+export const fullTime = (at: bigint | number) => FULL.format(Number(at));
+export const shortTime = (at: bigint | number) => SHORT.format(Number(at));
+
+/** Returns how far away a moment is: `3 min ago`, `in 2 h`. */
+export function relative(at: bigint | number, now: number): string {
+  const seconds = Math.round((Number(at) - now) / 1000);
+  const away = Math.abs(seconds);
+  const text =
+    away < 10 ? "" : away < 60 ? `${away} s` : away < 3600 ? `${Math.round(away / 60)} min` : away < 129_600 ? `${Math.round(away / 3600)} h` : `${Math.round(away / 86_400)} days`;
+  if (text === "") return "now";
+  return seconds < 0 ? `${text} ago` : `in ${text}`;
+}
+
+/** The time, renewed every so many milliseconds. */
+export function useNow(every = 10_000): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return now;
+}

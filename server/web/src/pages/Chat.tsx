@@ -1,0 +1,82 @@
+// Chat: what is said, a card for each call, approvals where they are asked, and the history.
+import { useQuery } from "@connectrpc/connect-query";
+import { useEffect, useRef, useState } from "react";
+import { Link, useParams } from "react-router";
+import { Composer } from "../chat/Composer";
+import { History } from "../chat/History";
+import { TurnView } from "../chat/TurnView";
+import { useConversation } from "../chat/useConversation";
+import { DeviceService } from "../gen/orion/v1/device_pb";
+import { useMe } from "../lib/session";
+import { Button, Loading } from "../ui/basics";
+import { ErrorNote } from "../ui/ErrorNote";
+
+const EXAMPLES = ["Make a folder Test", "How much disk space is left?", "List files", "Which devices are connected?"];
+
+function Welcome({ choose }: { choose: (text: string) => void }) {
+  const me = useMe();
+  const { data } = useQuery(DeviceService.method.listDevices, {});
+  const hasDevice = (data?.devices.length ?? 0) > 0;
+  return (
+    <div className="empty">
+      <h2>What should happen on your devices?</h2>
+      <p>
+        Say it in your words. Reads run at once; what could do harm is shown to you before it happens, and every call is
+        recorded.
+      </p>
+      {data && !hasDevice && me.is("admin") ? (
+        <Link className="button primary" to="/enrol">Enrol your first device</Link>
+      ) : (
+        <div className="row center">
+          {EXAMPLES.map((text) => <Button key={text} look="small" onClick={() => choose(text)}>{text}</Button>)}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Keeps the newest message in view, unless the person has scrolled up. */
+function useFollow(change: unknown) {
+  const element = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    const box = element.current;
+    if (box && isAtEnd.current) box.scrollTop = box.scrollHeight;
+  }, [change]);
+  const onScroll = () => {
+    const box = element.current;
+    if (box) isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+  };
+  return { ref: element, onScroll };
+}
+
+export default function Chat() {
+  const { id } = useParams();
+  const [isOpen, setOpen] = useState(false);
+  const [draft, setDraft] = useState("");
+  const { turns, send, stop, isRunning, failure, recorded } = useConversation(id);
+  const follow = useFollow(turns);
+  const isEmpty = turns.length === 0 && id === undefined;
+  return (
+    <main className="chat">
+      <h1 className="sr">Chat</h1>
+      <History isOpen={isOpen} onChoose={() => setOpen(false)} />
+      <div className="talk">
+        <div className="row only-phone chat-bar">
+          <Button look="small" onClick={() => setOpen(true)}>Chats</Button>
+          <Link className="button small" to="/chat">New chat</Link>
+        </div>
+        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+        <div className="messages" {...follow} tabIndex={0} role="log" aria-label="Messages" aria-live="polite">
+          <div>
+            {isEmpty && <Welcome choose={setDraft} />}
+            {id !== undefined && recorded.isPending && turns.length === 0 && <Loading what="the chat" />}
+            {turns.map((turn) => <TurnView key={turn.key} turn={turn} />)}
+            <ErrorNote error={failure ?? recorded.error} retry={recorded.error ? () => void recorded.refetch() : undefined} />
+          </div>
+        </div>
+        <Composer isRunning={isRunning} send={(text, model) => { setDraft(""); void send(text, model); }} stop={stop} draft={draft} />
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,70 @@
+// Enrol a device: a form, one command, and the device as it appears.
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { type FormEvent, useState } from "react";
+import { Invited } from "../enrol/Invited";
+import { DeviceService, type InviteDeviceResponse } from "../gen/orion/v1/device_pb";
+import { useMe } from "../lib/session";
+import { Button, Empty, Field, Head } from "../ui/basics";
+import { ErrorNote } from "../ui/ErrorNote";
+
+const PROFILES = [
+  { name: "reader", text: "Reader: reads files and facts" },
+  { name: "operator", text: "Operator: also writes, deletes, opens applications" },
+  { name: "developer", text: "Developer: also programs and developer tools" },
+  { name: "homelab", text: "Homelab: an operator's, and services" },
+  { name: "", text: "Nothing yet: every call is denied" },
+];
+
+export default function Enrol() {
+  const me = useMe();
+  const [invitation, setInvitation] = useState<InviteDeviceResponse>();
+  const [before, setBefore] = useState<Set<string>>(new Set());
+  const devices = useQuery(DeviceService.method.listDevices, {});
+  const invite = useMutation(DeviceService.method.inviteDevice, { onSuccess: setInvitation });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name) ?? "").trim();
+    const folders = text("folders").split("\n").map((it) => it.trim()).filter(Boolean);
+    const access = form.getAll("access").map(String);
+    const profile = text("profile");
+    const grants = profile === "" && folders.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: folders.map((path) => ({ path, access })) });
+    setBefore(new Set((devices.data?.devices ?? []).map(({ deviceId }) => deviceId)));
+    invite.mutate({ name: text("name"), validSeconds: BigInt(text("valid")), uses: 1, preapproved: form.get("preapproved") === "on", grants });
+  };
+  if (!me.is("admin")) return <main className="page"><Head title="Enrol a device" /><Empty title="Admins enrol devices">Ask an admin for an invitation.</Empty></main>;
+  return (
+    <main className="page narrow">
+      <Head title="Enrol a device">A device joins by a one-time token, and is approved by comparing words.</Head>
+      {invitation ? (
+        <Invited invitation={invitation} before={before} onAgain={() => setInvitation(undefined)} />
+      ) : (
+        <form className="panel" onSubmit={submit}>
+          <div className="body stack">
+            <Field label="Name" hint="Lower-case letters, digits, - and _. Left empty, the device suggests its own.">
+              {(props) => <input {...props} name="name" placeholder="laptop" autoComplete="off" autoCapitalize="none" />}
+            </Field>
+            <Field label="What it may do at first" hint="The device's owner sets a ceiling of their own, which nothing here can exceed.">
+              {(props) => <select {...props} name="profile" defaultValue="reader">{PROFILES.map(({ name, text }) => <option key={name} value={name}>{text}</option>)}</select>}
+            </Field>
+            <Field label="In these folders" hint="One a line, as the device writes them. The first is where relative paths start.">
+              {(props) => <textarea {...props} name="folders" className="mono" rows={2} placeholder="~/Projects" spellCheck={false} />}
+            </Field>
+            <fieldset className="row plain">
+              <legend className="small muted">Access to these folders</legend>
+              <label className="check"><input type="checkbox" name="access" value="read" defaultChecked /> read</label>
+              <label className="check"><input type="checkbox" name="access" value="write" /> write</label>
+              <label className="check"><input type="checkbox" name="access" value="delete" /> delete</label>
+            </fieldset>
+            <Field label="The token is good for">
+              {(props) => <select {...props} name="valid" defaultValue="3600"><option value="900">15 minutes</option><option value="3600">an hour</option><option value="86400">a day</option></select>}
+            </Field>
+            <label className="check"><input type="checkbox" name="preapproved" /> Approve at once, without comparing words: whoever has the token gets in</label>
+            <ErrorNote error={invite.error ?? devices.error} />
+            <div><Button look="primary" type="submit" busy={invite.isPending} disabled={devices.isPending}>Make the command</Button></div>
+          </div>
+        </form>
+      )}
+    </main>
+  );
+}

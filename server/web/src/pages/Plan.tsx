@@ -1,0 +1,97 @@
+// A plan: all its steps as they were previewed, answered once, and how far it is.
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { Link, useParams } from "react-router";
+import { Arguments } from "../calls/Arguments";
+import { PlanService, PlanState, type PlanStep, PlanStepState } from "../gen/orion/v1/plan_pb";
+import { type Tone, outcome, riskOf } from "../lib/call";
+import { object } from "../lib/text";
+import { Badge, Button, Field, Head, Line, Loading, Time } from "../ui/basics";
+import { Diff } from "../ui/Diff";
+import { ErrorNote } from "../ui/ErrorNote";
+
+function stateOf(state: PlanState): { text: string; tone: Tone } {
+  switch (state) {
+    case PlanState.OPEN: return { text: "needs approval", tone: "warn" };
+    case PlanState.RUNNING: return { text: "running", tone: "info" };
+    case PlanState.SUCCEEDED: return { text: "succeeded", tone: "good" };
+    case PlanState.FAILED: return { text: "failed", tone: "bad" };
+    case PlanState.DENIED: return { text: "denied", tone: "bad" };
+    case PlanState.EXPIRED: return { text: "expired", tone: "quiet" };
+    case PlanState.CANCELLED: return { text: "stopped", tone: "quiet" };
+    case PlanState.INTERRUPTED: return { text: "interrupted", tone: "warn" };
+    case PlanState.UNSPECIFIED: return { text: "unknown", tone: "quiet" };
+  }
+}
+
+function stepOf(state: PlanStepState): { text: string; tone: Tone } {
+  switch (state) {
+    case PlanStepState.WAITING: return { text: "waits", tone: "quiet" };
+    case PlanStepState.RUNNING: return { text: "running", tone: "info" };
+    case PlanStepState.SUCCEEDED: return { text: "succeeded", tone: "good" };
+    case PlanStepState.FAILED: return { text: "failed", tone: "bad" };
+    case PlanStepState.DRIFTED: return { text: "changed since the preview", tone: "bad" };
+    case PlanStepState.SKIPPED: return { text: "skipped", tone: "quiet" };
+    case PlanStepState.UNSPECIFIED: return { text: "unknown", tone: "quiet" };
+  }
+}
+
+function Step({ step }: { step: PlanStep }) {
+  const state = stepOf(step.state);
+  const risk = riskOf(step.risk);
+  const preview = outcome(step.preview);
+  const diff = (preview?.data as { diff?: unknown } | undefined)?.diff;
+  return (
+    <li className="panel">
+      <div className="body stack tight">
+        <div className="row">
+          <strong>{step.number}. <Line text={step.tool} most={40} /></strong> on <Line text={step.device} most={40} />
+          <Badge tone={risk.tone}>{risk.text}</Badge> <Badge tone={state.tone}>{state.text}</Badge>
+          {step.callId !== "" && <Link className="small" to={`/calls/${step.callId}`}>The call</Link>}
+        </div>
+        {step.touches.slice(0, 3).map((it) => <div key={it} className="small"><Line text={it} most={140} mono /></div>)}
+        {preview && <p className="small"><Line text={preview.message} most={300} /></p>}
+        {step.message !== "" && <p className="small"><Line text={step.message} most={300} /></p>}
+        <details>
+          <summary>Details</summary>
+          <div className="stack tight">
+            <Arguments values={object(step.arguments)} />
+            {typeof diff === "string" && <Diff text={diff} />}
+            <p className="small muted">Decided by <Line text={step.rule} most={200} />; {step.compared} paths are compared with the preview before it runs.</p>
+          </div>
+        </details>
+      </div>
+    </li>
+  );
+}
+
+export default function Plan() {
+  const { id = "" } = useParams();
+  const { data, error, isPending, refetch } = useQuery(PlanService.method.getPlan, { planId: id }, { refetchInterval: 2_000 });
+  const [reason, setReason] = useState("");
+  const decide = useMutation(PlanService.method.decidePlan, { onSettled: () => void refetch() });
+  const plan = data?.plan;
+  if (!plan) return <main className="page"><Head title="Plan" />{isPending && <Loading what="the plan" />}<ErrorNote error={error} /></main>;
+  const state = stateOf(plan.state);
+  const send = (approve: boolean) => decide.mutate({ planId: plan.planId, hash: plan.hash, approve, reason });
+  return (
+    <main className="page">
+      <Head title={<>Plan <Badge tone={state.tone}>{state.text}</Badge></>}>
+        By <Line text={plan.requester} most={60} />, <Time at={plan.createdAt} />. {plan.keepGoing ? "It goes on after a step that fails." : "It ends at the first step that fails."}
+      </Head>
+      <ErrorNote error={decide.error} />
+      <ol className="stack bare">{plan.steps.map((step) => <Step key={step.number} step={step} />)}</ol>
+      {(plan.state === PlanState.OPEN || plan.state === PlanState.RUNNING) && (
+        <div className="panel">
+          <div className="body stack">
+            <Field label="Reason"  hint="Where the policy requires one, and for a denial">{(props) => <input {...props} maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />}</Field>
+            <div className="row">
+              {plan.state === PlanState.OPEN && <Button look="primary" busy={decide.isPending} onClick={() => send(true)}>Approve all {plan.stepCount} steps</Button>}
+              <Button look="danger" busy={decide.isPending} onClick={() => send(false)}>{plan.state === PlanState.OPEN ? "Deny" : "Stop the plan"}</Button>
+            </div>
+          </div>
+        </div>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,92 @@
+// The policy file: edited with a live check, tried on recorded calls, applied, and its versions.
+import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { PolicyService } from "../gen/orion/v1/policy_pb";
+import { queries } from "../lib/api";
+import { useMe } from "../lib/session";
+import { Changes, WhatIf } from "../policy/Changes";
+import { Editor } from "../policy/Editor";
+import { OnDevices } from "../policy/OnDevices";
+import { Versions } from "../policy/Versions";
+import { Badge, Button, Empty, Field, Head, Loading } from "../ui/basics";
+import { Diff, difference } from "../ui/Diff";
+import { ErrorNote } from "../ui/ErrorNote";
+import { useToast } from "../ui/toasts";
+
+const CHECK_AFTER_MS = 700;
+const FIRST = "version: 1\n\nprofiles:\n  laptop:\n    profile: reader\n    paths:\n      - { path: \"~/Projects\", access: [read] }\n\ndevices: {}\n\nrules: []\n";
+
+/** The text once nobody has changed it for a moment, so that not every key is checked. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), CHECK_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+function EditPolicy({ active, version, refresh }: { active: string; version: bigint; refresh: () => void }) {
+  const me = useMe();
+  const toast = useToast();
+  const [text, setText] = useState(active === "" ? FIRST : active);
+  const [note, setNote] = useState("");
+  const settled = useSettled(text);
+  const isChanged = text !== active;
+  const check = useQuery(PolicyService.method.checkPolicy, { text: settled }, { enabled: me.is("admin") && settled !== active, placeholderData: keepPreviousData, staleTime: 60_000 });
+  const apply = useMutation(PolicyService.method.applyPolicy, {
+    onSuccess: ({ isApplied, version: now }) => {
+      if (!isApplied) return;
+      toast(`Policy version ${now?.version ?? ""} is now active.`);
+      setNote("");
+      refresh();
+    },
+  });
+  const findings = isChanged ? (apply.data?.isApplied === false ? apply.data.findings : (check.data?.findings ?? [])) : [];
+  const isCurrent = settled === text && !check.isFetching && check.data?.isValid === true;
+  return (
+    <div className="stack">
+      {active === "" && <p className="note">No policy is applied yet. This text is a beginning: it changes nothing until it is applied.</p>}
+      <Editor text={text} onChange={(next) => { setText(next); apply.reset(); }} findings={findings} isReadOnly={!me.is("admin")} />
+      {isChanged && me.is("admin") && (
+        <>
+          <div className="row">{check.isFetching || settled !== text ? <Badge>checking…</Badge> : check.data?.isValid ? <Badge tone="good">valid</Badge> : check.data ? <Badge tone="bad">not valid</Badge> : null}</div>
+          <ErrorNote error={check.error} />
+          {check.data?.isValid && <section className="stack tight"><h2>What changes on which device</h2><Changes changes={check.data.changes} /></section>}
+          <details><summary>Difference of the texts</summary><Diff text={difference(active, text)} /></details>
+          <section className="stack tight"><h2>What if</h2><WhatIf text={text} /></section>
+          <ErrorNote error={apply.error} />
+          <Field label="Note" hint="Why; it is kept with the version">{(props) => <input {...props} value={note} maxLength={500} onChange={(event) => setNote(event.target.value)} />}</Field>
+          <div className="row">
+            <Button look="primary" disabled={!isCurrent} busy={apply.isPending} onClick={() => apply.mutate({ text, expectedVersion: version, note })}>Apply</Button>
+            <Button onClick={() => setText(active)}>Discard</Button>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+export default function Policy() {
+  const me = useMe();
+  const policy = useQuery(PolicyService.method.getPolicy, {}, { enabled: me.is("operator"), refetchInterval: 10_000 });
+  const refresh = () => {
+    void queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: PolicyService.method.getPolicy, cardinality: "finite" }) });
+    void queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: PolicyService.method.listPolicyVersions, cardinality: "finite" }) });
+  };
+  if (!me.is("operator")) return <main className="page"><Head title="Policy" /><Empty title="Operators read the policy, admins change it">Ask why a call was denied on the call itself.</Empty></main>;
+  const { data } = policy;
+  const version = data?.version?.version ?? 0n;
+  return (
+    <main className="page">
+      <Head title="Policy">{version > 0n ? `Version ${version} is active.` : "One file says what may happen on which device."}</Head>
+      <ErrorNote error={policy.error} retry={() => void policy.refetch()} />
+      {policy.isPending && <Loading what="the policy" />}
+      {data?.unreadable.map((finding) => <p key={finding.message} className="note bad" role="alert">The active policy cannot be read, so every call is denied. Line {finding.line}: {finding.message}</p>)}
+      {data && <EditPolicy key={`${version} ${data.version?.sha256 ?? ""}`} active={data.text} version={version} refresh={refresh} />}
+      {data && data.devices.length > 0 && <OnDevices devices={data.devices} />}
+      {data && <section className="stack tight"><h2>Versions</h2><Versions active={data.text} onRestored={refresh} /></section>}
+    </main>
+  );
+}

@@ -1,0 +1,133 @@
+// The frame around every page of somebody who is signed in.
+import { useEffect, useState } from "react";
+import { Link, NavLink, Outlet, useLocation, useNavigate } from "react-router";
+import { isSignedOut } from "../lib/api";
+import { signOut, useMe } from "../lib/session";
+import { type Theme, setTheme, theme } from "../lib/theme";
+import { Button, Loading } from "../ui/basics";
+import { ErrorNote } from "../ui/ErrorNote";
+import { Icon } from "../ui/icons";
+import { LiveProvider, useLive } from "./Live";
+import { Palette } from "./Palette";
+import { StopBanner } from "./StopBanner";
+import { ENTRIES, type Entry } from "./pages";
+import { useShortcuts } from "./shortcuts";
+
+function Count({ entry }: { entry: Entry }) {
+  const { approvals } = useLive();
+  if (entry.to !== "/approvals" || approvals.length === 0) return null;
+  return (
+    <span className="count" aria-label={`${approvals.length} open`}>
+      {approvals.length > 99 ? "99+" : approvals.length}
+    </span>
+  );
+}
+
+function Me() {
+  const { user, role } = useMe();
+  const navigate = useNavigate();
+  const [chosen, setChosen] = useState<Theme>(theme);
+  const choose = (next: Theme) => {
+    setTheme(next);
+    setChosen(next);
+  };
+  const leave = async () => {
+    await signOut();
+    void navigate("/sign-in", { replace: true });
+  };
+  return (
+    <div className="me small">
+      <select aria-label="Colours" value={chosen} onChange={(event) => choose(event.target.value as Theme)}>
+        <option value="system">Automatic colours</option>
+        <option value="light">Light</option>
+        <option value="dark">Dark</option>
+      </select>
+      <div className="row apart">
+        <span className="clip">
+          {user} <span className="muted">· {role}</span>
+        </span>
+        <Button look="small quiet" onClick={() => void leave()}>
+          Sign out
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function LinkBanner() {
+  const { link } = useLive();
+  if (link !== "lost") return null;
+  return (
+    <div className="banner" role="status">
+      <span className="dot warn pulse" /> The backend does not answer. This page shows what it knew, and comes back by itself.
+    </div>
+  );
+}
+
+function Frame() {
+  const me = useMe();
+  const [isOpen, setOpen] = useState(false);
+  const [isSearching, setSearching] = useState(false);
+  const { pathname } = useLocation();
+  useEffect(() => setOpen(false), [pathname]);
+  useShortcuts(() => setSearching(true));
+  const entries = ENTRIES.filter((entry) => me.is(entry.least));
+  return (
+    <div className="shell">
+      <aside className={isOpen ? "side open" : "side"} aria-label="Navigation">
+        <Link to="/chat" className="brand">
+          <img src="/icon.svg" alt="" width="22" height="22" /> Orion
+        </Link>
+        <button type="button" className="search-button" onClick={() => setSearching(true)}>
+          <Icon name="search" /> Go to… <kbd>⌘K</kbd>
+        </button>
+        <nav aria-label="Pages">
+          {entries.map((entry) => (
+            <NavLink key={entry.to} to={entry.to}>
+              <Icon name={entry.icon} /> {entry.label} <Count entry={entry} />
+            </NavLink>
+          ))}
+        </nav>
+        <Me />
+      </aside>
+      <div className="content">
+        <LinkBanner />
+        <StopBanner />
+        <Outlet />
+      </div>
+      <nav className="bottom" aria-label="Main pages">
+        {entries.slice(0, 3).map((entry) => (
+          <NavLink key={entry.to} to={entry.to}>
+            <Icon name={entry.icon} /> {entry.label} <Count entry={entry} />
+          </NavLink>
+        ))}
+        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <Icon name="more" /> More
+        </button>
+      </nav>
+      {isSearching && <Palette entries={entries} onClose={() => setSearching(false)} />}
+    </div>
+  );
+}
+
+export function Shell() {
+  const { error, isPending } = useMe();
+  if (isPending || isSignedOut(error)) {
+    return <div className="alone"><Loading what="Orion" /></div>;
+  }
+  if (error) {
+    return (
+      <div className="alone">
+        <main>
+          <h1>Orion</h1>
+          <ErrorNote error={error} retry={() => location.reload()} />
+        </main>
+      </div>
+    );
+  }
+  return (
+    <LiveProvider>
+      <Frame />
+    </LiveProvider>
+  );
+}

@@ -1,0 +1,36 @@
+// Arguments to begin with: what a tool requires, filled in so that only what matters must be changed.
+import type { Tool } from "../gen/orion/v1/tool_pb";
+import { object } from "../lib/text";
+
+interface Property {
+  type?: string | string[];
+  enum?: unknown[];
+  default?: unknown;
+}
+
+function valueOf(name: string, property: Property, path: string): unknown {
+  if (property.enum?.length) return property.enum[0];
+  const type = Array.isArray(property.type) ? property.type[0] : property.type;
+  switch (type) {
+    case "boolean":
+      return true;
+    case "integer":
+    case "number":
+      return 1;
+    case "array":
+      return [];
+    case "object":
+      return {};
+    default:
+      return /path|source|destination|folder|directory/.test(name) ? path : "";
+  }
+}
+
+/** Returns arguments of a tool from its schema. */
+export function exampleOf(tool: Tool, path = "."): Record<string, unknown> {
+  const schema = object(tool.argumentsSchema);
+  const properties = (schema.properties ?? {}) as Record<string, Property>;
+  const required = Array.isArray(schema.required) ? schema.required.filter((it): it is string => typeof it === "string") : [];
+  const names = Object.hasOwn(properties, "confirm") ? [...new Set([...required, "confirm"])] : required;
+  return Object.fromEntries(names.map((name) => [name, valueOf(name, properties[name] ?? {}, path)]));
+}

@@ -1,0 +1,159 @@
+//! The page: how a browser signs in, what its cookie is good for, and the stories that real browsers tell.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+use orion_domain::Role;
+use orion_tests::{Launch, Process, World, program};
+use orion_wire::v1;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// How long the stories may take in all.
+const STORIES_TIMEOUT: Duration = Duration::from_mins(12);
+/// The header that the page adds to its requests.
+const OF_PAGE: &str = "x-orion-page: 1\r\n";
+
+/// Sends a request over a connection of its own, and returns the whole response.
+async fn post(world: &World, path: &str, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(world.people_address()).await.unwrap();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n{headers}\r\n{body}",
+        world.people_address(),
+        body.len(),
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+/// Returns the cookie that a response sets, as a browser sends it.
+fn cookie(answer: &str) -> String {
+    let line = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect(answer);
+    format!("cookie: {}\r\n", line.split(';').next().unwrap())
+}
+
+/// Asks with gRPC-web who is signed in, and returns the response.
+async fn who(world: &World, headers: &str) -> String {
+    let of_rpc = format!("content-type: application/grpc-web+proto\r\n{headers}");
+    post(world, "/orion.v1.AuthService/WhoAmI", &of_rpc, "\0\0\0\0\0").await
+}
+
+async fn link(world: &World) -> String {
+    let request = v1::CreateSignInLinkRequest {};
+    world.admin().auth().create_sign_in_link(request).await.unwrap().into_inner().secret
+}
+
+async fn follow(world: &World, secret: &str) -> String {
+    let headers = format!("{OF_PAGE}content-type: application/json\r\n");
+    post(world, "/page/link", &headers, &json!({ "secret": secret }).to_string()).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_signs_in_once_by_a_cookie_that_only_the_page_can_use() {
+    let world = World::new().await;
+    let secret = link(&world).await;
+    let answer = follow(&world, &secret).await;
+    assert_eq!(status(&answer), "204", "{answer}");
+    assert!(answer.contains("; Path=/; HttpOnly; SameSite=Strict; Max-Age="), "{answer}");
+    let cookie = cookie(&answer);
+    let again = follow(&world, &secret).await;
+    assert_eq!(status(&again), "401", "{again}");
+    assert!(again.contains("this link was used"), "{again}");
+
+    let own = format!("origin: http://{}\r\n", world.people_address());
+    let mine = who(&world, &format!("{cookie}{OF_PAGE}{own}")).await;
+    assert!(mine.contains("admin") && mine.contains("grpc-status:0"), "{mine}");
+    for headers in [
+        cookie.clone(),
+        format!("{cookie}{OF_PAGE}origin: http://evil.example\r\n"),
+        format!("{cookie}{OF_PAGE}sec-fetch-site: cross-site\r\n"),
+        format!("{cookie}{cookie}{OF_PAGE}"),
+    ] {
+        let answer = who(&world, &headers).await;
+        assert!(answer.contains("grpc-status: 16"), "{headers}: {answer}");
+    }
+
+    // Signing out ends the session, and the browser forgets it.
+    let foreign = post(&world, "/page/sign-out", &cookie, "").await;
+    assert_eq!(status(&foreign), "401", "{foreign}");
+    let out = post(&world, "/page/sign-out", &format!("{cookie}{OF_PAGE}"), "").await;
+    assert_eq!(status(&out), "204", "{out}");
+    assert!(out.contains("Max-Age=0"), "{out}");
+    let after = who(&world, &format!("{cookie}{OF_PAGE}")).await;
+    assert!(after.contains("grpc-status: 16"), "{after}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_ends_with_the_session_that_made_it_and_no_token_makes_one() {
+    let world = World::new().await;
+    let ann = world.person("ann", Role::Operator).await;
+    let made = ann.auth().create_sign_in_link(v1::CreateSignInLinkRequest {}).await.unwrap();
+    let secret = made.into_inner().secret;
+    ann.auth().logout(v1::LogoutRequest { all: false }).await.unwrap();
+    let answer = follow(&world, &secret).await;
+    assert_eq!(status(&answer), "401", "{answer}");
+    let token = v1::CreateTokenRequest {
+        name: "all".to_owned(),
+        scopes: vec![v1::Scope::Read.into(), v1::Scope::Admin.into()],
+        ..v1::CreateTokenRequest::default()
+    };
+    let token = world.admin().auth().create_token(token).await.unwrap().into_inner().secret;
+    let program = world.admin().with_token(&token);
+    let refused = program.auth().create_sign_in_link(v1::CreateSignInLinkRequest {}).await;
+    assert_eq!(refused.unwrap_err().code(), tonic::Code::PermissionDenied);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_signs_in_from_another_site_or_with_what_is_no_request() {
+    let world = World::new().await;
+    let json = "content-type: application/json\r\n";
+    let body = json!({ "user": "admin", "password": "wrong words of a test" }).to_string();
+    for headers in [json.to_owned(), format!("{json}{OF_PAGE}origin: http://evil.example\r\n")] {
+        let answer = post(&world, "/page/sign-in", &headers, &body).await;
+        assert_eq!(status(&answer), "403", "{answer}");
+    }
+    let own = format!("{json}{OF_PAGE}");
+    let answer = post(&world, "/page/sign-in", &own, &body).await;
+    assert_eq!(status(&answer), "401", "{answer}");
+    let error: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    assert_eq!(error["error"]["message"], "the name or the password is wrong");
+    for body in ["", "{}", "[1]", "{\"user\":1}", &"x".repeat(20_000)] {
+        let answer = post(&world, "/page/sign-in", &own, body).await;
+        assert_eq!(status(&answer), "400", "{answer}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_that_browsers_tell() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = program("orion-server");
+    let stories = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/stories.mjs");
+    let installed = stories.with_file_name("node_modules/playwright-core");
+    assert!(installed.is_dir(), "the tests of the page are not installed: run `make test-deps`");
+    let arguments = [OsStr::new("--test"), OsStr::new("--test-reporter=spec"), stories.as_os_str()];
+    let programs = server.parent().unwrap().as_os_str();
+    let launch = Launch {
+        arguments: &arguments,
+        environment: &[("ORION_PROGRAMS", programs)],
+        ..Launch::default()
+    };
+    let node = Process::start(Path::new("node"), &folder.path().join("node.log"), &launch);
+    let ended = tokio::time::timeout(STORIES_TIMEOUT, async {
+        loop {
+            if let Some(status) = node.ended() {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    });
+    let status = ended.await.unwrap_or_else(|_| panic!("the stories do not end:\n{}", node.log()));
+    assert!(status.success(), "{}", node.log());
+}
