@@ -1,6 +1,6 @@
 //! One turn of a chat: rounds of an answer of the model and its calls, until the model answers without calls.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use orion_domain::extract::{ExtractProblem, ExtractedCall};
@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use super::error::ChatError;
 use super::provenance::TaintTracker;
+use super::read::{Reading, told};
 use super::{Event, ToolUse, history, prompt, relay, say};
 use crate::model::{Message, Model, NativeCall, Request};
 use crate::people::StreamEnd;
@@ -39,6 +40,7 @@ impl Turn<'_> {
     pub(super) async fn rounds(&mut self) -> Result<String, ChatError> {
         let most = self.pipeline.config.chat.max_tool_rounds;
         let mut words = String::new();
+        let mut asked_to_call_natively = false;
         for round in 0..=most {
             let tools = if self.pipeline.config.chat.tools_enabled {
                 prompt::tools(self.pipeline, &self.caller)
@@ -49,7 +51,7 @@ impl Turn<'_> {
             self.still_authorized().await?;
             let (answer, shown) = relay::complete(self.model, &request, self.events).await?;
             self.not_understood = answer.not_understood;
-            let (calls, problems, text) = self.read(&answer);
+            let Reading { calls, problems, set_aside, text } = self.read(&answer).await?;
             relay::rest(self.events, &text, &shown).await?;
             if !text.is_empty() {
                 words = text;
@@ -57,8 +59,19 @@ impl Turn<'_> {
             if answer.truncated {
                 self.note("The model's answer was cut off at its limit.").await?;
             }
+            if let Some(told) = told(&set_aside) {
+                self.note(&told).await?;
+            }
             if calls.is_empty() && problems.is_empty() {
                 return Ok(words);
+            }
+            if calls.is_empty() && problems == [ExtractProblem::WrittenAsText] {
+                if asked_to_call_natively {
+                    // The model means it as text.
+                    self.note(&unread(&problems)).await?;
+                    return Ok(words);
+                }
+                asked_to_call_natively = true;
             }
             if round == most {
                 self.note(&format!(
@@ -77,19 +90,24 @@ impl Turn<'_> {
         calls: Vec<ExtractedCall>,
         problems: Vec<ExtractProblem>,
     ) -> Result<(), ChatError> {
-        if !problems.is_empty() {
-            let listed: Vec<_> = problems.iter().map(ToString::to_string).collect();
-            let text = format!("A tool call could not be read: {}", listed.join("; "));
-            self.note(&text).await?;
-            if calls.is_empty() {
-                self.messages.push(Message::user(format!("{text}. Write it again, correctly.")));
-                return Ok(());
+        let correction = match &problems[..] {
+            [] => None,
+            problems => {
+                let text = unread(problems);
+                self.note(&text).await?;
+                Some(Message::user(format!("{text}. Write it again, correctly.")))
             }
+        };
+        if calls.is_empty() {
+            self.messages.extend(correction);
+            return Ok(());
         }
         let mut written = Vec::with_capacity(calls.len());
+        let mut ids = HashSet::new();
         for (index, mut call) in calls.into_iter().enumerate() {
-            let id =
-                call.id.take().unwrap_or_else(|| format!("call_{}_{index}", self.messages.len()));
+            // The ids of text forms are the model's own words: they may be empty, or the same twice.
+            let id = call.id.take().filter(|id| !id.is_empty() && ids.insert(id.clone()));
+            let id = id.unwrap_or_else(|| format!("call_{}_{index}", self.messages.len()));
             written.push((id, call));
         }
         let mut native = Vec::with_capacity(written.len());
@@ -114,6 +132,8 @@ impl Turn<'_> {
             let result = relay::result_of(&reply);
             self.keep(Message::tool(id, prompt::capped(&result, limit))).await?;
         }
+        // The model learns of what could not be read beside the results of the rest.
+        self.messages.extend(correction);
         Ok(())
     }
 
@@ -138,4 +158,10 @@ impl Turn<'_> {
     async fn note(&self, text: &str) -> Result<(), ChatError> {
         say(self.events, Event::Note(text.to_owned())).await
     }
+}
+
+/// Returns what the model and the person are told of calls that could not be read.
+fn unread(problems: &[ExtractProblem]) -> String {
+    let listed: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    format!("A tool call could not be read: {}", listed.join("; "))
 }

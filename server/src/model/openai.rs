@@ -100,25 +100,27 @@ impl OpenAi {
         on_text: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Answer, ModelError> {
         let whole = async {
-            let response = self.ask(request).await?;
-            self.read(response, request, on_text).await
+            let (response, offered_natively) = self.ask(request).await?;
+            let answer = self.read(response, request, on_text).await?;
+            Ok(Answer { offered_natively, ..answer })
         };
         tokio::time::timeout(self.timeout, whole)
             .await
             .unwrap_or(Err(ModelError::TimedOut { after: self.timeout }))
     }
 
-    async fn ask(&self, request: &Request) -> Result<Response, ModelError> {
+    /// Sends the request. Returns whether it offers tools in the provider's own form, too.
+    async fn ask(&self, request: &Request) -> Result<(Response, bool), ModelError> {
         let native = match self.tool_calls {
             ToolCalls::Native => true,
             ToolCalls::Text => false,
             ToolCalls::Auto => !self.is_text_only(),
         };
         if !native {
-            return Ok(self.send(&request::text(&self.model, request)).await?);
+            return Ok((self.send(&request::text(&self.model, request)).await?, false));
         }
         match self.send(&request::native(&self.model, request)).await {
-            Ok(response) => Ok(response),
+            Ok(response) => Ok((response, !request.tools.is_empty())),
             Err(Rejected { no_tools: true, .. })
                 if self.tool_calls == ToolCalls::Auto && !request.tools.is_empty() =>
             {
@@ -130,7 +132,7 @@ impl OpenAi {
                     for_seconds = self.text_mode_ttl.as_secs(),
                     "the model server refuses native tools; tools are described in the prompt instead"
                 );
-                Ok(self.send(&request::text(&self.model, request)).await?)
+                Ok((self.send(&request::text(&self.model, request)).await?, false))
             }
             Err(rejected) => Err(rejected.error),
         }

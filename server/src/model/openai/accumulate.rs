@@ -175,7 +175,7 @@ impl Accumulator {
             text = self.refusal;
         }
         let truncated = self.cut || !self.finished;
-        Ok(Answer { text, native_calls, truncated, not_understood: false })
+        Ok(Answer { text, native_calls, truncated, ..Answer::default() })
     }
 }
 
