@@ -102,6 +102,7 @@ fn without_calls(text: String) -> String {
         '=' => '＝',
         ':' => '：',
         '✿' => '*',
+        '`' => 'ˋ',
         other => other,
     };
     text.chars().map(harmless).collect()
