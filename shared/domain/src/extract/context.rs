@@ -58,13 +58,13 @@ pub(super) struct Before {
     /// The last character of the prose.
     last: Option<char>,
     /// Until when the text is somebody else's.
-    told: Told,
+    speech: Speech,
     /// Whether the line so far is a comment.
     comment: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Told {
+enum Speech {
     #[default]
     No,
     /// Up to the next empty line.
@@ -97,10 +97,10 @@ impl Before {
         let words = line.trim_start();
         if starts {
             self.comment = cues::is_comment(words);
-            self.told = match cues::label(words) {
-                Some(true) => Told::Turn,
-                Some(false) if self.told == Told::No => Told::Paragraph,
-                Some(false) | None => self.told,
+            self.speech = match cues::label(words) {
+                Some(true) => Speech::Turn,
+                Some(false) if self.speech == Speech::No => Speech::Paragraph,
+                Some(false) | None => self.speech,
             };
         }
         for letter in line.chars() {
@@ -132,8 +132,8 @@ impl Before {
         if is_empty && !is_blank {
             (self.straight, self.tick, self.depth) = (false, false, 0);
         }
-        if is_empty && self.told == Told::Paragraph {
-            self.told = Told::No;
+        if is_empty && self.speech == Speech::Paragraph {
+            self.speech = Speech::No;
         }
         let said = self.sentence.trim();
         let goes_on = said.is_empty()
@@ -162,7 +162,7 @@ impl Before {
         if self.comment {
             return Some(NotMeant::Commented);
         }
-        if self.told != Told::No {
+        if self.speech != Speech::No {
             return Some(NotMeant::Echoed);
         }
         let closes = |mark: char| cues::paragraph(after).contains(mark);
