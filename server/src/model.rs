@@ -149,6 +149,9 @@ pub struct Answer {
     pub text: String,
     /// The answer's calls in the provider's own form.
     pub native_calls: Vec<NativeCall>,
+    /// Whether tools were offered in the provider's own form, and the server took them: then text holds no
+    /// calls.
+    pub offered_natively: bool,
     /// Whether the answer was cut off at the provider's limit, or ended without an end marker.
     pub truncated: bool,
     /// Whether the built-in planner did not understand the message, or asks for something that it lacks.

@@ -8,10 +8,16 @@ use tempfile::TempDir;
 
 /// A world whose model is aimock with these fixtures.
 async fn world(fixtures: Value) -> (World, Device, (Aimock, TempDir)) {
+    world_with(fixtures, "auto").await
+}
+
+/// The same with tools offered in this way.
+async fn world_with(fixtures: Value, tool_calls: &str) -> (World, Device, (Aimock, TempDir)) {
     let folder = tempfile::tempdir().unwrap();
     let aimock = Aimock::start(folder.path(), &json!({"fixtures": fixtures})).await;
     let section = format!(
-        "[[models]]\nname = \"mock\"\nkind = \"openai\"\nurl = \"{}/v1\"\nmodel = \"any\"\n",
+        "[[models]]\nname = \"mock\"\nkind = \"openai\"\nurl = \"{}/v1\"\nmodel = \"any\"\n\
+         tool_calls = \"{tool_calls}\"\n",
         aimock.url
     );
     let world = World::configured(&section).await;
@@ -69,18 +75,93 @@ async fn two_calls_in_one_answer_are_both_made() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_in_prose_is_made_and_marked_as_recovered() {
+async fn a_call_in_prose_of_low_risk_is_made_and_marked_as_recovered() {
     let prose =
         r#"Natuurlijk! {"tool":"create_directory","device":"kiosk","path":"Test"} Momentje."#;
-    let (world, kiosk, _aimock) = world(json!([
+    let fixtures = json!([
         {"match": {"hasToolResult": false}, "chunkSize": 5, "response": {"content": prose}},
         {"match": {"hasToolResult": true}, "response": {"content": "Klaar."}},
-    ]))
-    .await;
+    ]);
+    let (world, kiosk, _aimock) = world_with(fixtures, "text").await;
     let answer = world.admin().say("Maak een folder Test").await;
     assert_eq!(answer.recovered, [true], "{answer:?}");
     assert_eq!(answer.text, "Klaar.");
     assert_eq!(kiosk.tree(), Tree::from([("Test".to_owned(), None)]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_calls_above_low_risk_the_whole_answer_runs_and_one_in_prose_asks() {
+    let call = r#"{"tool":"write_file","device":"kiosk","path":"Test","content":"x"}"#;
+    let prose = format!("Natuurlijk! {call} Momentje.");
+    let fixtures = json!([
+        {"match": {"userMessage": "prose", "hasToolResult": false}, "response": {"content": prose}},
+        {"match": {"userMessage": "whole", "hasToolResult": false}, "response": {"content": call}},
+        {"match": {"hasToolResult": true}, "response": {"content": "Klaar."}},
+    ]);
+    let (world, kiosk, _aimock) = world_with(fixtures, "text").await;
+    let (admin, mut cards) = (world.admin(), Vec::new());
+    let answer = admin.asked("", "prose", async |card| {
+        assert!(kiosk.tree().is_empty());
+        admin.decide(&card.approval_id, false, "").await.unwrap();
+        cards.push((card.tool.clone(), card.rule.clone()));
+    });
+    let answer = answer.await;
+    let card = ("write_file".to_owned(), "chat: a call picked out of prose".to_owned());
+    assert_eq!((answer.recovered, cards), (vec![true], vec![card]));
+    assert!(kiosk.tree().is_empty());
+    let answer = world.admin().say("whole").await;
+    assert_eq!(answer.recovered, [false], "{answer:?}");
+    assert_eq!(std::fs::read_to_string(kiosk.path("Test")).unwrap(), "x");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_tools_are_offered_natively_a_call_as_text_is_said_and_not_made() {
+    let call = r#"{"tool":"create_directory","device":"kiosk","path":"Test"}"#;
+    let (world, kiosk, _aimock) = world(json!([
+        {"match": {"userMessage": "could not be read"}, "response": {"content": "Pardon."}},
+        {"match": {"userMessage": "Maak"}, "chunkSize": 4, "response": {"content": call}},
+    ]))
+    .await;
+    let answer = world.admin().say("Maak een folder Test").await;
+    assert_eq!((answer.calls.len(), answer.text.as_str()), (0, "Pardon."), "{answer:?}");
+    assert!(answer.notes[0].contains("offered to this model natively"), "{:?}", answer.notes);
+    assert!(kiosk.tree().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_writes_a_call_as_text_again_has_answered() {
+    let call = r#"{"tool":"create_directory","device":"kiosk","path":"Test"}"#;
+    let (world, kiosk, _aimock) =
+        world(json!([{"match": {}, "response": {"content": call}}])).await;
+    let answer = world.admin().say("Maak een folder Test").await;
+    assert_eq!((answer.calls.len(), answer.text.as_str(), answer.notes.len()), (0, call, 2));
+    assert!(kiosk.tree().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_in_xml_gets_the_types_of_its_tool() {
+    let call = "<tool_call>\n<function=read_file>\n<parameter=path>\n7\n</parameter>\n\
+                <parameter=limit>\n1\n</parameter>\n</function>\n</tool_call>";
+    let fixtures = json!([
+        {"match": {"hasToolResult": false}, "chunkSize": 3, "response": {"content": call}},
+        {"match": {"hasToolResult": true}, "response": {"content": "Klaar."}},
+    ]);
+    let (world, kiosk, _aimock) = world_with(fixtures, "text").await;
+    std::fs::write(kiosk.path("7"), "one\ntwo\n").unwrap();
+    let answer = world.admin().say("Lees 7").await;
+    assert_eq!(answer.calls[0].end(), (CallState::Succeeded, None), "{answer:?}");
+    assert_eq!(answer.recovered, [false]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_the_answer_denies_is_not_made_and_the_person_is_told() {
+    let text = r#"I will NOT run {"tool":"create_directory","device":"kiosk","path":"Test"}"#;
+    let fixtures = json!([{"match": {}, "chunkSize": 7, "response": {"content": text}}]);
+    let (world, kiosk, _aimock) = world_with(fixtures, "text").await;
+    let answer = world.admin().say("Maak een folder Test").await;
+    assert_eq!((answer.calls.len(), answer.text.as_str()), (0, text), "{answer:?}");
+    assert!(answer.notes[0].contains("the text around it denies it"), "{:?}", answer.notes);
+    assert!(kiosk.tree().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

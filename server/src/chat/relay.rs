@@ -2,7 +2,7 @@
 //! begin, so that nobody sees half a JSON object.
 
 use orion_catalog::without_secrets;
-use orion_domain::extract::ExtractedCall;
+use orion_domain::extract::{ExtractedCall, Released};
 use orion_domain::{Envelope, Meta};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -27,19 +27,12 @@ pub(super) async fn complete(
         model.complete(request, &mut on_text).await
     };
     let showing = async {
-        let (mut shown, mut held) = (String::new(), false);
+        let (mut shown, mut released) = (String::new(), Released::default());
         while let Some(piece) = pieces.recv().await {
-            let visible = match piece.find(['{', '[', '<', '`']) {
-                _ if held => "",
-                Some(start) => {
-                    held = true;
-                    piece.get(..start).unwrap_or_default()
-                }
-                None => piece.as_str(),
-            };
+            let visible = released.push(&piece);
             if !visible.is_empty() {
-                shown.push_str(visible);
-                say(events, Event::Text(visible.to_owned())).await?;
+                shown.push_str(&visible);
+                say(events, Event::Text(visible)).await?;
             }
         }
         Ok::<_, ChatError>(shown)

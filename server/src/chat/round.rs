@@ -9,7 +9,7 @@ use orion_domain::{CallId, Digest};
 
 use super::call::{Prepared, identity_of};
 use super::error::ChatError;
-use super::turn::Turn;
+use super::turn::{Turn, unread};
 use super::{prompt, relay};
 use crate::clock::new_uuid;
 use crate::model::{Message, NativeCall, ProviderState};
@@ -68,14 +68,15 @@ impl Turn<'_> {
     ) -> Result<(), ChatError> {
         let surplus = calls.len().saturating_sub(MAX_CALLS);
         calls.truncate(MAX_CALLS);
+        let mut correction = None;
         if !problems.is_empty() {
-            let listed: Vec<_> = problems.iter().take(MAX_CALLS).map(ToString::to_string).collect();
-            let text = format!("A tool call could not be read: {}", listed.join("; "));
+            let text = unread(&problems);
             self.note(&text).await?;
-            if calls.is_empty() {
-                self.messages.push(Message::user(format!("{text}. Write it again, correctly.")));
-                return Ok(());
-            }
+            correction = Some(Message::user(format!("{text}. Write it again, correctly.")));
+        }
+        if calls.is_empty() {
+            self.messages.extend(correction);
+            return Ok(());
         }
         let (planned, native) = self.plan(calls).await?;
         let made = planned.iter().map(|call| call.id).collect();
@@ -98,6 +99,8 @@ impl Turn<'_> {
             self.note(&text).await?;
             self.messages.push(Message::user(text));
         }
+        // The model learns of what could not be read beside the results of the rest.
+        self.messages.extend(correction);
         Ok(())
     }
 
@@ -109,7 +112,8 @@ impl Turn<'_> {
         let (mut planned, mut native) = (Vec::new(), Vec::new());
         let mut taken = HashSet::new();
         for (index, mut written) in calls.into_iter().enumerate() {
-            let given = written.id.take().filter(|id| !taken.contains(id));
+            // The ids of text forms are the model's own words: they may be empty, or the same twice.
+            let given = written.id.take().filter(|id| !id.is_empty() && !taken.contains(id));
             let native_id =
                 given.unwrap_or_else(|| format!("call_{}_{index}", self.messages.len()));
             taken.insert(native_id.clone());

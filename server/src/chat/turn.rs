@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use orion_domain::extract::ExtractProblem;
 use orion_domain::{Caller, Digest, ToolError, TurnId};
 use tokio::sync::mpsc;
 
 use super::choose::Chosen;
 use super::error::ChatError;
 use super::provenance::TaintTracker;
+use super::read::{Reading, told};
 use super::{Event, ToolUse, history, relay, say};
 use crate::config::Assistant;
 use crate::model::{Message, Model, Usage};
@@ -79,11 +81,12 @@ impl<'a> Turn<'a> {
     pub(super) async fn rounds(&mut self) -> Result<String, ChatError> {
         let most = self.pipeline.config.chat.max_tool_rounds;
         let mut words = String::new();
+        let mut asked_to_call_natively = false;
         for round in 0..=most {
             self.still_authorized().await?;
             let (answer, shown) = self.ask().await?;
             self.not_understood = answer.not_understood;
-            let (calls, problems, text) = self.read(&answer);
+            let Reading { calls, problems, set_aside, text } = self.read(&answer).await?;
             relay::rest(self.events, &text, &shown).await?;
             if !text.is_empty() {
                 words = text;
@@ -94,8 +97,19 @@ impl<'a> Turn<'a> {
             if answer.filtered {
                 self.note("The model or its provider refused to go on with this answer.").await?;
             }
+            if let Some(told) = told(&set_aside) {
+                self.note(&told).await?;
+            }
             if calls.is_empty() && problems.is_empty() {
                 return Ok(words);
+            }
+            if calls.is_empty() && problems == [ExtractProblem::WrittenAsText] {
+                if asked_to_call_natively {
+                    // The model means it as text.
+                    self.note(&unread(&problems)).await?;
+                    return Ok(words);
+                }
+                asked_to_call_natively = true;
             }
             if round == most {
                 self.note(&format!(
@@ -130,4 +144,10 @@ impl<'a> Turn<'a> {
     pub(super) async fn note(&self, text: &str) -> Result<(), ChatError> {
         say(self.events, Event::Note(text.to_owned())).await
     }
+}
+
+/// Returns what the model and the person are told of calls that could not be read.
+pub(super) fn unread(problems: &[ExtractProblem]) -> String {
+    let listed: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    format!("A tool call could not be read: {}", listed.join("; "))
 }

@@ -2,6 +2,7 @@
 //! JSON.
 
 use axum::Json;
+use axum::http::HeaderValue;
 use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{Method, Request, Response, StatusCode};
 use axum::response::IntoResponse as _;

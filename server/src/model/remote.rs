@@ -120,8 +120,9 @@ impl Remote {
     ) -> Result<Answer, ModelError> {
         let begun = AtomicBool::new(false);
         let whole = async {
-            let response = self.ask(request).await?;
-            self.read(response, request, &begun, on_text).await
+            let (response, offered_natively) = self.ask(request).await?;
+            let answer = self.read(response, request, &begun, on_text).await?;
+            Ok(Answer { offered_natively, ..answer })
         };
         let late =
             || ModelError::TimedOut { after: self.timeout, begun: begun.load(Ordering::Relaxed) };
@@ -133,17 +134,18 @@ impl Remote {
         format!("{:?} {}", self.form, self.model)
     }
 
-    async fn ask(&self, request: &Request) -> Result<Response, ModelError> {
+    /// Sends the request. Returns whether it offers tools in the provider's own form, too.
+    async fn ask(&self, request: &Request) -> Result<(Response, bool), ModelError> {
         let native = match self.tool_calls {
             ToolCalls::Native => true,
             ToolCalls::Text => false,
             ToolCalls::Auto => !self.is_text_only(),
         };
         if !native {
-            return Ok(self.offer(&Conversation::text(request)).await?);
+            return Ok((self.offer(&Conversation::text(request)).await?, false));
         }
         match self.offer(&Conversation::native(request, &self.origin())).await {
-            Ok(response) => Ok(response),
+            Ok(response) => Ok((response, !request.tools.is_empty())),
             Err(Rejected { no_tools: true, .. })
                 if self.tool_calls == ToolCalls::Auto && !request.tools.is_empty() =>
             {
@@ -155,7 +157,7 @@ impl Remote {
                     for_seconds = self.text_mode_ttl.as_secs(),
                     "the model server refuses native tools; tools are described in the prompt instead"
                 );
-                Ok(self.offer(&Conversation::text(request)).await?)
+                Ok((self.offer(&Conversation::text(request)).await?, false))
             }
             Err(rejected) => Err(rejected.error),
         }

@@ -6,6 +6,7 @@ mod asked;
 mod counts;
 mod decision;
 mod quoted;
+mod recovered;
 mod tool;
 
 use orion_catalog::ParsedCall;

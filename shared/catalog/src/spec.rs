@@ -3,6 +3,7 @@
 mod custom;
 mod parsed_call;
 mod secrets;
+mod texts;
 
 use std::time::Duration;
 

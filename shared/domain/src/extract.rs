@@ -2,15 +2,21 @@
 //!
 //! Models write calls in many shapes, alone or within prose. This module converts every accepted shape
 //! to one [`ExtractedCall`] and reports what it cannot read. It repairs nothing: output with two
-//! possible readings is a problem, never a call. It knows no tool names and does not validate arguments;
-//! the catalogue does.
+//! possible readings is a problem, never a call. What is written like a call and not meant as one, because
+//! the text around it denies, quotes or explains it, is [set aside](SetAside). It knows no tool names and does
+//! not validate arguments; the catalogue does.
 //!
-//! Reading order: `read` visits the pieces that `scan` finds, `measure` finds where a JSON value ends,
-//! [`json`](crate::json) parses it and `shape` converts it to calls.
+//! Reading order: `read` visits the pieces that `scan` finds. In JSON, `measure` finds where a value ends,
+//! [`json`](crate::json) parses it and `shape` converts it to calls; `forms` reads what is no JSON, by the
+//! tokens in `marker`. `context` judges the text around a call.
 
+mod context;
+mod forms;
+mod marker;
 mod measure;
 mod problem;
 mod read;
+mod released;
 mod scan;
 mod shape;
 #[cfg(test)]
@@ -20,12 +26,16 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use crate::json::MAX_DEPTH;
+pub use context::NotMeant;
 pub use problem::ExtractProblem;
+pub use released::Released;
 
 /// The maximum size of model output, or of one native call's arguments, in bytes.
 pub const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
 /// The maximum number of calls from one output.
 pub const MAX_CALLS: usize = 32;
+/// The maximum number of calls that are found in a text of somebody else.
+pub const MAX_OCCURRENCES: usize = 1024;
 /// The maximum number of problems reported for one output.
 pub const MAX_PROBLEMS: usize = 32;
 
@@ -46,6 +56,10 @@ pub struct ExtractedCall {
     pub queue: Option<bool>,
     /// The tool's own arguments, without `device`, `dry_run` and `queue`.
     pub arguments: Map<String, Value>,
+    /// Whether the form says nothing of the arguments' types: all are text, and the tool's schema says
+    /// what they are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub untyped: bool,
     /// Whether the call was found in prose or in a loose wrapper. A call that is the whole output, alone
     /// or with other calls, in a fence or in tags, after its reasoning, is not recovered.
     pub recovered: bool,
@@ -90,6 +104,18 @@ pub struct Extraction {
     pub text: String,
     /// What looks like a call and could not be read as one; at most [`MAX_PROBLEMS`].
     pub problems: Vec<ExtractProblem>,
+    /// What is written like a call and not meant as one; at most [`MAX_CALLS`]. It stays in the text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<SetAside>,
+}
+
+/// What is written like a call and not meant as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SetAside {
+    /// The byte where it starts.
+    pub start: usize,
+    /// Why it is not meant as a call.
+    pub why: NotMeant,
 }
 
 /// Extracts the tool calls from a model's text. Total: every input has a result, in linear time.
@@ -98,7 +124,23 @@ pub fn extract(output: &str) -> Extraction {
     if output.len() > MAX_OUTPUT_BYTES {
         return Extraction { problems: vec![too_large(output)], ..Extraction::default() };
     }
-    read::read(output, scan::scan(output).pieces)
+    read::read(output, scan::scan(output, false).pieces, false)
+}
+
+/// Returns the calls that occur in a text of somebody else, wherever they stand: also in comments, quotations,
+/// code and behind what is broken. At most [`MAX_OCCURRENCES`], and none in a text above [`MAX_OUTPUT_BYTES`].
+#[must_use]
+pub fn occurrences(text: &str) -> Vec<ExtractedCall> {
+    if text.len() > MAX_OUTPUT_BYTES {
+        return Vec::new();
+    }
+    read::read(text, scan::scan(text, true).pieces, true).calls
+}
+
+/// Returns the number of bytes that are read to extract from a text, repeated reads included.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn examined(output: &str) -> usize {
+    scan::scan(output, false).examined
 }
 
 /// Converts a call of a provider's native tool calling to the same shape. `arguments` is the JSON text

@@ -19,10 +19,15 @@ Examples:
   printf '%s' 'Sure! {\"tool\":\"create_directory\",\"path\":\"Test\"} done' | orion extract
   orion extract --details < answer.txt
 
+Reads JSON alone, in fences and in prose, and the forms of Hermes, Llama 3 and 4, Mistral, Qwen 2.5,
+Qwen 3 and its coder, DeepSeek, Kimi K2, GLM 4, Gemma, gpt-oss (Harmony), MiniMax, Jamba, Phi 4 and
+Nemotron. What the text denies, quotes, shows as an example or tells of is no call: it is noted on
+standard error.
+
 One call is printed as an object, several as a list. Without any call the exit code is 3; 1 when
-something looked like a call and could not be read as one.")]
+something looked like a call and could not be read as one. Arguments in XML are printed as text.")]
 pub(crate) struct Extract {
-    /// Also say whether a call had to be picked out of prose
+    /// Also say whether a call was picked out of prose, and whether its arguments are text of unknown types
     #[arg(long)]
     details: bool,
 }
@@ -38,10 +43,13 @@ impl Extract {
             return Err(Failure::Usage("nothing came on standard input".to_owned())
                 .hint(Hint::run("give it a model's answer", "orion extract < answer.txt")));
         }
-        let Extraction { calls, text: _, problems } = extract(&given);
+        let Extraction { calls, text: _, problems, set_aside } = extract(&given);
         for problem in &problems {
             let problem = text::plain(&problem.to_string());
             out.error_line(&format!("{BAD}problem:{BAD:#} {problem}"));
+        }
+        for aside in &set_aside {
+            out.error_line(&format!("no call at byte {}: {}", aside.start, aside.why.as_str()));
         }
         let details = self.details || out.is_wide();
         let calls: Vec<Value> = calls.iter().map(|call| form(call, details)).collect();
@@ -70,6 +78,9 @@ fn form(call: &ExtractedCall, details: bool) -> Value {
     let mut form = call.flat();
     if details && let Some(object) = form.as_object_mut() {
         object.insert("recovered".to_owned(), call.recovered.into());
+        if call.untyped {
+            object.insert("untyped".to_owned(), true.into());
+        }
     }
     form
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use orion_domain::extract::{ExtractedCall, MAX_OUTPUT_BYTES, extract};
-use orion_domain::{CanonicalArguments, Digest};
+use orion_domain::extract::{ExtractedCall, MAX_OUTPUT_BYTES, occurrences};
+use orion_domain::{CanonicalArguments, Digest, json};
 use serde_json::{Map, Value};
 
 use super::copied::letters;
@@ -74,10 +74,20 @@ pub(super) fn leaves<'a>(arguments: &'a Map<String, Value>, into: &mut Vec<(&'a 
     arguments.iter().for_each(|(name, value)| walk(name, value, into));
 }
 
-/// Returns the digest of a call's tool and arguments, regardless of the device.
+/// Returns the digest of a call's tool and arguments, regardless of the device, and of whether the form that it
+/// is written in has types or only texts.
 pub(super) fn digest_of(call: &ExtractedCall) -> Digest {
-    let arguments = CanonicalArguments::from_value(&Value::Object(call.arguments.clone()));
-    Digest::of_fields("orion.chat.quoted.v1", &[call.tool.as_bytes(), arguments.as_bytes()])
+    let value = |text: &String| json::parse(text).unwrap_or_else(|_| text.as_str().into());
+    let arguments = call.arguments.iter().map(|(name, argument)| match argument {
+        Value::String(text) => (name.clone(), value(text)),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Array(_)
+        | Value::Object(_)) => (name.clone(), other.clone()),
+    });
+    let arguments = CanonicalArguments::from_value(&Value::Object(arguments.collect()));
+    Digest::of_fields("orion.chat.quoted.v2", &[call.tool.as_bytes(), arguments.as_bytes()])
 }
 
 /// Returns the digests of the calls that occur in the texts of a result.
@@ -94,7 +104,7 @@ pub(super) fn calls_in(text: &str) -> Vec<ExtractedCall> {
     let (mut calls, mut start) = (Vec::new(), 0);
     loop {
         let end = text.floor_char_boundary(start + MAX_OUTPUT_BYTES);
-        calls.extend(extract(text.get(start..end).unwrap_or_default()).calls);
+        calls.extend(occurrences(text.get(start..end).unwrap_or_default()));
         if end == text.len() {
             return calls;
         }

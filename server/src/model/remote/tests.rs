@@ -2,6 +2,7 @@
 
 mod refusals;
 mod server;
+mod split;
 mod streams;
 
 use std::time::Duration;
@@ -36,12 +37,19 @@ fn request() -> Request {
     }
 }
 
-/// Returns the answer, after checking that its text equals the streamed text.
-async fn ask(model: &Remote) -> Result<Answer, ModelError> {
+/// Returns the answer and whether tools were offered natively, after checking that its text equals the streamed
+/// text.
+async fn asked(model: &Remote) -> Result<(Answer, bool), ModelError> {
     let mut streamed = String::new();
     let answer = model.complete(&request(), &mut |text| streamed.push_str(text)).await?;
     assert_eq!(streamed, answer.text);
-    Ok(answer)
+    let natively = answer.offered_natively;
+    Ok((Answer { offered_natively: false, ..answer }, natively))
+}
+
+/// Returns the answer alone.
+async fn ask(model: &Remote) -> Result<Answer, ModelError> {
+    Ok(asked(model).await?.0)
 }
 
 /// Reads a stream in a form, cut at every byte, and returns the one answer.

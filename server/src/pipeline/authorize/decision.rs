@@ -6,13 +6,26 @@ use orion_domain::{Approved, ContentRaise, ErrorCode, Permit, Risk, RiskRaise, T
 
 use super::EvaluatedCall;
 use super::quoted::QUOTED;
+use super::recovered::RECOVERED;
 use super::tool::trace;
 
 impl EvaluatedCall {
     /// Returns the decision.
     #[must_use]
     pub fn decision(&self) -> Decision {
-        if self.is_asked_as_quoted() { Decision::Ask } else { self.evaluation.decision() }
+        if self.asked_beside_policy().is_some() {
+            Decision::Ask
+        } else {
+            self.evaluation.decision()
+        }
+    }
+
+    /// Returns the rule name and the reason of an approval that the policy alone does not require.
+    fn asked_beside_policy(&self) -> Option<(&'static str, &'static str)> {
+        if self.is_asked_as_quoted() {
+            return Some((QUOTED, "is copied from untrusted content"));
+        }
+        self.is_asked_as_recovered().then_some((RECOVERED, "was picked out of the model's prose"))
     }
 
     /// Returns whether an approval may cover more than this one call. Approval may be needed only for the
@@ -32,6 +45,7 @@ impl EvaluatedCall {
             && !self.preview_first()
             && self.content_raises().is_empty()
             && !self.is_quoted()
+            && !self.is_recovered()
             && self.raises().is_empty()
             && self.evaluation.evidence().iter().all(plain)
             && count <= 1
@@ -73,8 +87,8 @@ impl EvaluatedCall {
     /// Returns the name of the rule that decided.
     #[must_use]
     pub fn rule(&self) -> String {
-        if self.is_asked_as_quoted() {
-            return QUOTED.to_owned();
+        if let Some((rule, _)) = self.asked_beside_policy() {
+            return rule.to_owned();
         }
         self.evaluation.rule_name(&self.question(), &self.target.device.policy)
     }
@@ -82,15 +96,15 @@ impl EvaluatedCall {
     /// Returns the error for the caller if there is no permit.
     #[must_use]
     pub fn refusal(&self) -> ToolError {
-        if self.is_asked_as_quoted() {
+        if let Some((rule, why)) = self.asked_beside_policy() {
             return ToolError::new(
                 ErrorCode::ApprovalRequired,
                 format!(
-                    "This call of {} is copied from untrusted content: a person has to approve it.",
+                    "This call of {} {why}: a person has to approve it.",
                     self.target.spec.name
                 ),
             )
-            .with("rule", QUOTED);
+            .with("rule", rule);
         }
         let device = &self.target.device;
         device.placed(self.evaluation.refusal(&self.question(), &device.policy))
@@ -101,7 +115,7 @@ impl EvaluatedCall {
     /// # Errors
     /// The error for the caller.
     pub fn permit(&self, approved: Option<Approved>) -> Result<Permit, Box<ToolError>> {
-        if approved.is_none() && self.is_asked_as_quoted() {
+        if approved.is_none() && self.asked_beside_policy().is_some() {
             return Err(Box::new(self.refusal()));
         }
         let device = &self.target.device;

@@ -53,6 +53,9 @@ impl Names {
             | b"arguments" => self.call = true,
             b"name" => self.call |= outermost,
             // An escaped name may spell any of the others.
+            b"tool_name" | b"function_name" | b"action_input" | b"tool_input" | b"tool_args" => {
+                self.candidate = true;
+            }
             _ => self.candidate |= name == b"action" || name.contains(&b'\\'),
         }
         self.candidate |= self.call;

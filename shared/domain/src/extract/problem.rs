@@ -93,6 +93,38 @@ pub enum ExtractProblem {
         /// Where it starts.
         start: usize,
     },
+    /// A call in another form than JSON that does not go on as that form. Nothing after it was read for calls,
+    /// since its end is unknown.
+    #[error(
+        "the call at byte {start} begins as {form} and is something else at byte {at}: {why}; \
+         write the whole call again"
+    )]
+    NotUnderstood {
+        /// Where the call starts.
+        start: usize,
+        /// Where it stops being one.
+        at: usize,
+        /// The form.
+        form: &'static str,
+        /// What is missing or wrong.
+        why: &'static str,
+    },
+    /// The name of the tool cannot be a tool's name.
+    #[error(
+        "the call at byte {start} names a tool with characters that no tool's name has; \
+         write letters, digits, `_`, `-`, `.`, `:` and `/` only, at most 128"
+    )]
+    NotAName {
+        /// Where the call starts.
+        start: usize,
+    },
+    /// Text that looks like a call, in an answer whose calls come in the provider's own form.
+    #[error(
+        "the answer has a call as text; tools are offered to this model natively, so text is not searched for \
+         calls: call the tool natively, or answer without a call (an admin can set `tool_calls = \"text\"` for a \
+         model that has no native calls)"
+    )]
+    WrittenAsText,
     /// A list in which only some items are calls.
     #[error(
         "some items of the list at byte {start} are calls and some are not; put only calls in it"

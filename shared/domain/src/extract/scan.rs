@@ -1,17 +1,25 @@
-//! Finds the relevant pieces in one pass over the output: JSON values that may be calls, broken JSON,
-//! fences, call tags and reasoning. Everything between the pieces is prose.
+//! Finds the relevant pieces in one pass over the output: JSON values that may be calls, calls in other forms,
+//! broken calls, fences, tags, reasoning, and text that is not the model's own. Everything between is prose.
 //!
 //! The pass never looks for calls inside a broken value that was JSON so far: that text may be the
 //! content of an argument.
 
+mod fence;
+mod markers;
+
 use std::ops::Range;
 
+use super::NotMeant;
+use super::forms::{Reading, is_broken, list, starts_list};
+use super::marker::marker;
 use super::measure::{Break, BreakReason, EXPECTED_NAME, Names, measure};
 
 /// One piece of the output, by its byte range.
 pub(super) enum Piece {
     /// A complete value that may be a call.
     Json { range: Range<usize>, names: Names, tagged: bool },
+    /// Calls in another form, or why they could not be read.
+    Form { range: Range<usize>, readings: Vec<Reading> },
     /// A value that stops being JSON. `call` is true if it was meant as a call.
     Broken { start: usize, end: Break, call: bool },
     /// The opening marker of a fence or a call tag.
@@ -20,6 +28,10 @@ pub(super) enum Piece {
     Close { range: Range<usize>, block: Block },
     /// Reasoning, with its tags.
     Thought { range: Range<usize>, finished: bool },
+    /// A token that says nothing to a person.
+    Token { range: Range<usize> },
+    /// Text that is not the model's own. It stays in the prose and holds no call.
+    Aside { range: Range<usize>, why: NotMeant },
 }
 
 /// A delimiter that marks its content as calls.
@@ -35,24 +47,15 @@ pub(super) struct Scan {
     pub(super) examined: usize,
 }
 
-const TAGS: [(&str, &str); 3] = [
-    ("<tool_call>", "</tool_call>"),
-    ("<tool_calls>", "</tool_calls>"),
-    ("<function_call>", "</function_call>"),
-];
-const THOUGHTS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
-
-/// The fence languages that are searched for calls; other fences hold code.
-const CALL_LANGUAGES: [&str; 9] =
-    ["", "json", "jsonl", "ndjson", "tool", "tool_call", "tool_calls", "tool_use", "function_call"];
-
 /// How many bytes after an invalid first name are searched for signs of a call.
 const LOOK_AHEAD_BYTES: usize = 128;
 
-/// Finds the pieces of `text`.
-pub(super) fn scan(text: &str) -> Scan {
+/// Finds the pieces of `text`. `everywhere` is whether calls are also sought in reasoning, comments, quoted lines,
+/// code and the words of others.
+pub(super) fn scan(text: &str, everywhere: bool) -> Scan {
     let mut scanner = Scanner {
         text,
+        everywhere,
         at: 0,
         scan: Scan { pieces: Vec::new(), examined: 0 },
         fence: None,
@@ -60,21 +63,28 @@ pub(super) fn scan(text: &str) -> Scan {
         thought: false,
         broken: false,
         broken_call: false,
+        python_read: 0,
+        from: Some(0),
     };
+    scanner.whole();
     while let Some(byte) = text.as_bytes().get(scanner.at) {
         scanner.scan.examined += 1;
         match byte {
-            b'{' | b'[' => scanner.value(),
-            b'<' => scanner.tag(),
+            b'{' => scanner.value(),
+            b'[' => scanner.bracket(),
+            b'<' => scanner.angle(),
             b'`' => scanner.fence(),
+            b'>' => scanner.block_quote(),
             _ => scanner.at += 1,
         }
+        scanner.whole();
     }
     scanner.scan
 }
 
 struct Scanner<'a> {
     text: &'a str,
+    everywhere: bool,
     at: usize,
     scan: Scan,
     /// The number of backticks that opened the current fence. `None` outside a fence.
@@ -85,11 +95,48 @@ struct Scanner<'a> {
     /// Whether a broken value was seen, and one meant as a call. Only the first of each matters.
     broken: bool,
     broken_call: bool,
+    /// Up to where the text was read for Python calls in vain.
+    python_read: usize,
+    /// Where the answer starts, behind reasoning and tokens. `None` once it is known what it starts with.
+    from: Option<usize>,
 }
 
-impl Scanner<'_> {
-    fn rest(&self) -> &str {
+impl<'a> Scanner<'a> {
+    fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn push(&mut self, piece: Piece) {
+        self.scan.pieces.push(piece);
+    }
+
+    /// Adds what was read in one of the forms, and goes on behind it.
+    fn form(&mut self, start: usize, end: usize, readings: Vec<Reading>) {
+        let end = end.max(self.at);
+        self.scan.examined += end - start;
+        self.at = end;
+        self.push(Piece::Form { range: start..end, readings });
+    }
+
+    fn bracket(&mut self) {
+        if let Some((token, meaning)) = marker(self.rest()) {
+            return self.marked(token, meaning);
+        }
+        let start = self.at;
+        let before = self.text.get(..start).and_then(|text| text.chars().next_back());
+        let is_index = before.is_some_and(|it| it.is_alphanumeric() || "_])".contains(it));
+        if is_index || start < self.python_read || !starts_list(self.text, start) {
+            return self.value();
+        }
+        let parsed = list(self.text, start);
+        let broken = parsed.readings.iter().any(is_broken);
+        let is_code = self.is_in_expression(start, parsed.end);
+        if self.tagged || (!is_code && (!broken || self.from == Some(start))) {
+            return self.form(start, parsed.end, parsed.readings);
+        }
+        self.scan.examined += parsed.end - start;
+        self.python_read = parsed.end;
+        self.at = start + 1;
     }
 
     fn value(&mut self) {
@@ -99,12 +146,8 @@ impl Scanner<'_> {
             Ok(end) => {
                 self.scan.examined += end - start;
                 if measured.names.candidate || self.tagged {
-                    let range = start..end;
-                    self.scan.pieces.push(Piece::Json {
-                        range,
-                        names: measured.names,
-                        tagged: self.tagged,
-                    });
+                    let (range, names) = (start..end, measured.names);
+                    self.push(Piece::Json { range, names, tagged: self.tagged });
                 }
                 self.at = end;
                 return;
@@ -120,13 +163,13 @@ impl Scanner<'_> {
         if (call && !self.broken_call) || (measured.names.any && !self.broken) {
             self.broken = true;
             self.broken_call |= call;
-            self.scan.pieces.push(Piece::Broken { start, end, call });
+            self.push(Piece::Broken { start, end, call });
         }
     }
 
     /// Returns whether a value that breaks at a name was meant as a call: `{'tool': …}`, `{tool: …}`.
-    fn meant_as_call(&mut self, end: &Break) -> bool {
-        const QUOTES: [char; 6] = ['"', '\'', '`', '“', '”', '‘'];
+    fn meant_as_call(&self, end: &Break) -> bool {
+        const QUOTES: [char; 7] = ['"', '\'', '`', '“', '”', '‘', '\\'];
         if end.why != BreakReason::Expected(EXPECTED_NAME) {
             return false;
         }
@@ -147,127 +190,32 @@ impl Scanner<'_> {
         }
     }
 
-    fn tag(&mut self) {
+    /// Returns whether an operator stands before or behind a list: then it is part of some code.
+    fn is_in_expression(&self, start: usize, end: usize) -> bool {
+        const OPERATORS: [char; 13] =
+            ['=', '+', '-', '*', '/', '%', '|', '&', '<', '>', '(', '[', ','];
+        let before = self.text.get(..start).unwrap_or_default().trim_end_matches(' ');
+        let behind = self.text.get(end..).unwrap_or_default().trim_start_matches(' ');
+        let is_tag = before.ends_with('>') || behind.starts_with('<');
+        !is_tag && (before.ends_with(OPERATORS) || behind.starts_with(OPERATORS))
+    }
+
+    /// Skips lines that are quoted as Markdown does it: up to an empty line or a fence.
+    fn block_quote(&mut self) {
         let start = self.at;
-        for (open, close) in TAGS {
-            if self.rest().starts_with(open) {
-                self.at += open.len();
-                self.tagged = true;
-                return self
-                    .scan
-                    .pieces
-                    .push(Piece::Open { range: start..self.at, block: Block::Tag });
-            }
-            if self.rest().starts_with(close) {
-                self.at += close.len();
-                self.tagged = false;
-                return self
-                    .scan
-                    .pieces
-                    .push(Piece::Close { range: start..self.at, block: Block::Tag });
-            }
-        }
-        for (open, close) in THOUGHTS {
-            if self.rest().starts_with(open) {
-                let length = self.rest().find(close).map(|found| found + close.len());
-                self.at += length.unwrap_or(self.rest().len());
-                self.scan.examined += self.at - start;
-                self.thought = true;
-                let finished = length.is_some();
-                return self.scan.pieces.push(Piece::Thought { range: start..self.at, finished });
-            }
-            if self.rest().starts_with(close) && !self.thought && self.ends_thought(close) {
-                // Some servers put the opening tag into the prompt, so the output starts inside the
-                // reasoning.
-                self.at += close.len();
-                self.scan.pieces.clear();
-                self.scan.pieces.push(Piece::Thought { range: 0..self.at, finished: true });
-                (self.fence, self.tagged, self.thought) = (None, false, true);
-                (self.broken, self.broken_call) = (false, false);
-                return;
-            }
-        }
-        self.at += 1;
-    }
-
-    /// Returns whether a closing tag without an opening one ends reasoning. After broken JSON the tag
-    /// may be an argument's text, so there it must be on a line of its own.
-    fn ends_thought(&self, close: &str) -> bool {
-        let before = self.text.get(..self.at).unwrap_or_default().trim_end_matches([' ', '\t']);
-        let after = self
-            .rest()
-            .get(close.len()..)
-            .unwrap_or_default()
-            .trim_start_matches([' ', '\t', '\r']);
-        !self.broken || (before.ends_with('\n') && (after.is_empty() || after.starts_with('\n')))
-    }
-
-    fn fence(&mut self) {
-        let start = self.at;
-        let ticks = self.rest().len() - self.rest().trim_start_matches('`').len();
-        self.at += ticks;
-        match self.fence {
-            _ if ticks < 3 => {}
-            Some(opened) if ticks >= opened => {
-                self.fence = None;
-                self.scan.pieces.push(Piece::Close { range: start..self.at, block: Block::Fence });
-            }
-            Some(_) => {}
-            None => self.open_fence(start, ticks),
-        }
-    }
-
-    fn open_fence(&mut self, start: usize, ticks: usize) {
-        let part = |letter: char| {
-            letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '+' | '#' | '.')
-        };
-        let language_bytes = self.rest().len() - self.rest().trim_start_matches(part).len();
-        let language = self.rest().get(..language_bytes).unwrap_or_default().to_ascii_lowercase();
-        let inside = self.at + language_bytes;
-        if !CALL_LANGUAGES.contains(&language.as_str())
-            && !self.is_one_value(inside, ticks)
-            && let Some(end) = self.closing_fence(inside, ticks)
-        {
-            self.at = end;
+        let before = self.text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
+        let starts_line = before.is_empty() || before.ends_with('\n');
+        if self.tagged || self.everywhere || !starts_line {
+            self.at += 1;
             return;
         }
-        self.at = inside;
-        self.fence = Some(ticks);
-        self.scan.pieces.push(Piece::Open { range: start..inside, block: Block::Fence });
-    }
-
-    /// Returns whether a fence of code holds one JSON value and nothing else.
-    fn is_one_value(&mut self, inside: usize, ticks: usize) -> bool {
-        let content = self.text.get(inside..).unwrap_or_default();
-        let start = inside + (content.len() - content.trim_start().len());
-        if !matches!(self.text.as_bytes().get(start), Some(b'{' | b'[')) {
-            return false;
-        }
-        let end = match measure(self.text.as_bytes(), start).end {
-            Ok(end) => end,
-            Err(end) => {
-                self.scan.examined += end.at - start;
-                return false;
+        for line in self.rest().split_inclusive('\n') {
+            if line.trim().is_empty() || line.trim_start().starts_with("```") {
+                break;
             }
-        };
-        self.scan.examined += end - start;
-        let rest = self.text.get(end..).unwrap_or_default().trim_start();
-        rest.len() - rest.trim_start_matches('`').len() >= ticks
-    }
-
-    /// Returns the byte after the fence that closes one of `ticks` backticks.
-    fn closing_fence(&mut self, inside: usize, ticks: usize) -> Option<usize> {
-        let mut run = 0;
-        let bytes = self.text.as_bytes().get(inside..)?;
-        for (offset, byte) in bytes.iter().enumerate() {
-            self.scan.examined += 1;
-            run = if *byte == b'`' { run + 1 } else { 0 };
-            if run == ticks {
-                let more =
-                    bytes.get(offset + 1..)?.iter().take_while(|byte| **byte == b'`').count();
-                return Some(inside + offset + 1 + more);
-            }
+            self.at += line.len();
         }
-        None
+        self.scan.examined += self.at - start;
+        self.push(Piece::Aside { range: start..self.at, why: NotMeant::Quoted });
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::forms::is_name;
 use super::problem::short;
 use super::{ExtractProblem, ExtractedCall};
 use crate::json::{self, JsonError};
@@ -19,6 +20,12 @@ const WRAPPERS: [(&str, bool); 3] =
     [("tool_call", true), ("function_call", true), ("action", false)];
 /// The values of `type` beside a call.
 const CALL_TYPES: [&str; 4] = ["function", "function_call", "tool_call", "tool_use"];
+
+/// Names beside a call that only the record of a call has.
+const OF_RECORDS: [&str; 4] = ["success", "result", "exit_code", "duration_ms"];
+/// Names that show that a call was meant, in forms that are not read.
+const OF_CALLS: [&str; 5] =
+    ["tool_name", "function_name", "action_input", "tool_input", "tool_args"];
 
 /// Returns the calls in a value that starts at byte `start`, or `None` when it is no call. `declared` is
 /// true where only calls are expected.
@@ -46,9 +53,51 @@ pub(super) fn native(name: &str, arguments: &str) -> Reading {
     finish(name.to_owned(), &[], Object::new(), arguments, None)
 }
 
+/// Returns the call with arguments that have their types.
+pub(super) fn with_values(name: &str, arguments: Object) -> Reading {
+    finish(name.to_owned(), &[], Object::new(), arguments, None)
+}
+
+/// Returns the call with arguments that are text, whatever their types are. Orion's own switches are no
+/// arguments of the tool, and their types are known.
+pub(super) fn with_texts(name: &str, mut arguments: Object) -> Reading {
+    for key in ["dry_run", "queue"] {
+        let Some(value) = arguments.get_mut(key) else { continue };
+        match value.as_str().map(str::trim) {
+            Some("true" | "True") => *value = Value::from(true),
+            Some("false" | "False") => *value = Value::from(false),
+            Some(_) | None => {}
+        }
+    }
+    let call = with_values(name, arguments)?;
+    Ok(ExtractedCall { untyped: !call.arguments.is_empty(), ..call })
+}
+
+/// Returns whether a value is the record of a call that was made, with its result.
+pub(super) fn is_record(value: &Value) -> bool {
+    let object = match value {
+        Value::Array(items) => items.first().and_then(Value::as_object),
+        Value::Object(object) => Some(object),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    };
+    object.is_some_and(|object| {
+        object.get("role").is_some_and(|role| role == "tool")
+            || (!object.contains_key("tool_calls")
+                && OF_RECORDS.iter().any(|name| object.contains_key(*name)))
+    })
+}
+
+/// Returns whether a value that is no call shows that one was meant.
+pub(super) fn resembles(value: &Value) -> bool {
+    value.as_object().is_some_and(|object| OF_CALLS.iter().any(|name| object.contains_key(*name)))
+}
+
 /// Returns whether an argument of this name and value has another meaning beside `tool`.
 pub(super) fn has_meaning(name: &str, value: &Value) -> bool {
-    matches!(name, "tool" | "device" | "dry_run" | "queue") || holds_arguments(name, value)
+    matches!(name, "tool" | "device" | "dry_run" | "queue")
+        || (name == "role" && value == "tool")
+        || OF_RECORDS.contains(&name)
+        || holds_arguments(name, value)
 }
 
 fn list(
@@ -85,6 +134,9 @@ fn wrapped(map: &Object, start: usize) -> Option<Reading> {
 /// device.
 fn single(map: &Object, around: &[&Object], start: usize, declared: bool) -> Option<Reading> {
     if let Some(tool) = tool_name(map) {
+        if !is_name(tool) {
+            return Some(Err(ExtractProblem::NotAName { start }));
+        }
         let mut call = map.clone();
         call.remove("tool");
         return Some(with_arguments(tool, around, call, start));
@@ -107,16 +159,26 @@ fn tool_name(map: &Object) -> Option<&str> {
 /// Reads `{"name": …, "arguments": …}`. A name alone is prose unless a call is expected there. A name
 /// with the schema of its parameters describes a tool.
 fn named(map: &Object, around: &[&Object], start: usize, declared: bool) -> Option<Reading> {
-    let name = map.get("name")?.as_str().filter(|name| !name.trim().is_empty())?;
+    let key = if declared && !map.contains_key("name") { "tool_name" } else { "name" };
+    let name = map.get(key)?.as_str().filter(|name| !name.trim().is_empty())?;
     let typed = map.get("type").is_some_and(is_call_type);
     let arguments = |key: &&str| map.get(*key).is_some_and(|value| named_arguments(key, value));
-    let is_call = declared || typed || ARGUMENTS.iter().any(arguments);
+    // `args` and `input` are common words beside a name.
+    let is_call = declared || typed || ALWAYS_ARGUMENTS.iter().any(arguments);
     let describes = |key: &&str| map.get(*key).is_some_and(is_schema);
-    if !is_call || ARGUMENTS.iter().any(describes) {
+    let is_described = !declared && !typed && map.contains_key("description");
+    if !is_call || is_described || ARGUMENTS.iter().any(describes) {
         return None;
     }
+    if !is_name(name) {
+        // A thing with a name and parameters, where nothing says that it is a call.
+        return (declared || typed).then_some(Err(ExtractProblem::NotAName { start }));
+    }
     let mut call = map.clone();
-    call.remove("name");
+    call.remove(key);
+    if key == "tool_name" {
+        call.remove("tool_call_id");
+    }
     if typed {
         call.retain(|key, _| !matches!(key.as_str(), "type" | "index" | "status"));
     }
@@ -266,5 +328,14 @@ fn finish(
         }
         arguments.insert(key, value);
     }
-    Ok(ExtractedCall { tool, device, dry_run, queue, arguments, recovered: false, id })
+    Ok(ExtractedCall {
+        tool,
+        device,
+        dry_run,
+        queue,
+        arguments,
+        untyped: false,
+        recovered: false,
+        id,
+    })
 }

@@ -1,5 +1,7 @@
 //! The shapes in which real models write calls, attacks on their extraction, and laws.
 
+mod cases;
+mod context;
 mod laws;
 mod places;
 mod problems;
@@ -25,6 +27,7 @@ fn made(tool: &str, device: Option<&str>, arguments: Value) -> ExtractedCall {
         dry_run: false,
         queue: None,
         arguments: arguments.as_object().unwrap().clone(),
+        untyped: false,
         recovered: false,
         id: None,
     }

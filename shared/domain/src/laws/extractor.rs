@@ -1,8 +1,13 @@
 //! Laws of the extractor: a bounded result for every text, and every written call is read back.
 
 use crate::extract::{
-    ExtractedCall, MAX_CALLS, MAX_OUTPUT_BYTES, MAX_PROBLEMS, extract, from_native,
+    ExtractedCall, MAX_CALLS, MAX_OUTPUT_BYTES, MAX_PROBLEMS, Released, examined, extract,
+    from_native,
 };
+
+/// The maximum reads of one byte, and of what begins as a call in a short text.
+const LOOKS_PER_BYTE: usize = 32;
+const LOOKS: usize = 1024;
 
 /// The maximum length of one problem's message, in bytes.
 const MAX_MESSAGE_BYTES: usize = 2048;
@@ -24,9 +29,18 @@ pub fn extractor(input: &[u8]) {
     if output.len() > MAX_OUTPUT_BYTES {
         assert!(found.calls.is_empty() && found.text.is_empty(), "what is too large was read");
     }
+    assert!(found.set_aside.len() <= MAX_CALLS);
+    for start in found.set_aside.iter().map(|aside| aside.start) {
+        assert!(output.is_char_boundary(start) && start < output.len());
+    }
+    if output.len() <= MAX_OUTPUT_BYTES {
+        let looks = examined(&output);
+        assert!(looks <= LOOKS_PER_BYTE * output.len() + LOOKS, "{looks}");
+    }
+    shows_the_same_at_every_split(&output);
     for call in &found.calls {
         is_a_call(call);
-        let own = ExtractedCall { recovered: false, id: None, ..call.clone() };
+        let own = ExtractedCall { untyped: false, recovered: false, id: None, ..call.clone() };
         let again = extract(&own.flat().to_string());
         assert_eq!((again.calls, again.text.as_str()), (vec![own], ""), "{call:?}");
     }
@@ -44,4 +58,17 @@ fn is_a_call(call: &ExtractedCall) {
     for own in ["device", "dry_run", "queue"] {
         assert!(!call.arguments.contains_key(own), "{call:?}");
     }
+}
+
+/// Checks that what is shown of a text as it arrives does not depend on its pieces.
+fn shows_the_same_at_every_split(output: &str) {
+    let whole = Released::default().push(output);
+    assert!(output.contains(&whole), "{whole:?}");
+    let mut released = Released::default();
+    let letters = output.chars().map(|it| released.push(it.encode_utf8(&mut [0; 4])));
+    assert_eq!(letters.collect::<String>(), whole);
+    let middle = output.floor_char_boundary(output.len() / 2);
+    let (first, second) = output.split_at(middle);
+    let mut released = Released::default();
+    assert_eq!(released.push(first) + &released.push(second), whole);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::server::{Reply, serve};
-use super::{ask, model, said};
+use super::{ask, asked, model, said};
 use crate::model::remote::Remote;
 use crate::model::{ModelConfig, ModelError};
 
@@ -22,8 +22,9 @@ async fn a_server_that_takes_no_tools_is_told_of_them_in_words_from_then_on() {
         serve(vec![refuse("400 Bad Request", no), Reply::stream(HELLO), Reply::stream(HELLO)])
             .await;
     let model = model(&address, "");
-    assert_eq!(ask(&model).await, Ok(said("Hi")));
-    assert_eq!(ask(&model).await, Ok(said("Hi")));
+    // Then text is searched for calls.
+    assert_eq!(asked(&model).await, Ok((said("Hi"), false)));
+    assert_eq!(asked(&model).await, Ok((said("Hi"), false)));
     let asked = serving.await.unwrap().asked;
     let native: Vec<bool> = asked.iter().map(|(_, body)| body.get("tools").is_some()).collect();
     assert_eq!(native, [true, false, false]);
@@ -54,7 +55,7 @@ async fn a_server_that_failed_or_refuses_a_message_is_offered_tools_again() {
             "{error}"
         );
     }
-    assert_eq!(ask(&model).await, Ok(said("Hi")));
+    assert_eq!(asked(&model).await, Ok((said("Hi"), true)));
     let asked = serving.await.unwrap().asked;
     assert!(asked.iter().all(|(_, body)| body.get("tools").is_some()));
 }
@@ -117,7 +118,7 @@ async fn only_auto_falls_back_and_only_for_tools() {
         serving.await.unwrap();
     }
     let (address, serving) = serve(vec![Reply::stream(HELLO)]).await;
-    assert_eq!(ask(&model(&address, "tool_calls = \"text\"")).await, Ok(said("Hi")));
+    assert_eq!(asked(&model(&address, "tool_calls = \"text\"")).await, Ok((said("Hi"), false)));
     assert_eq!(serving.await.unwrap().asked[0].1.get("tools"), None);
 }
 

@@ -5,9 +5,9 @@ use rstest::rstest;
 use serde_json::{Map, Value};
 
 use super::{only, recovered};
-use crate::extract::scan::scan;
 use crate::extract::{
-    ExtractedCall, MAX_CALLS, MAX_OUTPUT_BYTES, MAX_PROBLEMS, extract, from_native,
+    ExtractedCall, MAX_CALLS, MAX_OUTPUT_BYTES, MAX_PROBLEMS, examined, extract, from_native,
+    occurrences,
 };
 
 /// The maximum reads of one byte in the worst known input.
@@ -52,6 +52,29 @@ const LOOKS_PER_BYTE: usize = 4;
 #[case("[a")]
 #[case("\\")]
 #[case("é{\"")]
+#[case("<function=")]
+#[case("<function=a><parameter=b>")]
+#[case("<invoke name=\"")]
+#[case("<|tool_call_begin|>")]
+#[case("<|tool_call>call:a{b:<escape>")]
+#[case("<｜tool▁call▁begin｜>")]
+#[case("[f(")]
+#[case("[f(a=\"")]
+#[case("[f(a='[f(a=\"")]
+#[case("f(")]
+#[case("<|channel|>analysis<|message|>x")]
+#[case("<|start|>")]
+#[case("[TOOL_CALLS]a")]
+#[case("functools[")]
+#[case("```tool_code\nf(")]
+#[case("<!--")]
+#[case("<tool_response>")]
+#[case("> ")]
+#[case("\n> a")]
+#[case("<|im_start|>assistant")]
+#[case("x {\"tool\":\"t\"} not ")]
+#[case("“{\"tool\":\"t\"}” ")]
+#[case("`{\"tool\":\"t\"}` ")]
 fn garbage_is_looked_at_a_few_times(#[case] unit: &str) {
     check(unit, 64 * 1024, LOOKS_PER_BYTE);
 }
@@ -78,14 +101,38 @@ fn behind_a_doubtful_name_a_bounded_length_is_looked_at() {
 #[case::a_fence_of_one_value("```py\n[1]\n```", 1 + 3 + 1 + (1 + 3) + 1 + 1)]
 #[case::a_fence_of_a_broken_value("```py\n[1,x]\n```", 1 + 3 + 10)]
 fn what_is_looked_at_is_counted(#[case] output: &str, #[case] examined: usize) {
-    assert_eq!(scan(output).examined, examined);
+    assert_eq!(super::super::examined(output), examined);
+}
+
+#[test]
+fn ten_megabytes_of_garbage_are_looked_at_a_few_times() {
+    let units = [
+        "{\"a\":[",
+        "<function=",
+        "[f(a='",
+        "<|start|>",
+        "> x\n",
+        "prose, ",
+        "```",
+        "<think></think> ",
+        "“",
+        "{\"tool\":",
+    ];
+    for unit in units {
+        let garbage = unit.repeat(MAX_OUTPUT_BYTES / unit.len());
+        assert!(examined(&garbage) <= LOOKS_PER_BYTE * garbage.len(), "{unit}");
+        assert!(extract(&garbage).calls.len() <= MAX_CALLS);
+    }
+    // More than one answer may hold is not looked at.
+    let found = extract(&"{\"tool\":".repeat(10 * MAX_OUTPUT_BYTES / 8));
+    assert_eq!((found.calls.len(), found.text.len(), found.problems.len()), (0, 0, 1));
 }
 
 /// Extracts `size_bytes` of the repeated unit, alone and inside one more bracket.
 fn check(unit: &str, size_bytes: usize, looks_per_byte: usize) {
     let garbage = unit.repeat(size_bytes / unit.len());
     for output in [format!("[{}", &garbage[unit.len()..]), garbage] {
-        let examined = scan(&output).examined;
+        let examined = super::super::examined(&output);
         assert!(
             examined <= looks_per_byte * output.len(),
             "{examined} looks at {} bytes",
@@ -129,6 +176,34 @@ fn soup() -> impl Strategy<Value = String> {
         "{\"tool\":\"t\"}",
         "{\"name\":\"t\",\"arguments\":\"{}\"}",
         "\"tool_calls\"",
+        "<function=t>",
+        "<parameter=a>",
+        "</parameter>",
+        "</function>",
+        "<arg_key>a</arg_key>",
+        "<arg_value>",
+        "</arg_value>",
+        "<|tool_call_begin|>functions.t:0<|tool_call_argument_begin|>",
+        "<|tool_call_end|>",
+        "<｜tool▁call▁begin｜>t<｜tool▁sep｜>",
+        "<｜tool▁call▁end｜>",
+        "[TOOL_CALLS]",
+        "t[ARGS]",
+        "[t(a=",
+        "t(a=1)",
+        ")]",
+        "<|channel|>commentary to=functions.t<|message|>",
+        "<|channel|>analysis<|message|>",
+        "<|call|>",
+        "<|tool_call>call:t{a:",
+        "<|\"|>",
+        "<tool_call|>",
+        "<!--",
+        "-->",
+        "\n> ",
+        " not ",
+        "functools",
+        "<|im_start|>user",
         "\"action\"",
         "\"id\"",
         "true",
@@ -190,7 +265,16 @@ fn any_call() -> impl Strategy<Value = ExtractedCall> {
                 arguments.remove(own);
             }
             let arguments = arguments.into_iter().collect();
-            ExtractedCall { tool, device, dry_run, queue, arguments, recovered: false, id: None }
+            ExtractedCall {
+                tool,
+                device,
+                dry_run,
+                queue,
+                arguments,
+                untyped: false,
+                recovered: false,
+                id: None,
+            }
         })
 }
 
@@ -208,6 +292,7 @@ proptest! {
     fn any_text_has_an_answer(output in any::<String>()) {
         let _ = extract(&output);
         let _ = from_native(None, "t", &output);
+        let _ = occurrences(&output);
     }
 
     #[test]
@@ -215,9 +300,9 @@ proptest! {
         let found = extract(&output);
         prop_assert!(found.calls.len() <= MAX_CALLS && found.problems.len() <= MAX_PROBLEMS);
         prop_assert!(found.text.len() <= output.len());
-        prop_assert!(scan(&output).examined <= 8 * output.len() + 1024);
+        prop_assert!(examined(&output) <= 8 * output.len() + 1024);
         for call in found.calls {
-            let expected = ExtractedCall { recovered: false, id: None, ..call };
+            let expected = ExtractedCall { untyped: false, recovered: false, id: None, ..call };
             prop_assert_eq!(extract(&expected.flat().to_string()), only(vec![expected]));
         }
     }
@@ -234,9 +319,10 @@ proptest! {
     fn prose_around_a_call_gives_exactly_that_call(
         call in any_call(),
         before in "[a-zA-Z .,!?\n]{0,20}\\PC?[a-z]",
-        after in "[a-z][a-zA-Z .,!?\n]{0,20}",
+        after in "[a-z][a-zA-Z .,!\n]{0,20}",
     ) {
-        prop_assume!(!before.contains(['{', '[', '<', '`']));
+        // Quotation, comments and lists mean something before a call.
+        prop_assume!(!before.contains(|it: char| "{[<`\"'“„«>#/-*;•()".contains(it)));
         let found = extract(&format!("{before} {} {after}", call.flat()));
         let text = format!("{} {}", before.trim_start(), after.trim_end());
         prop_assert_eq!((found.calls, found.text, found.problems), (vec![recovered(call)], text, vec![]));

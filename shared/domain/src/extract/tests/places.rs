@@ -27,6 +27,8 @@ const OTHER: &str = r#"{"tool":"get_datetime"}"#;
 #[case::tag_function_call(format!("<function_call>{CALL}</function_call>"))]
 #[case::tag_and_fence(format!("<tool_call>\n```json\n{CALL}\n```\n</tool_call>"))]
 #[case::fence_and_tag(format!("```xml\n```\n<tool_call>{CALL}</tool_call>").split_off(11))]
+#[case::mistral(format!("[TOOL_CALLS] [{CALL}]"))]
+#[case::llama(format!("<|python_tag|>{CALL}<|eom_id|>"))]
 #[case::reasoning(format!("<think>\nI need {OTHER} first, or {{\"tool\": …}}?\n</think>\n\n{CALL}"))]
 #[case::reasoning_thinking(format!("<thinking>hm</thinking>{CALL}"))]
 #[case::empty_reasoning(format!("<think>\n\n</think>\n\n<tool_call>\n{CALL}\n</tool_call>"))]
@@ -70,9 +72,7 @@ fn a_long_fence_is_not_closed_by_a_short_one() {
 #[case::fence(format!("I will make it:\n```json\n{CALL}\n```\nReady."), "I will make it:\nReady.")]
 #[case::fence_with_prose(format!("```\nnow {CALL}\n```"), "```\nnow\n```")]
 #[case::tag(format!("Ok.\n<tool_call>\n{CALL}\n</tool_call>"), "Ok.")]
-#[case::mistral(format!("[TOOL_CALLS] [{CALL}]"), "[TOOL_CALLS]")]
-#[case::llama(format!("<|python_tag|>{CALL}<|eom_id|>"), "<|python_tag|><|eom_id|>")]
-#[case::inline_code(format!("Run `{CALL}` please"), "Run `` please")]
+#[case::inline_code_alone(format!("`{CALL}`"), "``")]
 #[case::double_braces(format!("{{{CALL}}}"), "{}")]
 #[case::brace_in_prose(format!("For {{x}} and {{\"y\" I do {CALL}"), "For {x} and {\"y\" I do")]
 #[case::bracket_in_prose(format!("[see {CALL}]"), "[see ]")]
@@ -92,8 +92,12 @@ fn a_long_fence_is_not_closed_by_a_short_one() {
 )]
 #[case::reasoning_between(format!("A <think>{OTHER}</think> B {CALL}"), "A B")]
 fn a_call_in_prose_is_recovered(#[case] output: String, #[case] text: &str) {
-    let expected =
-        Extraction { calls: vec![recovered(call())], text: text.into(), problems: vec![] };
+    let expected = Extraction {
+        calls: vec![recovered(call())],
+        text: text.into(),
+        problems: vec![],
+        set_aside: vec![],
+    };
     assert_eq!(extract(&output), expected);
 }
 
@@ -166,7 +170,10 @@ fn nothing_behind_a_broken_call_is_a_call(#[case] output: String) {
 fn reasoning_that_never_ends_holds_no_call() {
     let output = format!("Well. <think>{CALL}");
     let problems = vec![ExtractProblem::UnfinishedThinking { start: 6 }];
-    assert_eq!(extract(&output), Extraction { text: "Well.".into(), problems, calls: vec![] });
+    assert_eq!(
+        extract(&output),
+        Extraction { text: "Well.".into(), problems, ..Extraction::default() }
+    );
 }
 
 #[test]

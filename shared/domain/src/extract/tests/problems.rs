@@ -99,7 +99,7 @@ use crate::extract::{
 #[case::mixed_list(r#"[{"tool":"t"},{"a":1}]"#, P::MixedList { start: 0 })]
 #[case::several_wrappers(r#"{"action":{"tool":"a"},"tool_call":{"tool":"b"}}"#, P::SeveralCalls { start: 0 })]
 #[case::other_json_in_tag(r#"<tool_call>{"path":"x"}</tool_call>"#, P::NotACall { start: 11 })]
-#[case::xml_in_tag("<tool_call><function=t><parameter=a>1</parameter></function></tool_call>", P::NotACall { start: 0 })]
+#[case::other_xml_in_tag("<tool_call><call name=t/></tool_call>", P::NotACall { start: 0 })]
 #[case::broken_in_tag("<tool_call>{path: 1}</tool_call>", P::Broken {
     start: 11, at: 12, why: "a name in double quotes is missing here".into(),
 })]
@@ -131,6 +131,7 @@ fn one_bad_call_does_not_take_the_good_ones_with_it() {
         calls: vec![made("a", None, json!({})), made("c", None, json!({}))],
         text: String::new(),
         problems: vec![P::NotABool { tool: "b".into(), key: "dry_run".into() }],
+        set_aside: vec![],
     };
     assert_eq!(extract(output), expected);
 }
@@ -142,6 +143,7 @@ fn a_bad_call_stays_in_the_text_behind_a_good_one() {
         calls: vec![recovered(made("a", None, json!({})))],
         text: bad.to_owned(),
         problems: vec![P::NotABool { tool: "t".into(), key: "dry_run".into() }],
+        set_aside: vec![],
     };
     assert_eq!(extract(&format!(r#"{{"tool":"a"}} {bad}"#)), expected);
 }
