@@ -149,6 +149,8 @@ impl Draft {
             filtered: self.filtered,
             usage: self.usage,
             state: (!items.is_empty()).then(|| state(items)),
+            // The client that sent the request knows.
+            offered_natively: false,
         })
     }
 }
