@@ -26,6 +26,7 @@ pub mod pipeline;
 pub mod policy;
 pub mod rpc;
 pub mod scope;
+mod secret_values;
 pub mod serve;
 pub mod store;
 pub mod tasks;

@@ -55,11 +55,13 @@ fn target(spec: &ToolSpec) -> &'static str {
     }
 }
 
-/// Grants these tools on the backend.
-async fn grant_on_the_backend(world: &World, tools: &[&str]) {
+/// Grants these tools on the backend, with everything that they need.
+async fn grant_on_the_backend(world: &World, host: &Host, tools: &[&str]) {
+    let hosts = [format!("localhost:{}", host.port)];
+    let grants = json!({"tools": tools, "capabilities": Capability::ALL, "hosts": hosts});
     let request = v1::SetDevicePermissionsRequest {
         device: "backend".to_owned(),
-        grants: json!({ "tools": tools }).to_string(),
+        grants: grants.to_string(),
         ..Default::default()
     };
     world.admin().policy().set_device_permissions(request).await.unwrap();

@@ -58,6 +58,22 @@ pub(super) struct Persons {
     words: Vec<String>,
     /// The devices that the newest message names that names any.
     devices: BTreeSet<DeviceName>,
+    /// The web addresses that the messages hold, as [`address_key`] has them.
+    addresses: BTreeSet<String>,
+}
+
+/// Returns a web address without its scheme and a slash at its end, for comparison.
+fn address_key(text: &str) -> &str {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    rest.trim_end_matches('/')
+}
+
+/// Returns whether a text is a web address.
+fn is_address(text: &str) -> bool {
+    let text = text.trim_start();
+    ["http://", "https://"]
+        .iter()
+        .any(|scheme| text.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme)))
 }
 
 impl Persons {
@@ -75,6 +91,12 @@ impl Persons {
         Self {
             words: said().map(|text| letters(text)).collect(),
             devices: said().rev().map(named).find(|it| !it.is_empty()).unwrap_or_default(),
+            addresses: said()
+                .flat_map(|text| text.split(|c: char| c.is_whitespace() || "<>\"'()".contains(c)))
+                .map(|word| address_key(word.trim_end_matches(['.', ',', ';', ':', '!', '?'])))
+                .filter(|key| key.contains('.'))
+                .map(str::to_owned)
+                .collect(),
         }
     }
 }
@@ -202,6 +224,11 @@ impl TaintTracker {
         let mut raises = Vec::new();
         if !content.is_empty() && (written.moves_between_devices || self.crosses(device)) {
             raises.push(ContentRaise::CrossesDevices);
+        }
+        let unnamed =
+            |text: &str| is_address(text) && !self.persons.addresses.contains(address_key(text));
+        if !content.is_empty() && strings.iter().any(|(_, text)| unnamed(text.trim())) {
+            raises.push(ContentRaise::SendsOut);
         }
         if !copied_from.is_empty() {
             raises.push(ContentRaise::Copied);

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use super::{ChatError, Event, say};
 use crate::model::{Answer, Model, ModelError, Request};
 use crate::pipeline::CallView;
+use crate::secret_values::{hidden, hide_in};
 
 /// Sends a request to the model. Returns the answer and the text that was shown already.
 pub(super) async fn complete(
@@ -59,16 +60,19 @@ pub(super) async fn rest(
     say(events, Event::Text(rest.to_owned())).await
 }
 
-/// Returns the result of a call for the conversation. Which call it is of, and which device ran it, the
-/// backend says itself: a device may name another.
+/// Returns the result of a call for the conversation, with its secrets hidden. Which call it is of, and which
+/// device ran it, the backend says itself: a device may name another.
 pub(super) fn result_of(reply: &CallView) -> Vec<u8> {
     let Ok(mut envelope) = serde_json::from_slice::<Envelope>(&reply.result) else {
-        return reply.result.clone();
+        let text = String::from_utf8_lossy(&reply.result);
+        return hidden(&text).map_or_else(|| reply.result.clone(), String::into_bytes);
     };
     let device = reply.device.as_ref().map(ToString::to_string).unwrap_or_default();
     let (call_id, tool) = (reply.call.to_string(), reply.tool.clone());
     envelope.meta = Meta { call_id, device, tool, ..envelope.meta };
-    serde_json::to_vec(&envelope).unwrap_or_default()
+    let Ok(mut value) = serde_json::to_value(&envelope) else { return Vec::new() };
+    hide_in(&mut value);
+    serde_json::to_vec(&value).unwrap_or_default()
 }
 
 /// Returns a call's arguments in the form of native calls: one JSON object that includes the device. `tool` is
@@ -126,6 +130,15 @@ mod tests {
         };
         let shown: Value = serde_json::from_slice(&result_of(&reply)).unwrap();
         assert_eq!(shown, envelope(&call.to_string(), "kiosk", "read_file").unwrap());
+        let data = json!({"content": format!("key {}{}", "AKIA", "ABCDEFGH234567IJ")});
+        let envelope = Envelope::success("Done.", data, false, Meta::default());
+        let result = serde_json::to_vec(&envelope).unwrap();
+        let told = result_of(&CallView { result, ..reply.clone() });
+        let told = String::from_utf8(told).unwrap();
+        assert!(
+            told.contains("key [secret: aws access key, id ") && !told.contains("AKIA"),
+            "{told}"
+        );
         let broken = CallView { result: b"no JSON".to_vec(), ..reply };
         assert_eq!(result_of(&broken), b"no JSON");
     }

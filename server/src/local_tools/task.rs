@@ -114,7 +114,8 @@ impl LocalCalls {
         let stop = CancellationToken::new();
         self.running.insert(call, stop.clone());
         let devices = self.pipeline.devices.clone();
-        let context = Context { call, caller: order.caller.clone(), devices };
+        let (caller, dry_run) = (order.caller.clone(), order.dry_run);
+        let context = Context { call, caller, dry_run, devices };
         self.tasks.spawn(async move {
             let began = Instant::now();
             let ended = tokio::select! {

@@ -12,6 +12,7 @@ mod definition;
 mod execution;
 pub mod installed;
 pub mod project;
+pub mod requested_url;
 mod sample;
 mod sample_call;
 mod secret_argument;

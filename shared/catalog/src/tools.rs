@@ -20,6 +20,7 @@ pub mod delete_file;
 pub mod download_file;
 pub mod edit_file;
 pub mod execute_command;
+pub mod fetch_webpage;
 pub mod get_audit_log;
 pub mod get_datetime;
 pub mod get_device_info;
@@ -27,6 +28,7 @@ pub mod get_file_info;
 pub mod git_diff;
 pub mod git_status;
 pub mod health_check;
+pub mod http_request;
 pub mod install_artifact;
 pub mod list_apps;
 pub mod list_devices;
@@ -114,4 +116,6 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<calculate::Calculate>(),
     ToolSpec::of::<list_devices::ListDevices>(),
     ToolSpec::of::<get_audit_log::GetAuditLog>(),
+    ToolSpec::of::<fetch_webpage::FetchWebpage>(),
+    ToolSpec::of::<http_request::HttpRequest>(),
 ];

@@ -66,6 +66,9 @@ async fn prepared(
             assert_success(spec, &made);
             json!({"call_id": made.id, "paths": ["undone.txt"]})
         }
+        "fetch_webpage" | "http_request" => {
+            json!({"url": format!("http://localhost:{}/health", host.port)})
+        }
         "open_app" => {
             kiosk.write_file("ends", "exit 0\n");
             json!({"app": "note", "args": ["ends"]})
@@ -173,14 +176,14 @@ async fn every_tool_does_under_each_of_its_names_what_the_table_says() {
     let kiosk = developer(&world, &host).await;
     let grants = json!({"tools": [], "paths": ["{files}"]});
     let _bare = world.device("bare").grant(grants).start().await;
-    grant_on_the_backend(&world, &tools_of_the_backend()).await;
+    grant_on_the_backend(&world, &host, &tools_of_the_backend()).await;
     let mut rows = Vec::new();
     for spec in CATALOG {
         for name in std::iter::once(spec.name).chain(spec.aliases.iter().map(|alias| alias.name)) {
             rows.push(row(&world, &mut model, (&kiosk, &host), (name, spec)).await);
         }
     }
-    grant_on_the_backend(&world, &[]).await;
+    grant_on_the_backend(&world, &host, &[]).await;
     for row in &mut rows {
         if row.spec.runs_on == RunsOn::Backend {
             let arguments = sample(&kiosk, row.spec, row.name);

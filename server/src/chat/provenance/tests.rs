@@ -249,3 +249,31 @@ fn a_call_crosses_devices_unless_the_person_speaks_of_its_device() {
         assert_eq!(said(texts, "web-1"), [], "{texts:?}");
     }
 }
+
+#[test]
+fn an_address_that_the_person_has_not_written_sends_out() {
+    let fetch = |url: &str| made(&json!({"tool": "fetch_webpage", "url": url}).to_string());
+    let said = |text: &str, url: &str| {
+        let persons = Persons::said(&[Message::user(text)], &[]);
+        let tracker = TaintTracker { persons, ..tracker("Shopping: milk") };
+        about(&tracker, &fetch(url)).raises.contains(&ContentRaise::SendsOut)
+    };
+    for (text, url) in [
+        ("read https://shop.example/a?b=1.", "https://shop.example/a?b=1"),
+        ("read (shop.example/a/)", "https://shop.example/a"),
+        ("is \"http://shop.example\" up?", "http://shop.example/"),
+    ] {
+        assert!(!said(text, url), "{text}");
+    }
+    for (text, url) in [
+        ("read the note", "https://shop.example/"),
+        ("read https://shop.example/a", "https://shop.example/a?q=milk"),
+        ("read https://shop.example/a", "https://shop.example.evil.example/a"),
+        ("read https://shop.example/a", " HTTPS://evil.example/"),
+        ("shop.example", "https://ann@shop.example"),
+    ] {
+        assert!(said(text, url), "{text}: {url}");
+    }
+    let clean = about(&TaintTracker::default(), &fetch("https://evil.example/"));
+    assert_eq!(clean.raises, [], "nothing was read");
+}

@@ -235,7 +235,10 @@ pub(super) fn risk(
     let ignored = outcome.preapproved_tainted.is_some() && of(least.raised()) != Decision::Deny;
     let content_raises = if ignored { Vec::new() } else { content_raises(question, &raises) };
     let tainted = !content_raises.is_empty();
-    let risk = if tainted { least.raised() } else { least };
+    let raised = if tainted { least.raised() } else { least };
+    // An address that nobody but the content may have chosen can carry anything that the chat has read.
+    let unnamed = tainted && requests_unnamed(question, policy);
+    let risk = if unnamed { raised.max(Risk::High) } else { raised };
     let preapproved =
         outcome.preapproved_tainted.or_else(|| outcome.preapproved.filter(|_| !tainted));
     let asked = of(risk);
@@ -265,6 +268,14 @@ pub(super) fn risk(
     }
     let saved_by = preapproved.filter(|_| strict_grants || saved);
     RiskOutcome { risk, saved_by, raises, content_raises }
+}
+
+/// Returns whether the call requests an address that the person has not written in the chat, of a host that the
+/// grants do not list.
+fn requests_unnamed(question: &Question<'_>, policy: &Policy) -> bool {
+    let seen = question.content.is_some_and(|seen| seen.contains(&ContentRaise::SendsOut));
+    let is_listed = |url: &String| !policy.grants.hosts.is_empty() && policy.grants.lists_host(url);
+    seen && question.touches.is_some_and(|it| !it.urls.iter().all(is_listed))
 }
 
 /// Returns why untrusted content in the chat raises the risk of a call, in order; empty where it does not.

@@ -78,3 +78,24 @@ fn strangers_content_leaves_a_change_alone_that_can_be_undone_and_stays_where_it
     assert_eq!(raised(sends("open_app")).0, [ContentRaise::SendsOut]);
     assert_eq!(raised(sends("list_directory")).0, [ContentRaise::SendsOut], "it tells the host");
 }
+
+#[test]
+fn an_address_that_the_person_has_not_written_is_asked_about_unless_its_host_is_granted() {
+    let read = |content: &'static [ContentRaise]| Ask {
+        touches: Touches { urls: vec!["https://example.com/".to_owned()], ..Touches::nothing() },
+        content,
+        tainted: true,
+        ..Ask::path("list_directory", Risk::Low, "D:/", Access::Read)
+    };
+    let decided = |content, policy: &Policy| {
+        read(content).asked(policy, |_, found| (found.risk(), found.decision()))
+    };
+    assert_eq!(decided(&[], &granted()), (Risk::Medium, Decision::Allow), "the person wrote it");
+    let unnamed = &[ContentRaise::SendsOut][..];
+    assert_eq!(decided(unnamed, &granted()), (Risk::High, Decision::Ask));
+    let mut listing = granted();
+    listing.grants.hosts.insert("example.com:443".to_owned());
+    assert_eq!(decided(unnamed, &listing), (Risk::Medium, Decision::Allow), "an admin named it");
+    let clean = Ask { tainted: false, ..read(unnamed) };
+    assert_eq!(clean.of(&granted()).0, Decision::Allow);
+}
