@@ -9,6 +9,7 @@ mod history;
 mod prompt;
 mod provenance;
 mod read;
+mod recall;
 mod relay;
 mod turn;
 
@@ -87,6 +88,7 @@ async fn take_turn(
 
     let aliases = pipeline.store.aliases(&caller.user).await?;
     let mut messages = vec![Message::system(prompt::system(pipeline, &caller, &aliases))];
+    messages.extend(recall::message(pipeline, &caller, text).await?);
     messages.extend(earlier);
     messages.push(Message::user(text));
     history::append(&pipeline.store, conversation, id, &Message::user(text)).await?;

@@ -3,10 +3,13 @@
 //! difference, but for which tools run where.
 
 mod calculate;
+mod effect;
 mod get_audit_log;
 mod list_devices;
+mod query_memory;
 mod report;
 mod task;
+mod write_memory;
 
 use anyhow::Context as _;
 use futures_util::future::BoxFuture;
@@ -14,6 +17,8 @@ use orion_catalog::Tool;
 use orion_catalog::tools::calculate::Calculate;
 use orion_catalog::tools::get_audit_log::GetAuditLog;
 use orion_catalog::tools::list_devices::ListDevices;
+use orion_catalog::tools::query_memory::QueryMemory;
+use orion_catalog::tools::write_memory::WriteMemory;
 use orion_domain::{CallId, Caller, ErrorCode, Grants, PathStyle, Places, ToolError};
 use orion_wire::{DeviceFacts, Os};
 use serde_json::Value;
@@ -35,6 +40,8 @@ struct Context {
     call: CallId,
     /// The person that the call is made for.
     caller: Caller,
+    /// Whether the call only returns what it would do.
+    dry_run: bool,
     /// The devices, their database and the active policy.
     devices: Devices,
 }
@@ -67,8 +74,13 @@ struct Executor {
 }
 
 /// Every executor, in the order of the catalogue.
-const EXECUTORS: &[Executor] =
-    &[Executor::of::<Calculate>(), Executor::of::<ListDevices>(), Executor::of::<GetAuditLog>()];
+const EXECUTORS: &[Executor] = &[
+    Executor::of::<Calculate>(),
+    Executor::of::<ListDevices>(),
+    Executor::of::<GetAuditLog>(),
+    Executor::of::<WriteMemory>(),
+    Executor::of::<QueryMemory>(),
+];
 
 impl Executor {
     const fn of<T: LocalTool>() -> Self {
@@ -83,6 +95,13 @@ impl Executor {
 
 fn boxed<T: LocalTool>(arguments: Vec<u8>, context: Context) -> Running {
     Box::pin(async move {
+        if T::HAS_EFFECTS && !context.dry_run {
+            // The call had its effect before: it is not run again.
+            let earlier = effect::earlier(&context.devices.store, context.call).await;
+            if let Some(outcome) = earlier.map_err(effect::failed)? {
+                return Ok(outcome);
+            }
+        }
         let arguments = serde_json::from_slice(&arguments).map_err(|_| {
             let message = format!("The arguments of {} cannot be read.", T::NAME);
             ToolError::new(ErrorCode::InvalidArgument, message)
@@ -101,6 +120,7 @@ fn boxed<T: LocalTool>(arguments: Vec<u8>, context: Context) -> Running {
 /// # Errors
 /// The database cannot be written, or a device of an earlier version has the backend's name.
 pub async fn register(store: &Store) -> anyhow::Result<()> {
+    store.forget_settled_effects().await?;
     let os = Os::current();
     let facts = DeviceFacts {
         os,
@@ -132,14 +152,11 @@ mod tests {
     fn the_backend_does_every_tool_of_the_catalogue_that_runs_there() {
         let done: Vec<_> = EXECUTORS.iter().map(|executor| executor.name).collect();
         let here = CATALOG.iter().filter(|spec| spec.runs_on == RunsOn::Backend);
-        let known: Vec<_> = here.clone().map(|spec| spec.name).collect();
+        let known: Vec<_> = here.map(|spec| spec.name).collect();
         assert_eq!(
             done, known,
             "EXECUTORS of server/src/local_tools.rs and CATALOG of shared/catalog/src/tools.rs, in one order"
         );
         assert!(done.iter().all(|name| Executor::find(name).is_some()));
-        // A tool with effects needs a journal, as a device has one: see docs/adr/0019.
-        let changing: Vec<_> = here.filter(|spec| spec.has_effects).map(|it| it.name).collect();
-        assert_eq!(changing, Vec::<&str>::new());
     }
 }
