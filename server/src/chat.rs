@@ -12,6 +12,7 @@ mod program;
 mod prompt;
 mod provenance;
 mod read;
+mod recall;
 mod relay;
 mod resume;
 mod round;

@@ -3,13 +3,16 @@
 //! difference, but for which tools run where.
 
 mod calculate;
+mod effect;
 mod fetch_webpage;
 mod get_audit_log;
 mod http_request;
 mod list_devices;
+mod query_memory;
 mod report;
 mod task;
 mod web;
+mod write_memory;
 
 use anyhow::Context as _;
 use futures_util::future::BoxFuture;
@@ -18,6 +21,8 @@ use orion_catalog::tools::fetch_webpage::FetchWebpage;
 use orion_catalog::tools::get_audit_log::GetAuditLog;
 use orion_catalog::tools::http_request::HttpRequest;
 use orion_catalog::tools::list_devices::ListDevices;
+use orion_catalog::tools::query_memory::QueryMemory;
+use orion_catalog::tools::write_memory::WriteMemory;
 use orion_catalog::{Tool, ToolSpec};
 use orion_domain::{CallId, Caller, DeviceId, ErrorCode, Grants, PathStyle, Places, ToolError};
 use orion_wire::{DeviceFacts, Os};
@@ -94,6 +99,8 @@ const EXECUTORS: &[Executor] = &[
     Executor::of::<GetAuditLog>(),
     Executor::of::<FetchWebpage>(),
     Executor::of::<HttpRequest>(),
+    Executor::of::<WriteMemory>(),
+    Executor::of::<QueryMemory>(),
 ];
 
 impl Executor {
@@ -109,6 +116,13 @@ impl Executor {
 
 fn boxed<T: LocalTool>(arguments: Vec<u8>, context: Context) -> Running {
     Box::pin(async move {
+        if T::HAS_EFFECTS && !context.dry_run {
+            // The call had its effect before: it is not run again.
+            let earlier = effect::earlier(&context.devices.store, context.call).await;
+            if let Some(outcome) = earlier.map_err(effect::failed)? {
+                return Ok(outcome);
+            }
+        }
         let arguments = serde_json::from_slice(&arguments).map_err(|_| {
             let message = format!("The arguments of {} cannot be read.", T::NAME);
             ToolError::new(ErrorCode::InvalidArgument, message)
@@ -127,6 +141,7 @@ fn boxed<T: LocalTool>(arguments: Vec<u8>, context: Context) -> Running {
 /// # Errors
 /// The database cannot be written, or a device of an earlier version has the backend's name.
 pub async fn register(store: &Store) -> anyhow::Result<()> {
+    store.forget_settled_effects().await?;
     let os = Os::current();
     let facts = DeviceFacts {
         os,

@@ -11,6 +11,7 @@ mod chat;
 mod content;
 mod device;
 mod enrollment;
+mod memory;
 mod plan;
 mod policy;
 mod signed;
@@ -29,8 +30,9 @@ use orion_wire::v1::{
     audit_service_server::AuditServiceServer, auth_service_server::AuthServiceServer,
     chat_service_server::ChatServiceServer, content_service_server::ContentServiceServer,
     device_service_server::DeviceServiceServer, enrollment_service_server::EnrollmentServiceServer,
-    plan_service_server::PlanServiceServer, policy_service_server::PolicyServiceServer,
-    tool_service_server::ToolServiceServer, transfer_service_server::TransferServiceServer,
+    memory_service_server::MemoryServiceServer, plan_service_server::PlanServiceServer,
+    policy_service_server::PolicyServiceServer, tool_service_server::ToolServiceServer,
+    transfer_service_server::TransferServiceServer,
 };
 use tokio_stream::Stream;
 use tonic::service::Routes;
@@ -44,6 +46,7 @@ use self::chat::ChatApi;
 use self::content::ContentApi;
 use self::device::DeviceApi;
 use self::enrollment::EnrollmentApi;
+use self::memory::MemoryApi;
 use self::plan::PlanApi;
 use self::policy::PolicyApi;
 use self::tool::ToolApi;
@@ -117,6 +120,7 @@ pub fn people_routes(
         pipeline: Arc::clone(pipeline),
         heavy: heavy.clone(),
     };
+    let memory = MemoryApi { store: store.clone() };
     let plan = PlanApi { pipeline: Arc::clone(pipeline) };
     let access_request = AccessRequestApi { pipeline: Arc::clone(pipeline) };
     let approval = ApprovalApi { pipeline: Arc::clone(pipeline) };
@@ -154,6 +158,7 @@ pub fn people_routes(
             AccessRequestServiceServer::new(access_request).max_decoding_message_size(64 * 1024),
         )
         .add_service(AuditServiceServer::new(audit).max_decoding_message_size(64 * 1024))
+        .add_service(MemoryServiceServer::new(memory).max_decoding_message_size(64 * 1024))
         .add_service(AuthServiceServer::new(auth).max_decoding_message_size(64 * 1024))
         .add_service(health)
         .add_service(reflection().build_v1()?)

@@ -20,6 +20,8 @@ mod device_chains;
 mod devices;
 mod invites;
 mod labels;
+mod local_effects;
+mod memories;
 mod people;
 mod plans;
 mod policies;
@@ -66,6 +68,8 @@ pub use devices::{
 };
 pub use invites::NewInvite;
 pub use labels::{Authorship, Label, LabelledContent, Provenance};
+pub use local_effects::LocalEffect;
+pub use memories::{MAX_MEMORIES, MAX_MEMORY_BYTES, MemoryFilter, MemoryRow};
 pub use people::{
     AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
 };

@@ -1,6 +1,7 @@
 //! Tools that run on the backend: calls to the target `backend`, with grants, rules, approvals and audit like
 //! those of any device.
 
+mod memory;
 mod reserved;
 mod tools;
 

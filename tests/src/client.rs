@@ -219,6 +219,12 @@ impl Client {
             .max_encoding_message_size(16 * 1024 * 1024)
     }
 
+    /// Returns `MemoryService`.
+    #[must_use]
+    pub fn memories(&self) -> v1::memory_service_client::MemoryServiceClient<Signed> {
+        v1::memory_service_client::MemoryServiceClient::new(self.signed())
+    }
+
     /// Returns `TransferService`.
     #[must_use]
     pub fn transfers(&self) -> v1::transfer_service_client::TransferServiceClient<Signed> {

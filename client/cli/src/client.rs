@@ -12,6 +12,7 @@ use orion_wire::v1::audit_service_client::AuditServiceClient;
 use orion_wire::v1::auth_service_client::AuthServiceClient;
 use orion_wire::v1::chat_service_client::ChatServiceClient;
 use orion_wire::v1::device_service_client::DeviceServiceClient;
+use orion_wire::v1::memory_service_client::MemoryServiceClient;
 use orion_wire::v1::plan_service_client::PlanServiceClient;
 use orion_wire::v1::policy_service_client::PolicyServiceClient;
 use orion_wire::v1::tool_service_client::ToolServiceClient;
@@ -89,6 +90,8 @@ services! {
     access_requests = AccessRequestServiceClient;
     /// Plans.
     plans = PlanServiceClient;
+    /// What the person keeps for later chats.
+    memories = MemoryServiceClient;
     /// The content of files.
     transfers = TransferServiceClient;
     /// The audit log.

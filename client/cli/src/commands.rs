@@ -18,6 +18,7 @@ pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod memory;
 pub(crate) mod page;
 pub(crate) mod password;
 pub(crate) mod plan;
@@ -91,6 +92,8 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     /// Names of your own for a tool with some of its arguments
     Aliases(aliases::Aliases),
+    /// What was kept for you for later chats
+    Memory(memory::Memory),
     /// The devices, and what is granted on them
     Devices(devices::Devices),
     /// What may happen on each device, as one file with versions
@@ -163,6 +166,7 @@ pub(crate) async fn run(
         Command::Requests(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,
         Command::Aliases(command) => interruptible(command.run(&app()?)).await,
+        Command::Memory(command) => interruptible(command.run(&app()?)).await,
         Command::Devices(command) => interruptible(command.run(&app()?)).await,
         Command::Policy(command) => interruptible(command.run(&app()?)).await,
         Command::Plan(command) => interruptible(command.run(&app()?)).await,

@@ -8,6 +8,7 @@ mod call;
 pub(crate) mod card;
 mod custom_tool;
 mod device;
+mod memory;
 mod person;
 mod plan;
 mod policy;
@@ -27,6 +28,7 @@ pub(crate) use approval_stats::{ApprovalStatsView, approval_stats};
 pub(crate) use call::{CallView, call_page, calls_table};
 pub(crate) use custom_tool::{CustomToolView, custom_tool_page, custom_tools_table};
 pub(crate) use device::{DeviceView, devices_table, pending_table};
+pub(crate) use memory::{MemoryView, memories_table};
 pub(crate) use person::{TokenView, UserView, tokens_table, users_table};
 pub(crate) use plan::{PlanView, StepView, plan_page, plans_table};
 pub(crate) use policy::{

@@ -72,6 +72,31 @@ CREATE TABLE aliases (
     PRIMARY KEY (user_name, name)
 ) STRICT;
 
+-- What people keep for later chats. The id is that of the call that wrote it. A memory is untrusted where
+-- strangers may have written its text.
+CREATE TABLE memories (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    user_name TEXT NOT NULL REFERENCES users (name),
+    text TEXT NOT NULL,
+    -- JSON, a list of texts.
+    tags TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    untrusted INTEGER NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX memories_person ON memories (user_name, seq);
+
+-- The words of the memories; each row has the number of its memory.
+CREATE VIRTUAL TABLE memories_words USING fts5 (text, tags, tokenize = 'porter unicode61 remove_diacritics 2');
+
+-- What calls on the backend have changed, stored with the change, until the end of the call is stored.
+CREATE TABLE local_effects (
+    call_id TEXT PRIMARY KEY,
+    -- The message and the data of the result, JSON.
+    outcome TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE invites (
     id TEXT PRIMARY KEY,
     secret_hash BLOB NOT NULL,

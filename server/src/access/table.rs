@@ -177,6 +177,8 @@ pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.ChatService/ListChats", Access::Person(VIEWER, READ_OR_CHAT), None),
     rpc("/orion.v1.ChatService/GetChat", Access::Person(VIEWER, READ_OR_CHAT), None),
     rpc("/orion.v1.ChatService/GetTurn", Access::Person(VIEWER, READ_OR_CHAT), None),
+    rpc("/orion.v1.MemoryService/ListMemories", Access::Person(VIEWER, READ), Some(120)),
+    rpc("/orion.v1.MemoryService/ForgetMemory", Access::Person(VIEWER, SESSION), Some(120)),
     rpc("/orion.v1.DeviceService/ListDevices", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.DeviceService/GetDevice", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.DeviceService/InviteDevice", Access::Person(Role::Admin, ADMIN), None),

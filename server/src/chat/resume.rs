@@ -5,7 +5,7 @@ use orion_domain::CallId;
 
 use super::error::ChatError;
 use super::turn::Turn;
-use super::{Said, history, prompt};
+use super::{Said, history, prompt, recall};
 use crate::model::{Message, Role};
 use crate::pipeline::CallView;
 use crate::store::StoreError;
@@ -34,6 +34,7 @@ impl Turn<'_> {
             self.take_result(native_id, call, said.resume).await?;
         }
         let mut messages = vec![Message::system(system)];
+        messages.extend(recall::message(self.pipeline, &self.caller, &said.text).await?);
         messages.append(&mut history::answered(std::mem::take(&mut self.messages)));
         self.messages = messages;
         for message in given {

@@ -14,6 +14,8 @@ pub struct Chat {
     pub tools_enabled: bool,
     /// The text before everything else that the model gets.
     pub system_prompt: String,
+    /// Whether the person's memories that match a message are put into the context.
+    pub recall: bool,
 }
 
 impl Default for Chat {
@@ -23,6 +25,7 @@ impl Default for Chat {
             result_limit: 4096,
             tools_enabled: true,
             system_prompt: String::new(),
+            recall: false,
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use orion_domain::{CallState, DeviceName, Envelope, ErrorCode, Meta, ToolError};
+use orion_domain::{
+    CallId, CallState, DeviceName, Envelope, ErrorCode, Meta, Observation, ToolError,
+};
 use serde_json::Value;
 
 use super::Outcome;
@@ -17,21 +19,34 @@ pub(super) fn result(
     ended: Result<Outcome<Value>, ToolError>,
     took: Duration,
 ) -> DeviceResult {
+    let observed = (order.dry_run && order.observe).then(Vec::new);
+    end((order.call, order.tool, order.dry_run), observed, ended, took)
+}
+
+/// Returns the end of a call with this id, of this tool, which is a preview or not. `observed` is what a preview
+/// observes of paths.
+pub(super) fn end(
+    (call, tool, dry_run): (CallId, &str, bool),
+    observed: Option<Vec<Observation>>,
+    ended: Result<Outcome<Value>, ToolError>,
+    took: Duration,
+) -> DeviceResult {
     let meta = Meta {
-        call_id: order.call.to_string(),
+        call_id: call.to_string(),
         device: DeviceName::BACKEND.to_owned(),
-        tool: order.tool.to_owned(),
+        tool: tool.to_owned(),
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        observed,
         ..Meta::default()
     };
     let failed = |error: ToolError, meta: Meta| {
         let code = error.code;
-        (Some(code), encoded(&Envelope::failure(error, order.dry_run, meta)))
+        (Some(code), encoded(&Envelope::failure(error, dry_run, meta)))
     };
     let (code, result) = match ended {
         Ok(Outcome { message, data, truncated }) => {
             let of_success = Meta { truncated, ..meta.clone() };
-            let result = encoded(&Envelope::success(message, data, order.dry_run, of_success));
+            let result = encoded(&Envelope::success(message, data, dry_run, of_success));
             if result.len() <= MAX_RESULT_BYTES {
                 (None, result)
             } else {
@@ -41,7 +56,7 @@ pub(super) fn result(
         Err(error) => failed(error, meta),
     };
     DeviceResult {
-        call: order.call,
+        call,
         state: code.map_or(CallState::Succeeded, ErrorCode::reported_state),
         code,
         result,

@@ -1,22 +1,24 @@
 //! The task behind the backend's own link. It owns the calls that run here, and takes one message at a time:
 //! those that a device would receive.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use orion_catalog::find;
 use orion_domain::{CallId, DeviceId, ErrorCode, ToolError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, Executor, report};
+use super::{Context, Executor, effect, report};
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::{DeviceLink, DeviceResult, Dispatch, ToDevice};
 use crate::pipeline::{Pipeline, reconcile, result};
+use crate::store::StoreError;
 
 /// How many results are kept until they are stored. The oldest is dropped for another.
 const MAX_KEPT_RESULTS: usize = 64;
@@ -28,6 +30,8 @@ struct LocalCalls {
     tasks: JoinSet<DeviceResult>,
     running: HashMap<CallId, CancellationToken>,
     kept: VecDeque<DeviceResult>,
+    /// Calls that may have an effect in the database until their end is stored.
+    changing: HashSet<CallId>,
 }
 
 /// Attaches the backend's own link, and starts the task behind it.
@@ -37,6 +41,7 @@ pub fn start(pipeline: &Arc<Pipeline>) {
         tasks: JoinSet::new(),
         running: HashMap::new(),
         kept: VecDeque::new(),
+        changing: HashSet::new(),
     };
     // Attached before anybody can make a call.
     let (mut link, mut orders) = connect(pipeline, 1);
@@ -98,18 +103,24 @@ impl LocalCalls {
                     self.query(link, call).await;
                 }
             }
-            ToDevice::Ack(call, _) => self.kept.retain(|kept| kept.call != call),
+            ToDevice::Ack(call, _) => self.acknowledged(call).await,
             ToDevice::Policy { .. } => self.acknowledge_policy().await,
             // There is no ceiling here and no custom tool, and the link ends with the process.
             ToDevice::CeilingAck(_) | ToDevice::ToolsRefused(_) | ToDevice::Drain { .. } => {}
         }
     }
 
-    /// Starts a call. A call is started once.
+    /// Starts a call. A call is started once. A call that changes something is not interrupted: its result must say
+    /// whether it did.
     fn run(&mut self, order: Arc<Dispatch>, left: Duration) {
         let call = order.call;
         if self.running.contains_key(&call) || self.kept.iter().any(|kept| kept.call == call) {
             return;
+        }
+        let has_effects = find(order.tool).is_some_and(|(spec, _)| spec.has_effects);
+        let changes = has_effects && !order.dry_run;
+        if changes {
+            self.changing.insert(call);
         }
         let stop = CancellationToken::new();
         self.running.insert(call, stop.clone());
@@ -119,9 +130,11 @@ impl LocalCalls {
         self.tasks.spawn(async move {
             let began = Instant::now();
             let ended = tokio::select! {
+                // A change is one transaction. Once it began, it ends as it ends.
+                biased;
                 ended = execute(&order, context) => ended,
-                () = stop.cancelled() => Err(cancelled()),
-                () = tokio::time::sleep(left) => Err(timed_out(&order)),
+                () = stop.cancelled(), if !changes => Err(cancelled()),
+                () = tokio::time::sleep(left), if !changes => Err(timed_out(&order)),
             };
             report::result(&order, ended, began.elapsed())
         });
@@ -149,15 +162,47 @@ impl LocalCalls {
     }
 
     /// Answers what became of a call.
-    async fn query(&self, link: &DeviceLink, call: CallId) {
+    async fn query(&mut self, link: &DeviceLink, call: CallId) {
         if let Some(kept) = self.kept.iter().find(|kept| kept.call == call) {
             return self.report(link, kept.clone()).await;
         }
-        link.asked().resolve(call);
-        if !self.running.contains_key(&call) {
-            // A call that a task waits for was lost with an earlier link. What became of any other, which an
-            // earlier process had, nobody knows.
-            self.pipeline.fleet.waiting().not_seen(DeviceId::BACKEND, link.id(), call);
+        // A call that a task waits for was lost with an earlier link. An earlier process had any other.
+        if self.running.contains_key(&call)
+            || self.pipeline.fleet.waiting().not_seen(DeviceId::BACKEND, link.id(), call)
+        {
+            link.asked().resolve(call);
+            return;
+        }
+        match self.of_earlier_process(call).await {
+            Ok(ended) => {
+                self.changing.insert(call);
+                self.report(link, ended).await;
+            }
+            // The backend asks about the call again.
+            Err(error) => tracing::error!(%error, %call, "the effect of a call could not be read"),
+        }
+    }
+
+    /// Returns the end of a call that an earlier process had: what it changed is in the database, or nothing is.
+    async fn of_earlier_process(&self, call: CallId) -> Result<DeviceResult, StoreError> {
+        let store = &self.pipeline.store;
+        let row = store.call(call).await?;
+        let ended = effect::earlier(store, call).await?.ok_or_else(|| {
+            let message = "The backend stopped while this call ran. The call has changed nothing.";
+            ToolError::new(ErrorCode::Internal, message).hint("make the call again")
+        });
+        Ok(report::end((call, &row.tool, row.dry_run), None, ended, Duration::ZERO))
+    }
+
+    /// Forgets a call whose end is stored.
+    async fn acknowledged(&mut self, call: CallId) {
+        self.kept.retain(|kept| kept.call != call);
+        if !self.changing.remove(&call) {
+            return;
+        }
+        if let Err(error) = self.pipeline.store.forget_local_effect(call).await {
+            // The next start of the backend forgets it.
+            tracing::warn!(%error, %call, "the effect of a call could not be deleted");
         }
     }
 

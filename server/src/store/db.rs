@@ -11,6 +11,7 @@ mod checkpoint;
 mod connection;
 mod error;
 mod job;
+pub(super) mod memory_words;
 mod row;
 mod script;
 mod snapshot;

@@ -13,6 +13,7 @@ mod deferring;
 mod devices;
 mod habits;
 mod labels;
+mod memories;
 mod migrations;
 mod people;
 mod plans;

@@ -38,6 +38,7 @@ pub mod list_services;
 pub mod modify_config;
 pub mod move_path;
 pub mod open_app;
+pub mod query_memory;
 pub mod read_config;
 pub mod read_file;
 pub mod read_logs;
@@ -56,6 +57,7 @@ pub mod undo_call;
 pub mod upload_file;
 pub mod verify_artifact;
 pub mod write_file;
+pub mod write_memory;
 
 pub use crate::argument_path::path;
 use crate::spec::ToolSpec;
@@ -118,4 +120,6 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<get_audit_log::GetAuditLog>(),
     ToolSpec::of::<fetch_webpage::FetchWebpage>(),
     ToolSpec::of::<http_request::HttpRequest>(),
+    ToolSpec::of::<write_memory::WriteMemory>(),
+    ToolSpec::of::<query_memory::QueryMemory>(),
 ];

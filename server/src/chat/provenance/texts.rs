@@ -1,6 +1,7 @@
 //! Splits the texts of a result by their author.
 
-use orion_catalog::find;
+use orion_catalog::tools::query_memory::QueryMemory;
+use orion_catalog::{Tool as _, find};
 use orion_domain::{Envelope, Hint};
 use serde_json::Value;
 
@@ -38,8 +39,17 @@ pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
     // What a custom tool returns is what its program wrote.
     let is_found = find(tool)
         .is_none_or(|(spec, _)| spec.untrusted || (spec.untrusted_preview && envelope.dry_run));
-    let found = if is_found { &mut texts.content } else { &mut texts.own };
-    envelope.data.iter().for_each(|data| walk(data, found));
+    if tool == QueryMemory::NAME {
+        // What the person kept, with no untrusted content in sight, is not a stranger's.
+        let matches = envelope.data.iter().filter_map(|data| data["matches"].as_array());
+        for memory in matches.flatten() {
+            let is_own = memory["untrusted"] == false;
+            walk(memory, if is_own { &mut texts.own } else { &mut texts.content });
+        }
+    } else {
+        let found = if is_found { &mut texts.content } else { &mut texts.own };
+        envelope.data.iter().for_each(|data| walk(data, found));
+    }
     if let Some(error) = &envelope.error {
         error.details.values().for_each(|value| walk(value, &mut texts.own));
         for Hint { text, command, who: _, values } in &error.hints {

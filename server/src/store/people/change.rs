@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{ChangeUserError, UserRow, find, find_any, insert, sign_out};
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
+use crate::store::memories::forget_all;
 use crate::store::{Store, StoreError};
 
 /// The audit event of a changed role.
@@ -104,7 +105,7 @@ impl Store {
         .await?
     }
 
-    /// Deletes an account: its password, sessions, tokens and aliases. Its name stays, and is never given again.
+    /// Deletes an account: its password, sessions, tokens, aliases and memories. Its name stays, and is never given again.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -135,6 +136,9 @@ impl Store {
                     .await?;
                 tx.execute(sql("DELETE FROM aliases WHERE user_name = $1").bind(name.as_str()))
                     .await?;
+                for statement in forget_all(&name) {
+                    tx.execute(statement).await?;
+                }
                 let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
                 tx.record(AuditEvent::new(now, "user.deleted", String::new(), &body)?);
                 Ok(Ok(()))

@@ -19,6 +19,7 @@ const SMALL: &[(&str, &str)] = &[
     ("authorities", "two or three count, and one more comes every few years"),
     ("custom_tools", "at most 128 for each device that defines tools"),
     ("device_modes", "a row for each device that is dangerous just now"),
+    ("local_effects", "a row for each call on the backend whose end is not stored yet"),
     ("policies", "a version for each change that a person makes"),
     ("stops", "a row for each stop that somebody set and nobody has lifted"),
     ("users", "there are at most so many accounts"),
@@ -57,6 +58,14 @@ const BOUNDED: &[(&str, &str, &str)] = &[
         "ends at what is listed",
     ),
     ("ORDER BY id DESC LIMIT 1 OFFSET", "SCAN calls USING INDEX", "ends after what a trial judges"),
+    // The rows that its own index of words finds, best first.
+    ("memories_words MATCH", "SCAN memories_words VIRTUAL TABLE", "memories with one of the words"),
+    ("DELETE FROM memories_words WHERE rowid =", "SCAN memories_words", "one row, by its number"),
+    (
+        "DELETE FROM memories_words WHERE rowid IN",
+        "SCAN memories_words",
+        "1,000 rows at most, by their numbers",
+    ),
     // Run once when the backend starts.
     ("UPDATE certificates SET authority", "SCAN certificates", "once, at the start"),
     ("problem_at FROM device_chains", "SCAN device_chains", "once, at the start"),

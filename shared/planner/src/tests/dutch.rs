@@ -4,6 +4,7 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ("wat is 12*7?", r#"{"tool":"calculate","expression":"12*7"}"#),
     ("bereken (3 + 4) : 2", r#"{"tool":"calculate","expression":"(3 + 4) / 2"}"#),
     ("welke apparaten heb ik?", r#"{"tool":"list_devices"}"#),
+    ("onthoud dat de kluis in Gent is", r#"{"tool":"write_memory","text":"de kluis in Gent is"}"#),
     ("toon mijn apparaten", r#"{"tool":"list_devices"}"#),
     ("Maak een folder Test", r#"{"tool":"create_directory","path":"Test"}"#),
     (

@@ -6,6 +6,14 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ("What's (3 + 4) × 2?", r#"{"tool":"calculate","expression":"(3 + 4) * 2"}"#),
     ("calculate 2 ** 10 - 1", r#"{"tool":"calculate","expression":"2 ** 10 - 1"}"#),
     ("how much is 100 ÷ 8", r#"{"tool":"calculate","expression":"100 / 8"}"#),
+    (
+        "remember that \"The vault is in Ghent\"",
+        r#"{"tool":"write_memory","text":"The vault is in Ghent"}"#,
+    ),
+    (
+        "Remember that the backups run on nas-1",
+        r#"{"tool":"write_memory","text":"the backups run on nas-1"}"#,
+    ),
     ("which devices do I have?", r#"{"tool":"list_devices"}"#),
     ("show my devices", r#"{"tool":"list_devices"}"#),
     ("list devices", r#"{"tool":"list_devices"}"#),
