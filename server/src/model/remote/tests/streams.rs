@@ -4,7 +4,7 @@ use orion_domain::extract::{ExtractProblem, from_native};
 
 use super::server::{Reply, serve};
 use super::{ask, model, said};
-use crate::model::{Answer, ModelError, NativeCall};
+use crate::model::{Answer, ModelError, NativeCall, Usage};
 
 /// Text with letters of several bytes, then a call in fragments, with comments and usage data.
 const TRANSCRIPT: &str = ": OPENROUTER PROCESSING\r\n\r\n\
@@ -12,7 +12,7 @@ const TRANSCRIPT: &str = ": OPENROUTER PROCESSING\r\n\r\n\
     data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Één 📁\"}}]}\r\n\r\n\
     data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":null,\"type\":\"function\",\"function\":{\"name\":\"create_directory\",\"arguments\":\"{\\\"pa\"}}]}}]}\r\n\r\n\
     data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"create_directory\",\"arguments\":\"th\\\":\\\"é\\\"}\"}}]},\"finish_reason\":\"stop\"}]}\r\n\r\n\
-    data: {\"choices\":[],\"usage\":{\"total_tokens\":9}}\r\n\r\n\
+    data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}\r\n\r\n\
     data: [DONE]\r\n\r\n";
 
 fn call(id: &str, arguments: &str) -> NativeCall {
@@ -24,7 +24,8 @@ fn call(id: &str, arguments: &str) -> NativeCall {
 }
 
 fn answer() -> Answer {
-    Answer { native_calls: vec![call("call_1", r#"{"path":"é"}"#)], ..said("Één 📁") }
+    let usage = Some(Usage { input_tokens: 7, output_tokens: 2, ..Usage::default() });
+    Answer { native_calls: vec![call("call_1", r#"{"path":"é"}"#)], usage, ..said("Één 📁") }
 }
 
 #[tokio::test]
