@@ -55,11 +55,11 @@ fn scope_sets() -> Vec<BTreeSet<Scope>> {
 }
 
 fn people_rows() -> impl Iterator<Item = (&'static str, Role, RequiredScope)> {
-    // Signing out comes last: it ends the session that the others are tried with.
-    let (last, first): (Vec<Operation>, Vec<Operation>) = TABLE
-        .iter()
-        .filter(|row| row.path.starts_with('/'))
-        .partition(|row| row.path.ends_with("/Logout"));
+    // The routes of HTTP are tried where they are tested. Signing out comes last: it ends the session that the others
+    // are tried with.
+    let rpcs = TABLE.iter().filter(|row| row.path.starts_with('/'));
+    let (last, first): (Vec<Operation>, Vec<Operation>) =
+        rpcs.partition(|row| row.path.ends_with("/Logout"));
     first.into_iter().chain(last).filter_map(|row| match row.access {
         Access::Person(role, need) => Some((row.path, role, need)),
         Access::Anyone | Access::Device => None,

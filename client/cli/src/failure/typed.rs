@@ -75,9 +75,9 @@ fn parent(path: &str) -> &str {
 
 /// Returns an example of the catalogue as a command line.
 fn example(example: &Value, meta: &Meta) -> Option<String> {
-    let example: Value = match example {
-        Value::String(text) => serde_json::from_str(text).ok()?,
-        other => other.clone(),
+    let example: Value = match example.as_str() {
+        Some(text) => serde_json::from_str(text).ok()?,
+        None => example.clone(),
     };
     let fields = example.as_object()?;
     let tool = fields.get("tool")?.as_str()?;

@@ -63,9 +63,8 @@ pub(super) async fn read(
             call(server, by, id).await
         }
     };
-    let value = value.map_err(|error| match error {
-        StoreError::NotFound => missing(),
-        error => unavailable(&error),
+    let value = value.map_err(|error| {
+        if error == StoreError::NotFound { missing() } else { unavailable(&error) }
     })?;
     let contents =
         ResourceContents::text(value.to_string(), uri).with_mime_type("application/json");
