@@ -77,7 +77,7 @@ async fn every_misbehaviour_of_a_model_ends_well() {
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 
-    assert_eq!(kiosk.tree().get("kept.txt"), Some(&Some(b"kept".to_vec())));
+    assert_eq!(kiosk.tree().get("kept.txt"), Some(&Some("kept".to_owned())));
     let mut tools = world.admin().tools();
     let open = v1::ListCallsRequest { open: true, ..Default::default() };
     assert_eq!(tools.list_calls(open).await.unwrap().into_inner().calls, []);

@@ -43,9 +43,8 @@ impl PublicAddress {
         let authority: Authority = uri.authority().cloned().or(header)?;
         let host = authority.host().to_ascii_lowercase();
         let number = host.trim_start_matches('[').trim_end_matches(']');
-        let is_known = number.parse::<IpAddr>().is_ok()
-            || host == "localhost"
-            || self.0.names.contains(&host);
+        let is_known =
+            number.parse::<IpAddr>().is_ok() || host == "localhost" || self.0.names.contains(&host);
         let port = authority.port().map(|port| format!(":{port}")).unwrap_or_default();
         (is_known && authority.as_str().len() == host.len() + port.len())
             .then(|| format!("{}://{host}{port}", self.0.scheme))
