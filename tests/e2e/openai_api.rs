@@ -135,7 +135,7 @@ async fn a_stream_waits_for_an_approval_and_ends_with_its_token() {
     while !said.contains("orion approvals show ") {
         said.push_str(&stream.next().await.unwrap().unwrap());
     }
-    let disable = v1::DisableUserRequest { user: "bob".to_owned(), ..Default::default() };
+    let disable = v1::DisableUserRequest { user: "bob".to_owned() };
     world.admin().auth().disable_user(disable).await.unwrap();
     while let Some(Ok(piece)) = stream.next().await {
         said.push_str(&piece);

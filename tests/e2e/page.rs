@@ -36,7 +36,8 @@ fn status(answer: &str) -> &str {
 
 /// Returns the cookie that a response sets, as a browser sends it.
 fn cookie(answer: &str) -> String {
-    let line = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect(answer);
+    let line = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    let line = line.unwrap_or_else(|| panic!("{answer}"));
     format!("cookie: {}\r\n", line.split(';').next().unwrap())
 }
 

@@ -44,9 +44,8 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
             format!(
                 "give the ceiling of laptop-123 the profile operator, or a list of permissions that has file_write, too {OWNER}"
             ),
-            format!(
-                "add {{ path: \"D:/x\", access: [write] }} to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow \"D:/x\" --write, or [ceiling] in agent.toml on the device)"
-            ),
+            "add { path: \"D:/x\", access: [write] } to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow \"D:/x\" --write, or [ceiling] in agent.toml on the device)"
+                .to_owned(),
         ]
     );
 }
