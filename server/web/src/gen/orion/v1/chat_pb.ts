@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file orion/v1/chat.proto.
  */
 export const file_orion_v1_chat: GenFile = /*@__PURE__*/
-  fileDesc("ChNvcmlvbi92MS9jaGF0LnByb3RvEghvcmlvbi52MSJKChJTZW5kTWVzc2FnZVJlcXVlc3QSFwoPY29udmVyc2F0aW9uX2lkGAEgASgJEgwKBHRleHQYAiABKAkSDQoFbW9kZWwYAyABKAkisAIKE1NlbmRNZXNzYWdlUmVzcG9uc2USIAoFYmVnYW4YASABKAsyDy5vcmlvbi52MS5CZWdhbkgAEikKCnRleHRfZGVsdGEYAiABKAsyEy5vcmlvbi52MS5UZXh0RGVsdGFIABIpCgpjYWxsX2JlZ2FuGAMgASgLMhMub3Jpb24udjEuQ2FsbEJlZ2FuSAASLQoPYXBwcm92YWxfbmVlZGVkGAQgASgLMhIub3Jpb24udjEuQXBwcm92YWxIABIpCgpjYWxsX2VuZGVkGAUgASgLMhMub3Jpb24udjEuQ2FsbEVuZGVkSAASHgoEZG9uZRgGIAEoCzIOLm9yaW9uLnYxLkRvbmVIABIeCgRub3RlGAcgASgLMg4ub3Jpb24udjEuTm90ZUgAQgcKBWV2ZW50IkAKBUJlZ2FuEhcKD2NvbnZlcnNhdGlvbl9pZBgBIAEoCRINCgVtb2RlbBgCIAEoCRIPCgd0dXJuX2lkGAMgASgJIhkKCVRleHREZWx0YRIMCgR0ZXh0GAEgASgJInAKCUNhbGxCZWdhbhIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSDgoGZGV2aWNlGAMgASgJEhEKCWFyZ3VtZW50cxgEIAEoDBIRCglyZWNvdmVyZWQYBSABKAgSDgoGcXVvdGVkGAYgASgIIikKCUNhbGxFbmRlZBIcCgRjYWxsGAEgASgLMg4ub3Jpb24udjEuQ2FsbCIUCgROb3RlEgwKBHRleHQYASABKAkiUwoERG9uZRIMCgR0ZXh0GAEgASgJEiUKCnRvb2xzX3VzZWQYAiADKAsyES5vcmlvbi52MS5Ub29sVXNlEhYKDm5vdF91bmRlcnN0b29kGAMgASgIImoKB1Rvb2xVc2USDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEg4KBmRldmljZRgDIAEoCRIiCgVzdGF0ZRgEIAEoDjITLm9yaW9uLnYxLkNhbGxTdGF0ZRIMCgRjb2RlGAUgASgJIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IjUKEkxpc3RNb2RlbHNSZXNwb25zZRIfCgZtb2RlbHMYASADKAsyDy5vcmlvbi52MS5Nb2RlbCI+CgVNb2RlbBIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSGQoRaXNfbGFuZ3VhZ2VfbW9kZWwYAyABKAgiLwoQTGlzdENoYXRzUmVxdWVzdBIMCgR0ZXh0GAEgASgJEg0KBWxpbWl0GAIgASgNIjkKEUxpc3RDaGF0c1Jlc3BvbnNlEiQKBWNoYXRzGAEgAygLMhUub3Jpb24udjEuQ2hhdFN1bW1hcnkicQoLQ2hhdFN1bW1hcnkSFwoPY29udmVyc2F0aW9uX2lkGAEgASgJEhIKCmNyZWF0ZWRfYXQYAiABKAMSDwoHbGFzdF9hdBgDIAEoAxIVCg1maXJzdF9tZXNzYWdlGAQgASgJEg0KBWZvdW5kGAUgASgJIikKDkdldENoYXRSZXF1ZXN0EhcKD2NvbnZlcnNhdGlvbl9pZBgBIAEoCSJTCg9HZXRDaGF0UmVzcG9uc2USFwoPY29udmVyc2F0aW9uX2lkGAEgASgJEicKCG1lc3NhZ2VzGAIgAygLMhUub3Jpb24udjEuQ2hhdE1lc3NhZ2UiVQoLQ2hhdE1lc3NhZ2USDAoEcm9sZRgBIAEoCRIMCgR0ZXh0GAIgASgJEgoKAmF0GAMgASgDEg0KBWNhbGxzGAQgAygJEg8KB3R1cm5faWQYBSABKAkiIQoOR2V0VHVyblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCSJBCg9HZXRUdXJuUmVzcG9uc2USDwoHdHVybl9pZBgBIAEoCRIdCgVjYWxscxgCIAMoCzIOLm9yaW9uLnYxLkNhbGwy6gIKC0NoYXRTZXJ2aWNlEkwKC1NlbmRNZXNzYWdlEhwub3Jpb24udjEuU2VuZE1lc3NhZ2VSZXF1ZXN0Gh0ub3Jpb24udjEuU2VuZE1lc3NhZ2VSZXNwb25zZTABEkcKCkxpc3RNb2RlbHMSGy5vcmlvbi52MS5MaXN0TW9kZWxzUmVxdWVzdBocLm9yaW9uLnYxLkxpc3RNb2RlbHNSZXNwb25zZRJECglMaXN0Q2hhdHMSGi5vcmlvbi52MS5MaXN0Q2hhdHNSZXF1ZXN0Ghsub3Jpb24udjEuTGlzdENoYXRzUmVzcG9uc2USPgoHR2V0Q2hhdBIYLm9yaW9uLnYxLkdldENoYXRSZXF1ZXN0Ghkub3Jpb24udjEuR2V0Q2hhdFJlc3BvbnNlEj4KB0dldFR1cm4SGC5vcmlvbi52MS5HZXRUdXJuUmVxdWVzdBoZLm9yaW9uLnYxLkdldFR1cm5SZXNwb25zZWIGcHJvdG8z", [file_orion_v1_approval, file_orion_v1_tool]);
+  fileDesc("ChNvcmlvbi92MS9jaGF0LnByb3RvEghvcmlvbi52MSJtChJTZW5kTWVzc2FnZVJlcXVlc3QSFwoPY29udmVyc2F0aW9uX2lkGAEgASgJEgwKBHRleHQYAiABKAkSDQoFbW9kZWwYAyABKAkSEQoJYXNzaXN0YW50GAQgASgJEg4KBnJlc3VtZRgFIAEoCCKwAgoTU2VuZE1lc3NhZ2VSZXNwb25zZRIgCgViZWdhbhgBIAEoCzIPLm9yaW9uLnYxLkJlZ2FuSAASKQoKdGV4dF9kZWx0YRgCIAEoCzITLm9yaW9uLnYxLlRleHREZWx0YUgAEikKCmNhbGxfYmVnYW4YAyABKAsyEy5vcmlvbi52MS5DYWxsQmVnYW5IABItCg9hcHByb3ZhbF9uZWVkZWQYBCABKAsyEi5vcmlvbi52MS5BcHByb3ZhbEgAEikKCmNhbGxfZW5kZWQYBSABKAsyEy5vcmlvbi52MS5DYWxsRW5kZWRIABIeCgRkb25lGAYgASgLMg4ub3Jpb24udjEuRG9uZUgAEh4KBG5vdGUYByABKAsyDi5vcmlvbi52MS5Ob3RlSABCBwoFZXZlbnQiQAoFQmVnYW4SFwoPY29udmVyc2F0aW9uX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEg8KB3R1cm5faWQYAyABKAkiGQoJVGV4dERlbHRhEgwKBHRleHQYASABKAkicAoJQ2FsbEJlZ2FuEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIOCgZkZXZpY2UYAyABKAkSEQoJYXJndW1lbnRzGAQgASgMEhEKCXJlY292ZXJlZBgFIAEoCBIOCgZxdW90ZWQYBiABKAgiKQoJQ2FsbEVuZGVkEhwKBGNhbGwYASABKAsyDi5vcmlvbi52MS5DYWxsIhQKBE5vdGUSDAoEdGV4dBgBIAEoCSJzCgREb25lEgwKBHRleHQYASABKAkSJQoKdG9vbHNfdXNlZBgCIAMoCzIRLm9yaW9uLnYxLlRvb2xVc2USFgoObm90X3VuZGVyc3Rvb2QYAyABKAgSHgoFdXNhZ2UYBCABKAsyDy5vcmlvbi52MS5Vc2FnZSJyCgVVc2FnZRIUCgxpbnB1dF90b2tlbnMYASABKAQSFQoNb3V0cHV0X3Rva2VucxgCIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAMgASgEEhEKCWVzdGltYXRlZBgEIAEoCBISCgpjb3N0X25hbm9zGAUgASgEImoKB1Rvb2xVc2USDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEg4KBmRldmljZRgDIAEoCRIiCgVzdGF0ZRgEIAEoDjITLm9yaW9uLnYxLkNhbGxTdGF0ZRIMCgRjb2RlGAUgASgJIhMKEUxpc3RNb2RlbHNSZXF1ZXN0Il4KEkxpc3RNb2RlbHNSZXNwb25zZRIfCgZtb2RlbHMYASADKAsyDy5vcmlvbi52MS5Nb2RlbBInCgphc3Npc3RhbnRzGAIgAygLMhMub3Jpb24udjEuQXNzaXN0YW50IigKCUFzc2lzdGFudBIMCgRuYW1lGAEgASgJEg0KBW1vZGVsGAIgASgJIj4KBU1vZGVsEgwKBG5hbWUYASABKAkSDAoEa2luZBgCIAEoCRIZChFpc19sYW5ndWFnZV9tb2RlbBgDIAEoCCIvChBMaXN0Q2hhdHNSZXF1ZXN0EgwKBHRleHQYASABKAkSDQoFbGltaXQYAiABKA0iOQoRTGlzdENoYXRzUmVzcG9uc2USJAoFY2hhdHMYASADKAsyFS5vcmlvbi52MS5DaGF0U3VtbWFyeSJxCgtDaGF0U3VtbWFyeRIXCg9jb252ZXJzYXRpb25faWQYASABKAkSEgoKY3JlYXRlZF9hdBgCIAEoAxIPCgdsYXN0X2F0GAMgASgDEhUKDWZpcnN0X21lc3NhZ2UYBCABKAkSDQoFZm91bmQYBSABKAkiKQoOR2V0Q2hhdFJlcXVlc3QSFwoPY29udmVyc2F0aW9uX2lkGAEgASgJIooBCg9HZXRDaGF0UmVzcG9uc2USFwoPY29udmVyc2F0aW9uX2lkGAEgASgJEicKCG1lc3NhZ2VzGAIgAygLMhUub3Jpb24udjEuQ2hhdE1lc3NhZ2USIgoFdHVybnMYAyADKAsyEy5vcmlvbi52MS5UdXJuVXNhZ2USEQoJY2FuX2dvX29uGAQgASgIIksKCVR1cm5Vc2FnZRIPCgd0dXJuX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEh4KBXVzYWdlGAMgASgLMg8ub3Jpb24udjEuVXNhZ2UiVQoLQ2hhdE1lc3NhZ2USDAoEcm9sZRgBIAEoCRIMCgR0ZXh0GAIgASgJEgoKAmF0GAMgASgDEg0KBWNhbGxzGAQgAygJEg8KB3R1cm5faWQYBSABKAkiIQoOR2V0VHVyblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCSJBCg9HZXRUdXJuUmVzcG9uc2USDwoHdHVybl9pZBgBIAEoCRIdCgVjYWxscxgCIAMoCzIOLm9yaW9uLnYxLkNhbGwy6gIKC0NoYXRTZXJ2aWNlEkwKC1NlbmRNZXNzYWdlEhwub3Jpb24udjEuU2VuZE1lc3NhZ2VSZXF1ZXN0Gh0ub3Jpb24udjEuU2VuZE1lc3NhZ2VSZXNwb25zZTABEkcKCkxpc3RNb2RlbHMSGy5vcmlvbi52MS5MaXN0TW9kZWxzUmVxdWVzdBocLm9yaW9uLnYxLkxpc3RNb2RlbHNSZXNwb25zZRJECglMaXN0Q2hhdHMSGi5vcmlvbi52MS5MaXN0Q2hhdHNSZXF1ZXN0Ghsub3Jpb24udjEuTGlzdENoYXRzUmVzcG9uc2USPgoHR2V0Q2hhdBIYLm9yaW9uLnYxLkdldENoYXRSZXF1ZXN0Ghkub3Jpb24udjEuR2V0Q2hhdFJlc3BvbnNlEj4KB0dldFR1cm4SGC5vcmlvbi52MS5HZXRUdXJuUmVxdWVzdBoZLm9yaW9uLnYxLkdldFR1cm5SZXNwb25zZWIGcHJvdG8z", [file_orion_v1_approval, file_orion_v1_tool]);
 
 /**
  * @generated from message orion.v1.SendMessageRequest
@@ -35,11 +35,26 @@ export type SendMessageRequest = Message<"orion.v1.SendMessageRequest"> & {
   text: string;
 
   /**
-   * A model's name in the configuration; empty for the first.
+   * A model's name in the configuration; empty for the one that the chat had, or the first.
    *
    * @generated from field: string model = 3;
    */
   model: string;
+
+  /**
+   * An assistant's name in the configuration; empty for the one that the chat had.
+   *
+   * @generated from field: string assistant = 4;
+   */
+  assistant: string;
+
+  /**
+   * Goes on with the newest turn of the chat, which ended before its answer: with the results of its calls, of
+   * those that wait for an approval once it is given. `text` is empty then.
+   *
+   * @generated from field: bool resume = 5;
+   */
+  resume: boolean;
 };
 
 /**
@@ -265,6 +280,13 @@ export type Done = Message<"orion.v1.Done"> & {
    * @generated from field: bool not_understood = 3;
    */
   notUnderstood: boolean;
+
+  /**
+   * What the turn used of the model. Not set where no language model answered.
+   *
+   * @generated from field: orion.v1.Usage usage = 4;
+   */
+  usage?: Usage | undefined;
 };
 
 /**
@@ -273,6 +295,55 @@ export type Done = Message<"orion.v1.Done"> & {
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
   messageDesc(file_orion_v1_chat, 7);
+
+/**
+ * What was used of a model.
+ *
+ * @generated from message orion.v1.Usage
+ */
+export type Usage = Message<"orion.v1.Usage"> & {
+  /**
+   * The tokens of the requests, those from the provider's cache included.
+   *
+   * @generated from field: uint64 input_tokens = 1;
+   */
+  inputTokens: bigint;
+
+  /**
+   * The tokens of the answers, those of reasoning included.
+   *
+   * @generated from field: uint64 output_tokens = 2;
+   */
+  outputTokens: bigint;
+
+  /**
+   * The part of the input that came from the provider's cache.
+   *
+   * @generated from field: uint64 cached_tokens = 3;
+   */
+  cachedTokens: bigint;
+
+  /**
+   * Whether a part is estimated from the length of the texts, because the provider reported nothing.
+   *
+   * @generated from field: bool estimated = 4;
+   */
+  estimated: boolean;
+
+  /**
+   * By the prices in the configuration, in billionths of their currency; 0 where there are none.
+   *
+   * @generated from field: uint64 cost_nanos = 5;
+   */
+  costNanos: bigint;
+};
+
+/**
+ * Describes the message orion.v1.Usage.
+ * Use `create(UsageSchema)` to create a new message.
+ */
+export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
+  messageDesc(file_orion_v1_chat, 8);
 
 /**
  * @generated from message orion.v1.ToolUse
@@ -311,7 +382,7 @@ export type ToolUse = Message<"orion.v1.ToolUse"> & {
  * Use `create(ToolUseSchema)` to create a new message.
  */
 export const ToolUseSchema: GenMessage<ToolUse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 8);
+  messageDesc(file_orion_v1_chat, 9);
 
 /**
  * @generated from message orion.v1.ListModelsRequest
@@ -324,7 +395,7 @@ export type ListModelsRequest = Message<"orion.v1.ListModelsRequest"> & {
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 9);
+  messageDesc(file_orion_v1_chat, 10);
 
 /**
  * @generated from message orion.v1.ListModelsResponse
@@ -334,6 +405,11 @@ export type ListModelsResponse = Message<"orion.v1.ListModelsResponse"> & {
    * @generated from field: repeated orion.v1.Model models = 1;
    */
   models: Model[];
+
+  /**
+   * @generated from field: repeated orion.v1.Assistant assistants = 2;
+   */
+  assistants: Assistant[];
 };
 
 /**
@@ -341,7 +417,33 @@ export type ListModelsResponse = Message<"orion.v1.ListModelsResponse"> & {
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 10);
+  messageDesc(file_orion_v1_chat, 11);
+
+/**
+ * A named way to chat. It only narrows what its person may use.
+ *
+ * @generated from message orion.v1.Assistant
+ */
+export type Assistant = Message<"orion.v1.Assistant"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The model that answers; empty for the first.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+};
+
+/**
+ * Describes the message orion.v1.Assistant.
+ * Use `create(AssistantSchema)` to create a new message.
+ */
+export const AssistantSchema: GenMessage<Assistant> = /*@__PURE__*/
+  messageDesc(file_orion_v1_chat, 12);
 
 /**
  * @generated from message orion.v1.Model
@@ -370,7 +472,7 @@ export type Model = Message<"orion.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 11);
+  messageDesc(file_orion_v1_chat, 13);
 
 /**
  * @generated from message orion.v1.ListChatsRequest
@@ -397,7 +499,7 @@ export type ListChatsRequest = Message<"orion.v1.ListChatsRequest"> & {
  * Use `create(ListChatsRequestSchema)` to create a new message.
  */
 export const ListChatsRequestSchema: GenMessage<ListChatsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 12);
+  messageDesc(file_orion_v1_chat, 14);
 
 /**
  * @generated from message orion.v1.ListChatsResponse
@@ -414,7 +516,7 @@ export type ListChatsResponse = Message<"orion.v1.ListChatsResponse"> & {
  * Use `create(ListChatsResponseSchema)` to create a new message.
  */
 export const ListChatsResponseSchema: GenMessage<ListChatsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 13);
+  messageDesc(file_orion_v1_chat, 15);
 
 /**
  * @generated from message orion.v1.ChatSummary
@@ -457,7 +559,7 @@ export type ChatSummary = Message<"orion.v1.ChatSummary"> & {
  * Use `create(ChatSummarySchema)` to create a new message.
  */
 export const ChatSummarySchema: GenMessage<ChatSummary> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 14);
+  messageDesc(file_orion_v1_chat, 16);
 
 /**
  * @generated from message orion.v1.GetChatRequest
@@ -476,7 +578,7 @@ export type GetChatRequest = Message<"orion.v1.GetChatRequest"> & {
  * Use `create(GetChatRequestSchema)` to create a new message.
  */
 export const GetChatRequestSchema: GenMessage<GetChatRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 15);
+  messageDesc(file_orion_v1_chat, 17);
 
 /**
  * @generated from message orion.v1.GetChatResponse
@@ -493,6 +595,20 @@ export type GetChatResponse = Message<"orion.v1.GetChatResponse"> & {
    * @generated from field: repeated orion.v1.ChatMessage messages = 2;
    */
   messages: ChatMessage[];
+
+  /**
+   * What the newest 500 turns used, oldest first.
+   *
+   * @generated from field: repeated orion.v1.TurnUsage turns = 3;
+   */
+  turns: TurnUsage[];
+
+  /**
+   * Whether the newest turn ended before its answer, so that it can be resumed.
+   *
+   * @generated from field: bool can_go_on = 4;
+   */
+  canGoOn: boolean;
 };
 
 /**
@@ -500,7 +616,38 @@ export type GetChatResponse = Message<"orion.v1.GetChatResponse"> & {
  * Use `create(GetChatResponseSchema)` to create a new message.
  */
 export const GetChatResponseSchema: GenMessage<GetChatResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 16);
+  messageDesc(file_orion_v1_chat, 18);
+
+/**
+ * What a turn of a chat used.
+ *
+ * @generated from message orion.v1.TurnUsage
+ */
+export type TurnUsage = Message<"orion.v1.TurnUsage"> & {
+  /**
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * The model that answered last.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * @generated from field: orion.v1.Usage usage = 3;
+   */
+  usage?: Usage | undefined;
+};
+
+/**
+ * Describes the message orion.v1.TurnUsage.
+ * Use `create(TurnUsageSchema)` to create a new message.
+ */
+export const TurnUsageSchema: GenMessage<TurnUsage> = /*@__PURE__*/
+  messageDesc(file_orion_v1_chat, 19);
 
 /**
  * A message of a chat.
@@ -547,7 +694,7 @@ export type ChatMessage = Message<"orion.v1.ChatMessage"> & {
  * Use `create(ChatMessageSchema)` to create a new message.
  */
 export const ChatMessageSchema: GenMessage<ChatMessage> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 17);
+  messageDesc(file_orion_v1_chat, 20);
 
 /**
  * @generated from message orion.v1.GetTurnRequest
@@ -566,7 +713,7 @@ export type GetTurnRequest = Message<"orion.v1.GetTurnRequest"> & {
  * Use `create(GetTurnRequestSchema)` to create a new message.
  */
 export const GetTurnRequestSchema: GenMessage<GetTurnRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 18);
+  messageDesc(file_orion_v1_chat, 21);
 
 /**
  * @generated from message orion.v1.GetTurnResponse
@@ -590,7 +737,7 @@ export type GetTurnResponse = Message<"orion.v1.GetTurnResponse"> & {
  * Use `create(GetTurnResponseSchema)` to create a new message.
  */
 export const GetTurnResponseSchema: GenMessage<GetTurnResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_chat, 19);
+  messageDesc(file_orion_v1_chat, 22);
 
 /**
  * @generated from service orion.v1.ChatService
