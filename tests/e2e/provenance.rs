@@ -139,6 +139,7 @@ async fn content_never_counts_against_the_planner_while_it_alone_makes_the_calls
             conversation_id: chat.to_owned(),
             text: text.to_owned(),
             model: model.to_owned(),
+            ..Default::default()
         };
         world.admin().send(request).await
     };
@@ -153,6 +154,7 @@ async fn content_never_counts_against_the_planner_while_it_alone_makes_the_calls
         conversation_id: chat,
         text: write.to_owned(),
         model: "planner".to_owned(),
+        ..Default::default()
     };
     let talking = tokio::spawn(async move { talker.send(request).await });
     let card = question(&world).await;
