@@ -14,7 +14,7 @@ use table::{Case, End, cases, text};
 /// How long one answer may take, its repeated requests included. The model's own timeout is 3 seconds.
 const LONGEST: Duration = Duration::from_secs(20);
 /// How much memory the backend may have gained after all of them.
-const MOST_KIB: u64 = 200 * 1024;
+const MAX_KIB: u64 = 200 * 1024;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_misbehaviour_of_a_model_ends_well() {
@@ -82,7 +82,7 @@ async fn every_misbehaviour_of_a_model_ends_well() {
     let open = v1::ListCallsRequest { open: true, ..Default::default() };
     assert_eq!(tools.list_calls(open).await.unwrap().into_inner().calls, []);
     let after = world.server().usage().resident / 1024;
-    assert!(after.saturating_sub(before) < MOST_KIB, "{before} KiB before, {after} KiB after");
+    assert!(after.saturating_sub(before) < MAX_KIB, "{before} KiB before, {after} KiB after");
     let verified = world.cli().run(&["audit", "verify"]).await;
     assert_eq!(verified.code, 0, "{verified:?}");
     // What a person reads of the worst text holds nothing that moves their terminal.

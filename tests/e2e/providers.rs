@@ -101,7 +101,8 @@ async fn through_every_form_a_fault_is_a_clear_error_and_makes_no_call() {
         error("key", 401, "authentication_error", "bad key"),
         error("long", 400, "invalid_request_error", "prompt is too long: maximum context length"),
         error("pay", 402, "billing", "no credit left"),
-        {"match": {"userMessage": "breaks"}, "chunkSize": 3, "truncateAfterChunks": 4, "latency": 20, "response": {"toolCalls": [call]}},
+        {"match": {"userMessage": "breaks in a call"}, "chunkSize": 3, "truncateAfterChunks": 4, "latency": 20, "response": {"toolCalls": [call]}},
+        {"match": {"userMessage": "breaks in words"}, "chunkSize": 3, "truncateAfterChunks": 4, "latency": 20, "response": {"content": "Dit wordt midden in een zin afgebroken."}},
         {"match": {"userMessage": "still there"}, "response": {"content": "Yes."}},
     ]))
     .await;
@@ -112,8 +113,13 @@ async fn through_every_form_a_fault_is_a_clear_error_and_makes_no_call() {
             ("key", "does not accept the key"),
             ("long", "longer than the model can read"),
             ("pay", "no credit left"),
-            ("breaks", "broke off"),
+            ("breaks in words", "broke off"),
+            ("breaks in a call", "broke off"),
         ] {
+            // There a call comes whole or not at all.
+            if (name, text) == ("gemini", "breaks in a call") {
+                continue;
+            }
             let answer = say(&world, "", name, text).await;
             let said = answer.failure.unwrap_or_else(|| panic!("{name} {text}: no error"));
             assert!(said.message().contains(part), "{name} {text}: {said:?}");
@@ -150,7 +156,7 @@ async fn another_model_answers_where_one_cannot_be_reached_and_the_person_is_tol
     asked.begin("I am ").await;
     drop(asked);
     let broken = talking.await.unwrap();
-    assert!(broken.failure.is_some() || broken.text == "I am ", "{broken:?}");
+    assert!(broken.failure.is_some() || broken.text == "I am", "{broken:?}");
     assert!(!broken.notes.iter().any(|note| note.contains("cannot be asked")), "{broken:?}");
 }
 
@@ -180,6 +186,7 @@ async fn a_chat_keeps_its_model_until_another_is_named() {
     let talking = talk(chat.clone(), "held");
     one.asked().await.answer("One.").await;
     assert_eq!(talking.await.unwrap().text, "One.");
+    world.server().stop().await;
     world.restart_server().await;
     let talking = talk(chat, "");
     one.asked().await.answer("One after a restart.").await;
@@ -202,7 +209,7 @@ async fn limits_of_spending_are_refused_before_the_model_is_asked() {
     assert!(usage.estimated && usage.input_tokens > 1, "nothing was reported: {usage:?}");
     let refused = talk(&first.conversation).await.unwrap().failure.unwrap();
     assert!(
-        refused.message().contains("this chat has reached its limit of 1 tokens"),
+        refused.message().contains("This chat has reached its limit of 1 tokens"),
         "{refused:?}"
     );
     // Another chat has its own limit, and one that is left in the middle counts.
@@ -275,14 +282,16 @@ async fn an_assistant_narrows_what_its_person_may_use_and_stays_with_the_chat() 
 async fn a_chat_goes_on_after_an_approval_that_came_after_a_restart() {
     let mut held = HeldModel::start().await;
     let world = World::configured(&held.section).await;
-    let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
-    let grants = json!({"profile": "developer", "paths": ["{files}"]});
-    let kiosk = world.device("kiosk").grant(grants).ceiling(ceiling).start().await;
-    let request = v1::SendMessageRequest { text: "run it".to_owned(), ..Default::default() };
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.write_file("old/a.txt", "x");
+    let request = v1::SendMessageRequest { text: "delete old".to_owned(), ..Default::default() };
     let mut events = world.admin().chats().send_message(request).await.unwrap().into_inner();
     held.asked()
         .await
-        .call(&[("execute_command", json!({"command": "mkdir made", "confirm": true}))])
+        .call(&[(
+            "delete_directory",
+            json!({"device": "kiosk", "path": "old", "recursive": true, "confirm": true}),
+        )])
         .await;
     let card = loop {
         let event = events.message().await.unwrap().unwrap().event.unwrap();
@@ -291,10 +300,11 @@ async fn a_chat_goes_on_after_an_approval_that_came_after_a_restart() {
         }
     };
     drop(events);
+    world.server().kill9().await;
     world.restart_server().await;
     kiosk.ready().await;
     world.admin().decide(&card.approval_id, true, "").await.unwrap();
-    eventually("the command", async || kiosk.tree().contains_key("made").then_some(())).await;
+    eventually("the deletion", async || kiosk.tree().is_empty().then_some(())).await;
 
     let shown = world.cli().run(&["chats", "show", &card.conversation_id]).await;
     assert!(shown.stderr.contains("not finished"), "{shown:?}");
@@ -307,10 +317,10 @@ async fn a_chat_goes_on_after_an_approval_that_came_after_a_restart() {
     let result = messages.last().unwrap();
     assert_eq!(result["role"], "tool", "{messages:?}");
     assert!(result["content"].as_str().unwrap().contains("\"success\":true"), "{result}");
-    asked.answer("It ran.").await;
+    asked.answer("It is gone.").await;
     let resumed = going_on.await.unwrap();
     assert_eq!(resumed.code, 0, "{resumed:?}");
-    assert!(resumed.stdout.contains("It ran."), "{resumed:?}");
+    assert!(resumed.stdout.contains("It is gone."), "{resumed:?}");
 
     let request = v1::SendMessageRequest {
         conversation_id: card.conversation_id,

@@ -19,7 +19,7 @@ use orion_wire::v1::send_message_response::Event;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
-pub(crate) use lines::{converse, said, shown};
+pub(crate) use lines::{Aside, converse, said, shown};
 pub(crate) use usage::UsageView;
 
 use markdown::Markdown;

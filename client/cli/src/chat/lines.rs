@@ -11,14 +11,19 @@ use orion_wire::v1;
 use super::slash::{Names, Slash, help, slash};
 use super::typed::Typed;
 use super::{ChatAnswer, Session};
-use crate::app::App;
-use crate::commands::undo::undo_turn;
-use crate::commands::why::why_call;
 use crate::failure::Failure;
 use crate::output::{DIM, Output};
 
 /// The maximum length of a message, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
+
+/// What a person can ask for at the prompt that is a command of its own elsewhere.
+pub(crate) trait Aside {
+    /// Takes back what a turn changed.
+    async fn undo(&self, turn: String) -> Result<u8, Failure>;
+    /// Shows what allowed or denied a call.
+    async fn why(&self, call: v1::Call) -> Result<u8, Failure>;
+}
 
 /// Reads messages until there are no more. On a terminal a failed message is shown and the chat
 /// continues; elsewhere the last message's exit code is the program's, or `code` where there is none.
@@ -26,12 +31,12 @@ const MAX_INPUT_BYTES: u64 = 64 * 1024;
 /// # Errors
 /// Standard input or output fails.
 pub(crate) async fn converse(
-    app: &App<'_>,
+    aside: &impl Aside,
     session: &mut Session<'_>,
     code: u8,
 ) -> Result<u8, Failure> {
     if std::io::stdin().is_terminal() {
-        at_terminal(app, session).await
+        at_terminal(aside, session).await
     } else {
         from_pipe(session, code).await
     }
@@ -40,7 +45,7 @@ pub(crate) async fn converse(
 /// The line editor, with a history that ends with the chat.
 type Editor = rustyline::Editor<Typed, DefaultHistory>;
 
-async fn at_terminal(app: &App<'_>, session: &mut Session<'_>) -> Result<u8, Failure> {
+async fn at_terminal(aside: &impl Aside, session: &mut Session<'_>) -> Result<u8, Failure> {
     let out = session.out;
     out.note(&format!("{DIM}/help shows what can be typed here{DIM:#}"));
     let broken =
@@ -82,7 +87,7 @@ async fn at_terminal(app: &App<'_>, session: &mut Session<'_>) -> Result<u8, Fai
         let _ = editor.add_history_entry(line);
         let done = match slash(line) {
             Some(Slash::Quit) => return Ok(0),
-            Some(command) => obey(app, session, line, command).await,
+            Some(command) => obey(aside, session, line, command).await,
             None => said(session, line).await.map(drop),
         };
         match done {
@@ -96,7 +101,7 @@ async fn at_terminal(app: &App<'_>, session: &mut Session<'_>) -> Result<u8, Fai
 
 /// Does what a command at the prompt says.
 async fn obey(
-    app: &App<'_>,
+    aside: &impl Aside,
     session: &mut Session<'_>,
     line: &str,
     command: Slash,
@@ -141,10 +146,10 @@ async fn obey(
         }
         Slash::Undo => match session.last_turn.clone() {
             turn if turn.is_empty() => out.note("nothing was answered here yet"),
-            turn => drop(undo_turn(app, turn).await?),
+            turn => drop(aside.undo(turn).await?),
         },
         Slash::Why => match session.last_call.clone() {
-            Some(call) => drop(why_call(app, call).await?),
+            Some(call) => drop(aside.why(call).await?),
             None => out.note("no call was made here yet"),
         },
         Slash::Quit | Slash::Unknown => {

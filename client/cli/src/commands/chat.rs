@@ -3,8 +3,10 @@
 use clap::Args;
 use orion_wire::v1;
 
+use super::undo::undo_turn;
+use super::why::why_call;
 use crate::app::App;
-use crate::chat::{Choice, Session, converse, shown};
+use crate::chat::{Aside, Choice, Session, converse, shown};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::DIM;
@@ -30,6 +32,19 @@ pub(crate) struct Chat {
     /// Go on with a chat: the newest, or the one with this id, which may be shortened
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     resume: Option<String>,
+}
+
+/// The commands that a person can also give at the prompt.
+pub(crate) struct Commands<'a>(pub(crate) &'a App<'a>);
+
+impl Aside for Commands<'_> {
+    async fn undo(&self, turn: String) -> Result<u8, Failure> {
+        undo_turn(self.0, turn).await
+    }
+
+    async fn why(&self, call: v1::Call) -> Result<u8, Failure> {
+        why_call(self.0, call).await
+    }
 }
 
 impl Chat {
@@ -73,7 +88,7 @@ impl Chat {
                 }
             };
         }
-        converse(app, &mut session, code).await
+        converse(&Commands(app), &mut session, code).await
     }
 }
 

@@ -15,6 +15,7 @@ use orion_wire::v1;
 
 pub(crate) use program::sibling;
 
+use super::chat::Commands;
 use crate::app::App;
 use crate::chat::{Choice, Session, converse, said};
 use crate::client::Client;
@@ -128,7 +129,7 @@ impl Demo {
         let mut session =
             Session::new(&app, client, Choice { model: self.model.model, ..Choice::default() });
         if self.say.is_empty() {
-            return converse(&app, &mut session, 0).await;
+            return converse(&Commands(&app), &mut session, 0).await;
         }
         let mut code = 0;
         for text in &self.say {

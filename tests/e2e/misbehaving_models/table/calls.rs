@@ -39,7 +39,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(
             "huge_arguments",
             call("read_file", &json!({"path": big})),
-            End::Calls(vec!["INVALID_ARGUMENT"]),
+            End::Calls(vec!["INVALID_PATH"]),
         ),
         case(
             "arguments_over_the_limit",
