@@ -126,7 +126,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let none = run(CaCommand::List, folder).await.unwrap_err();
-        assert!(none.to_string().contains("makes one at its first start"), "{none}");
+        assert!(none.to_string().contains("no backend has run with that data folder"), "{none}");
         let now = now_ms();
         let authority = Authority::open(folder, now).unwrap();
         let store = Store::open(&folder.join(DATABASE)).await.unwrap();

@@ -28,12 +28,19 @@ pub(crate) fn sentence(
     Some(found.find(|(_, plan)| !matches!(plan, Plan::Ask(_))).unwrap_or(first))
 }
 
+/// The words that begin a sentence whose rest is kept as it is.
+const REMEMBER: [&str; 4] = ["remember", "memorize", "memorise", "onthoud"];
+
 /// Returns the readings of a message. A file may be named like a device or a preview: the words are read
 /// without both, then without one, then as they are.
 pub(crate) fn readings(text: &str, words: &[Word]) -> Vec<(Vec<Word>, Placement)> {
     let words = polite::trim(words);
     let named = polite::preview(words);
     let (plain, preview) = named.map_or((words, false), |rest| (rest, true));
+    if plain.first().is_some_and(|word| REMEMBER.contains(&&*word.key)) {
+        // What a person wants to be kept is kept whole, whatever it names.
+        return vec![(plain.to_vec(), Placement { device: None, dry_run: preview })];
+    }
     let (placed, device) = devices::device(text, plain);
     let late = polite::preview(&placed);
     let (words_left, device_left) = devices::device(text, words);

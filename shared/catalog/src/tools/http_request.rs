@@ -55,6 +55,7 @@ pub struct Arguments {
     pub method: Method,
     /// What a POST sends: a text as it is, anything else as JSON. At most 64 KiB.
     #[serde(default)]
+    #[schemars(extend("type" = ["string", "object", "array", "number", "boolean", "null"]))]
     pub data: Value,
     /// Headers of the request, at most 20. None that carries a credential.
     #[serde(default)]
