@@ -40,7 +40,7 @@ impl Extract {
     pub(crate) fn run(self, out: &Output) -> Result<u8, Failure> {
         let given = input::bounded(std::io::stdin().lock(), "standard input", MAX_OUTPUT_BYTES)?;
         if given.trim().is_empty() {
-            return Err(Failure::Usage("nothing came on standard input".to_owned())
+            return Err(Failure::NotFound("nothing came on standard input".to_owned())
                 .hint(Hint::run("give it a model's answer", "orion extract < answer.txt")));
         }
         let Extraction { calls, text: _, problems, set_aside } = extract(&given);
