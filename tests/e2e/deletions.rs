@@ -146,7 +146,7 @@ async fn a_rename_gives_no_device_what_the_policy_says_of_another_name() {
         fine(cli.run(&["devices", "remove", till, "--yes"]).await);
         let refused = cli.run(&["devices", "rename", "kiosk", till]).await;
         assert_eq!(refused.code, 9, "{said}: {refused:?}");
-        assert!(refused.stderr.contains(&format!("something else of {till}")), "{refused:?}");
+        assert!(refused.stderr.contains(&format!("gives {till} other permissions")), "{refused:?}");
     }
     apply("version: 1\nrules:\n  - {id: r, tools: [delete_file], action: deny}\n").await;
     fine(cli.run(&["devices", "rename", "kiosk", "till-1"]).await);

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::model::Message;
 use crate::pipeline::Pipeline;
+use crate::secret_values;
 use crate::store::{MemoryFilter, StoreError};
 
 /// The most memories of one message.
@@ -41,7 +42,9 @@ pub(super) async fn message(
     let found = pipeline.store.memories(&caller.user, &filter).await?;
     let mut text = String::new();
     for memory in found {
-        let line = format!("- {}\n", json!({"memory": memory.text, "tags": memory.tags}));
+        let mut memory = json!({"memory": memory.text, "tags": memory.tags});
+        secret_values::hide_in(&mut memory);
+        let line = format!("- {memory}\n");
         if text.len() + line.len() <= MAX_BYTES {
             text.push_str(&line);
         }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use orion_catalog::find;
+use orion_catalog::tools::http_request::HttpRequest;
+use orion_catalog::{Tool as _, find};
 use orion_domain::{CallId, DeviceId, ErrorCode, ToolError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -188,6 +189,11 @@ impl LocalCalls {
         let store = &self.pipeline.store;
         let row = store.call(call).await?;
         let ended = effect::earlier(store, call).await?.ok_or_else(|| {
+            if row.tool == HttpRequest::NAME && !row.dry_run {
+                let message = "The backend stopped while this call ran. Whether the request was received is not known.";
+                return ToolError::new(ErrorCode::OutcomeUnknown, message)
+                    .hint("see at the other side what became of it, before it is sent again");
+            }
             let message = "The backend stopped while this call ran. The call has changed nothing.";
             ToolError::new(ErrorCode::Internal, message).hint("make the call again")
         });

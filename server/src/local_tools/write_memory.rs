@@ -61,7 +61,8 @@ impl LocalTool for WriteMemory {
 async fn is_untrusted(context: &Context) -> Result<bool, StoreError> {
     let store = &context.devices.store;
     let row = store.call(context.call).await?;
-    if row.tainted || row.caller.conversation.is_some() {
+    // What a program of a person made, also by MCP, may come from what Orion has never seen.
+    if row.tainted || row.turn.is_some() {
         return Ok(row.tainted);
     }
     let Some(token) = row.token else { return Ok(true) };

@@ -11,6 +11,7 @@ use crate::chat;
 use crate::people::Identity;
 use crate::pipeline::{CallView, calls};
 use crate::scope::Scope;
+use crate::secret_values;
 use crate::store::{AuditFilter, StoreError};
 
 const DEVICES: &str = "orion://devices";
@@ -118,12 +119,14 @@ async fn call(server: &Server, by: &Identity, id: &str) -> Result<Value, StoreEr
         let session = server.sessions.of(&backend.store, by).await?;
         chat::record_program_result(&backend.store, session, &view).await?;
     }
+    let mut result = serde_json::from_slice::<Value>(&view.result).ok();
+    result.iter_mut().for_each(secret_values::hide_in);
     Ok(json!({
         "call_id": view.call,
         "tool": view.tool,
         "device": view.device,
         "state": view.state.as_str(),
         "approval_id": view.approval,
-        "result": serde_json::from_slice::<Value>(&view.result).ok(),
+        "result": result,
     }))
 }

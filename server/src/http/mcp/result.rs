@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::resources::call_uri;
 use crate::pipeline::CallView;
+use crate::secret_values;
 
 /// The name of the question about an approval.
 pub(super) const APPROVAL: &str = "approval";
@@ -23,6 +24,7 @@ pub(super) fn ended(view: &CallView, limit: usize) -> CallToolResult {
             envelope["meta"]["call_id"] = json!(view.call);
             envelope["meta"]["tool"] = json!(view.tool);
             envelope["meta"]["device"] = json!(view.device);
+            secret_values::hide_in(&mut envelope);
             envelope
         }
         Some(Err(_)) | None => json!({"success": false, "message": "There is no result."}),

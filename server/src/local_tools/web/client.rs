@@ -195,7 +195,10 @@ fn next_of(url: &Url, response: &Response) -> Result<Option<Url>, ToolError> {
     let Some(joined) = joined else {
         return Err(refused(url, "it leads on to no address"));
     };
-    RequestedUrl::parse(joined.as_str()).map(|next| Some(next.url))
+    // The words of a web server are content, and never part of an error of the backend.
+    let next = RequestedUrl::parse(joined.as_str());
+    let next = next.map_err(|_| refused(url, "it leads on to an address that is not requested"))?;
+    Ok(Some(next.url))
 }
 
 fn unknown(url: &Url) -> ToolError {
