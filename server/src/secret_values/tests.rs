@@ -1,3 +1,5 @@
+//! Tests of what is hidden and what is not.
+
 use std::time::{Duration, Instant};
 
 use serde_json::json;

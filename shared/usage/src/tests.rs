@@ -1,23 +1,27 @@
+//! Tests with a small program.
+
 use clap::{Arg, ArgAction};
 
 use super::*;
 
+type Program = Command;
+
 fn program() -> Command {
     let id = Arg::new("id").value_name("ID").required(true);
-    let show = Command::new("show")
+    let show = Program::new("show")
         .arg(id)
         .arg(Arg::new("wait").long("wait").action(ArgAction::SetTrue))
         .after_help(
             "Examples:\n  orion calls show 0199b2c4   one call\n  orion calls show 0199b2c4 --wait",
         );
-    let calls = Command::new("calls")
+    let calls = Program::new("calls")
         .subcommand_required(true)
-        .subcommand(Command::new("list"))
+        .subcommand(Program::new("list"))
         .subcommand(show);
     let context = Arg::new("context").long("context").value_name("NAME").global(true);
     // A default stands for a variable of the environment: both are in the parser's usage.
     let context = context.default_value("work");
-    Command::new("orion").arg(context).subcommand_required(true).subcommand(calls)
+    Program::new("orion").arg(context).subcommand_required(true).subcommand(calls)
 }
 
 fn said(line: &str) -> String {

@@ -24,12 +24,12 @@ use served::Site;
 
 /// Names that the test answers: each lookup takes the next answer of its name, and the last one stays.
 #[derive(Debug, Default)]
-struct Told {
+struct Reported {
     answers: Mutex<BTreeMap<String, Vec<Vec<IpAddr>>>>,
     asked: Mutex<Vec<String>>,
 }
 
-impl Told {
+impl Reported {
     fn new(answers: &[(&str, &[&str])]) -> Arc<Self> {
         let each = |ip: &&str| vec![ip.parse().unwrap()];
         let named =
@@ -42,7 +42,7 @@ impl Told {
     }
 }
 
-impl Lookup for Told {
+impl Lookup for Reported {
     fn lookup(&self, host: String, port: u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
         self.asked.lock().unwrap().push(host.clone());
         let mut answers = self.answers.lock().unwrap();
@@ -61,7 +61,7 @@ fn granting(hosts: &[&str]) -> Granted {
     Granted::new(Scope { hosts, ..Scope::nothing() })
 }
 
-async fn get(names: &Arc<Told>, url: &str, granted: &Granted) -> Result<Answer, ToolError> {
+async fn get(names: &Arc<Reported>, url: &str, granted: &Granted) -> Result<Answer, ToolError> {
     let names = Arc::clone(names) as Arc<dyn Lookup>;
     let url = RequestedUrl::parse(url)?.url;
     let outgoing = Outgoing { method: Method::GET, url, headers: HeaderMap::new(), body: None };
@@ -71,7 +71,7 @@ async fn get(names: &Arc<Told>, url: &str, granted: &Granted) -> Result<Answer, 
 #[tokio::test]
 async fn a_granted_host_answers_and_the_same_host_without_a_grant_gets_no_connection() {
     let site = Site::start("200 OK", "Content-Type: text/plain\r\n", b"milk").await;
-    let names = Told::new(&[("shop.example", &["127.0.0.1"])]);
+    let names = Reported::new(&[("shop.example", &["127.0.0.1"])]);
     let url = format!("http://shop.example:{}/", site.port);
     let granted = granting(&[&format!("shop.example:{}", site.port)]);
     let answer = get(&names, &url, &granted).await.unwrap();
@@ -95,17 +95,17 @@ async fn one_forbidden_address_among_those_of_a_name_forbids_the_name() {
     for ip in
         ["127.0.0.1", "169.254.169.254", "::1", "fd00:ec2::254", "64:ff9b::7f00:1", "2002:7f00:1::"]
     {
-        let names = Told::new(&[("shop.example", &[ip])]);
+        let names = Reported::new(&[("shop.example", &[ip])]);
         let refused = get(&names, "http://shop.example/", &granting(&[])).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::UrlForbidden, "{ip}");
-        let both = Told::default();
+        let both = Reported::default();
         let answer = vec![ip.parse().unwrap(), "1.1.1.1".parse().unwrap()];
         both.answers.lock().unwrap().insert("shop.example".to_owned(), vec![answer]);
         let refused =
             get(&Arc::new(both), "http://shop.example/", &granting(&[])).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::UrlForbidden, "{ip} beside a public one");
     }
-    let names = Told::new(&[("shop.example", &["169.254.169.254"])]);
+    let names = Reported::new(&[("shop.example", &["169.254.169.254"])]);
     let granted = granting(&["shop.example:80"]);
     let refused = get(&names, "http://shop.example/", &granted).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::UrlForbidden, "a granted name leads to no metadata");
@@ -115,7 +115,7 @@ async fn one_forbidden_address_among_those_of_a_name_forbids_the_name() {
 async fn each_request_asks_for_a_name_once_so_an_answer_that_changes_changes_nothing() {
     let site = Site::start("200 OK", "Content-Type: text/plain\r\n", b"milk").await;
     let forbidden = Site::on("127.0.0.2", site.port, "200 OK", "", b"secret").await;
-    let names = Told::new(&[("shop.example", &["127.0.0.1", "127.0.0.2"])]);
+    let names = Reported::new(&[("shop.example", &["127.0.0.1", "127.0.0.2"])]);
     let url = format!("http://shop.example:{}/", site.port);
     let granted = granting(&[&format!("shop.example:{}", site.port)]);
     assert_eq!(get(&names, &url, &granted).await.unwrap().text(), "milk");
@@ -131,7 +131,7 @@ async fn every_line_of_the_attack_list_is_refused_before_any_connection() {
         eprintln!("skipped: there is no attack list in {folder}");
         return;
     };
-    let names = Told::new(&[]);
+    let names = Reported::new(&[]);
     let mut tried = 0;
     for line in list.lines().filter(|line| !line.is_empty()) {
         let refused = get(&names, line, &granting(&[])).await.unwrap_err();

@@ -1,3 +1,5 @@
+//! Tests of reading pages.
+
 use std::time::{Duration, Instant};
 
 use super::*;
