@@ -156,7 +156,7 @@ async fn another_model_answers_where_one_cannot_be_reached_and_the_person_is_tol
     asked.begin("I am ").await;
     drop(asked);
     let broken = talking.await.unwrap();
-    assert!(broken.failure.is_some() || broken.text == "I am", "{broken:?}");
+    assert!(broken.failure.is_some() || broken.text.trim() == "I am", "{broken:?}");
     assert!(!broken.notes.iter().any(|note| note.contains("cannot be asked")), "{broken:?}");
 }
 

@@ -132,12 +132,14 @@ fn ten_megabytes_are_searched_in_linear_time() {
     }
 }
 
-/// Prints how many places of the texts below `ORION_TEXTS` are taken for secrets.
+/// Prints how many places of the texts below `ORION_TEXTS` are taken for secrets; none of the documentation is.
 #[test]
-#[ignore = "measures folders that ORION_TEXTS names"]
 fn what_is_taken_for_a_secret_in_ordinary_text() {
-    let mut folders: Vec<_> =
-        std::env::var("ORION_TEXTS").unwrap().split(':').map(std::path::PathBuf::from).collect();
+    let mut folders: Vec<_> = std::env::var("ORION_TEXTS")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../docs").to_owned())
+        .split(':')
+        .map(std::path::PathBuf::from)
+        .collect();
     let (mut files, mut bytes, mut found) = (0, 0, Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap().flatten() {
@@ -160,4 +162,5 @@ fn what_is_taken_for_a_secret_in_ordinary_text() {
     let places: usize = found.iter().map(|(_, places)| places).sum();
     found.iter().for_each(|(path, places)| println!("{places} {}", path.display()));
     println!("{places} places in {} of {files} files, {bytes} bytes", found.len());
+    assert!(std::env::var("ORION_TEXTS").is_ok() || places == 0, "{found:?}");
 }
