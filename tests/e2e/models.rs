@@ -79,8 +79,9 @@ async fn a_call_in_prose_of_low_risk_is_made_and_marked_as_recovered() {
     let prose =
         r#"Natuurlijk! {"tool":"create_directory","device":"kiosk","path":"Test"} Momentje."#;
     let fixtures = json!([
+        // Results are in the words of a person where tools are text.
+        {"match": {"userMessage": "success"}, "response": {"content": "Klaar."}},
         {"match": {"hasToolResult": false}, "chunkSize": 5, "response": {"content": prose}},
-        {"match": {"hasToolResult": true}, "response": {"content": "Klaar."}},
     ]);
     let (world, kiosk, _aimock) = world_with(fixtures, "text").await;
     let answer = world.admin().say("Maak een folder Test").await;
@@ -94,9 +95,10 @@ async fn of_calls_above_low_risk_the_whole_answer_runs_and_one_in_prose_asks() {
     let call = r#"{"tool":"write_file","device":"kiosk","path":"Test","content":"x"}"#;
     let prose = format!("Natuurlijk! {call} Momentje.");
     let fixtures = json!([
+        // Results are in the words of a person where tools are text.
+        {"match": {"userMessage": "success"}, "response": {"content": "Klaar."}},
         {"match": {"userMessage": "prose", "hasToolResult": false}, "response": {"content": prose}},
         {"match": {"userMessage": "whole", "hasToolResult": false}, "response": {"content": call}},
-        {"match": {"hasToolResult": true}, "response": {"content": "Klaar."}},
     ]);
     let (world, kiosk, _aimock) = world_with(fixtures, "text").await;
     let (admin, mut cards) = (world.admin(), Vec::new());
@@ -143,8 +145,9 @@ async fn a_call_in_xml_gets_the_types_of_its_tool() {
     let call = "<tool_call>\n<function=read_file>\n<parameter=path>\n7\n</parameter>\n\
                 <parameter=limit>\n1\n</parameter>\n</function>\n</tool_call>";
     let fixtures = json!([
+        // Results are in the words of a person where tools are text.
+        {"match": {"userMessage": "success"}, "response": {"content": "Klaar."}},
         {"match": {"hasToolResult": false}, "chunkSize": 3, "response": {"content": call}},
-        {"match": {"hasToolResult": true}, "response": {"content": "Klaar."}},
     ]);
     let (world, kiosk, _aimock) = world_with(fixtures, "text").await;
     std::fs::write(kiosk.path("7"), "one\ntwo\n").unwrap();
