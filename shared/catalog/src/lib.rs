@@ -10,6 +10,7 @@ mod content;
 pub mod custom;
 mod definition;
 mod execution;
+mod host_name;
 pub mod installed;
 pub mod project;
 pub mod requested_url;

@@ -5,7 +5,7 @@ use orion_domain::{ErrorCode, ToolError, visible};
 use serde::{Deserialize as _, Deserializer};
 use url::Url;
 
-use crate::tools::open_app::host_in_ascii;
+use crate::host_name::host_in_ascii;
 use crate::web::MAX_URL_BYTES;
 
 /// A web address as it is requested, and the host and port that it names.
