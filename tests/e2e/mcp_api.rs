@@ -137,6 +137,7 @@ async fn a_call_that_needs_an_approval_is_continued_by_its_state_and_by_nobody_e
     // After a restart, as on any replica with the same key, it is the same call.
     world.server().stop().await;
     world.restart_server().await;
+    kiosk.ready().await;
     let approved = world.cli().run(&["approvals", "approve", approval, "--yes"]).await;
     assert_eq!(approved.code, 0, "{approved:?}");
     let done = result(&client, NEW, "tools/call", go_on("a.txt", state, "accept")).await;

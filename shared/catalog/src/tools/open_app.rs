@@ -117,6 +117,7 @@ impl Tool for OpenApp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use orion_domain::is_hidden;
 
     #[test]
     fn a_host_in_other_letters_is_shown_as_dns_has_it_and_one_that_deceives_is_refused() {
