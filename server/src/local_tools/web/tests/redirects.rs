@@ -16,7 +16,8 @@ async fn redirecting(to: &str) -> Site {
 async fn a_redirect_leads_to_no_forbidden_address_and_to_no_other_granted_host() {
     let inner = Site::start("200 OK", "", b"secret").await;
     let inner_host = format!("inner.example:{}", inner.port);
-    let names = Told::new(&[("shop.example", &["127.0.0.1"]), ("inner.example", &["127.0.0.1"])]);
+    let names =
+        Reported::new(&[("shop.example", &["127.0.0.1"]), ("inner.example", &["127.0.0.1"])]);
     for to in [
         format!("http://127.0.0.1:{}/", inner.port),
         format!("http://[::1]:{}/", inner.port),
@@ -43,7 +44,7 @@ async fn a_redirect_leads_to_no_forbidden_address_and_to_no_other_granted_host()
 async fn a_redirect_within_the_host_is_followed_five_times() {
     let site = redirecting("/again").await;
     let host = format!("shop.example:{}", site.port);
-    let names = Told::new(&[("shop.example", &["127.0.0.1"])]);
+    let names = Reported::new(&[("shop.example", &["127.0.0.1"])]);
     let failed = get(&names, &format!("http://{host}/"), &granting(&[&host])).await.unwrap_err();
     assert_eq!(failed.code, ErrorCode::ExecutionFailed);
     assert_eq!((site.connections(), names.asked().len()), (6, 6), "a name is asked for each time");
@@ -53,7 +54,7 @@ async fn a_redirect_within_the_host_is_followed_five_times() {
 async fn an_answer_that_changes_at_a_redirect_is_checked_again() {
     let site = redirecting("/again").await;
     let host = format!("shop.example:{}", site.port);
-    let names = Told::new(&[("shop.example", &["127.0.0.1", "169.254.169.254"])]);
+    let names = Reported::new(&[("shop.example", &["127.0.0.1", "169.254.169.254"])]);
     let refused = get(&names, &format!("http://{host}/"), &granting(&[&host])).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::UrlForbidden);
     assert_eq!((site.connections(), names.asked().len()), (1, 2));
@@ -63,7 +64,7 @@ async fn an_answer_that_changes_at_a_redirect_is_checked_again() {
 async fn what_is_sent_goes_to_its_address_alone() {
     let site = redirecting("/again").await;
     let host = format!("shop.example:{}", site.port);
-    let names = Told::new(&[("shop.example", &["127.0.0.1"])]) as Arc<dyn Lookup>;
+    let names = Reported::new(&[("shop.example", &["127.0.0.1"])]) as Arc<dyn Lookup>;
     let url = RequestedUrl::parse(&format!("http://{host}/")).unwrap().url;
     let headers: HeaderMap =
         [("x-kind".parse().unwrap(), HeaderValue::from_static("milk"))].into_iter().collect();
@@ -99,7 +100,7 @@ async fn an_answer_is_bounded_before_and_after_decompression_and_read_in_its_enc
     ] {
         let site = Site::start("200 OK", headers, body).await;
         let host = format!("shop.example:{}", site.port);
-        let names = Told::new(&[("shop.example", &["127.0.0.1"])]);
+        let names = Reported::new(&[("shop.example", &["127.0.0.1"])]);
         let answer = get(&names, &format!("http://{host}/"), &granting(&[&host])).await.unwrap();
         assert_eq!((answer.body.len(), answer.truncated), (length, truncated));
         assert!(answer.text().starts_with(start));
