@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use orion_tests::{Device, Launch, PATIENCE, Process, World, eventually, program};
+use orion_tests::{Device, Launch, PATIENCE, Process, World, program};
 use orion_wire::v1;
 
 fn clients() -> PathBuf {
