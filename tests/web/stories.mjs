@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, test as testOf } from "node:test";
 import { World, eventually, proxy } from "./world.mjs";
 
 const PASSWORD = "four words of a test";
@@ -18,6 +18,19 @@ const say = async (page, text) => {
   await page.keyboard.press("Enter");
 };
 const card = (page, tool) => page.getByRole("article", { name: `Call of ${tool}` }).last();
+
+/** A test that says what each browser showed when it failed. */
+const test = (name, options, story = options) =>
+  testOf(name, story === options ? {} : options, async (context) => {
+    try {
+      await story(context);
+    } catch (error) {
+      for (const [who, page] of Object.entries({ admin, ann })) {
+        context.diagnostic(`${who} at ${page?.url()}:\n${await page?.locator("body").innerText().catch(String)}`);
+      }
+      throw error;
+    }
+  });
 
 before(() => world.start());
 after(() => world.end());
