@@ -152,6 +152,7 @@ impl DeviceSnapshot {
         self.facts.as_ref().map(|facts| orion_policy::Facts {
             places: facts.places.clone(),
             folds_case: facts.os != Os::Linux,
+            ceiling: self.ceiling.clone(),
         })
     }
 

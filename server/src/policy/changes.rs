@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use orion_domain::DeviceName;
 use orion_domain::rule::Rule;
-use orion_policy::diff_grants;
+use orion_policy::{diff_grants, diff_rules, rule_summary};
 use serde::Serialize;
 
 use crate::active_policy::{Active, PolicyTerms};
@@ -70,12 +70,17 @@ fn rules(before: &[Rule], after: &[Rule]) -> Vec<String> {
         rules.iter().map(|rule| (rule.id.clone(), bare(rule))).collect()
     };
     let (before, after) = (by_id(before), by_id(after));
-    let new = after.keys().filter(|id| !before.contains_key(*id)).map(|id| format!("rules + {id}"));
-    let gone =
-        before.keys().filter(|id| !after.contains_key(*id)).map(|id| format!("rules - {id}"));
-    let other = after
-        .iter()
-        .filter(|(id, rule)| before.get(*id).is_some_and(|old| old != *rule))
-        .map(|(id, _)| format!("rules ~ {id}"));
-    new.chain(gone).chain(other).collect()
+    let mut lines = Vec::new();
+    for (id, rule) in &after {
+        match before.get(id) {
+            None => lines.push(format!("rules + {id}: {}", rule_summary(rule))),
+            Some(old) => {
+                let details = diff_rules(old, rule).into_iter();
+                lines.extend(details.map(|detail| format!("rules ~ {id}: {detail}")));
+            }
+        }
+    }
+    let gone = before.keys().filter(|id| !after.contains_key(*id));
+    lines.extend(gone.map(|id| format!("rules - {id}")));
+    lines
 }

@@ -107,22 +107,38 @@ pub fn diff(old: &PolicyFile, new: &PolicyFile) -> Vec<Change> {
             (None, Some(fields)) => put(ChangeKind::Added, what, all_fields(fields)),
             (Some(_), None) => put(ChangeKind::Removed, what, String::new()),
             (Some(before), Some(after)) => {
-                let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
-                for key in keys {
-                    let text = |fields: &BTreeMap<String, String>| {
-                        fields.get(key).cloned().unwrap_or_else(|| "none".to_owned())
-                    };
-                    let (was, is) = (text(before), text(after));
-                    if was != is {
-                        let detail = format!("{key}: {was} → {is}");
-                        put(ChangeKind::Changed, what.clone(), detail);
-                    }
+                for detail in differing(before, after) {
+                    put(ChangeKind::Changed, what.clone(), detail);
                 }
             }
             (None, None) => {}
         }
     }
     changes
+}
+
+/// Returns what differs between two rules of one id, a line each: `action: ask → deny`.
+#[must_use]
+pub fn diff_rules(old: &Rule, new: &Rule) -> Vec<String> {
+    differing(&rule_fields(old), &rule_fields(new))
+}
+
+/// Returns what a rule does, on one line: `action ask; tools delete_file`.
+#[must_use]
+pub fn rule_summary(rule: &Rule) -> String {
+    all_fields(&rule_fields(rule))
+}
+
+fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
+    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let text = |fields: &BTreeMap<String, String>, key: &String| {
+        fields.get(key).cloned().unwrap_or_else(|| "none".to_owned())
+    };
+    keys.into_iter()
+        .map(|key| (key, text(before, key), text(after, key)))
+        .filter(|(_, was, is)| was != is)
+        .map(|(key, was, is)| format!("{key}: {was} → {is}"))
+        .collect()
 }
 
 fn or_utc(zone: &str) -> &str {

@@ -85,6 +85,8 @@ codes! {
     CriticalPreapproved = "critical-preapproved";
     /// An entry that grants nearly everything.
     TooWide = "too-wide";
+    /// A grant that the device's owner does not allow.
+    AboveCeiling = "above-ceiling";
     /// Entries that differ only in case, on a device that ignores case.
     Case = "case";
     /// A profile that no device uses.

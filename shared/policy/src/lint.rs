@@ -2,6 +2,7 @@
 //! contradict their own examples.
 
 mod case;
+mod ceiling;
 mod examples;
 mod grants;
 mod reach;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use orion_domain::grants::Scope;
-use orion_domain::{DeviceName, DevicePath, PathStyle, Places};
+use orion_domain::{DeviceName, DevicePath, Grants, PathStyle, Places};
 
 use crate::file::PolicyFile;
 use crate::file::rule::RuleEntry;
@@ -33,6 +34,8 @@ pub struct Facts {
     pub places: Places,
     /// Whether names that differ only in case are one name there, as is usual on Windows and macOS.
     pub folds_case: bool,
+    /// The ceiling of the device's owner. `None` where it is not compared.
+    pub ceiling: Option<Grants>,
 }
 
 /// The devices of each rule, by their positions in the list of devices. Rules with the same selectors
@@ -61,7 +64,7 @@ impl PolicyFile {
                 let grants = self.grants(entry);
                 let reported = environment.devices.as_ref().and_then(|all| all.get(name)?.clone());
                 let (places, folds_case) = match reported {
-                    Some(Facts { places, folds_case }) => (places, Some(folds_case)),
+                    Some(Facts { places, folds_case, .. }) => (places, Some(folds_case)),
                     None => {
                         let written = grants.paths.iter().map(|path| path.path.as_str());
                         let denied = grants.deny_paths.iter().map(String::as_str);
@@ -75,6 +78,7 @@ impl PolicyFile {
             })
             .collect();
         grants::check(self, environment, &devices, &mut findings);
+        ceiling::check(self, environment, &devices, &mut findings);
         let members = self.members(&devices);
         reach::check(self, environment, &devices, &members, &mut findings);
         shadow::check(self, &devices, &members, &mut findings);

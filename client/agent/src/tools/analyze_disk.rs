@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use orion_catalog::tools::analyze_disk::{AnalyzeDisk, Arguments, Large, Returns};
 use orion_domain::{DevicePath, ToolError};
 
+use super::counted::counted;
 use super::list_directory::folder;
 use super::{FileContext, FileTool, Outcome};
 use crate::roots::FileKind;
@@ -25,7 +26,7 @@ impl FileTool for AnalyzeDisk {
         let truncated = missed.cut || missed.unread > 0 || whole.unread;
         let entries = whole.entries;
         let note = if truncated { "; some of it could not be looked at" } else { "" };
-        let message = format!("{path}: {} bytes in {entries} entries{note}.", whole.bytes);
+        let message = format!("{path}: {} in {}{note}.", counted(whole.bytes, "byte"), counted(entries, "entry"));
         let data = Returns {
             path,
             directories: whole.folders.into_sorted().0,

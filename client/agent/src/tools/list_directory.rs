@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use orion_catalog::tools::list_directory::{Arguments, Entry, EntryKind, ListDirectory, Returns};
 use orion_domain::{Access, DevicePath, ToolError};
 
+use super::counted::counted;
 use super::glob::Pattern;
 use super::{Context, FileContext, FileTool, Outcome, invalid, nearby};
 use crate::call::MAX_RESULT_BYTES;
@@ -31,7 +32,7 @@ impl FileTool for ListDirectory {
         };
         let count = entries.len() as u64;
         let path = start.asked.to_string();
-        let message = format!("{path}: {count} entries{}", Limits::note(truncated));
+        let message = format!("{path}: {}{}", counted(count, "entry"), Limits::note(truncated));
         Ok(Outcome::new(message, Returns { path, entries, count, truncated }).cut(truncated))
     }
 }

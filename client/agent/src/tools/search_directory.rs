@@ -3,6 +3,7 @@
 use orion_catalog::tools::search_directory::{Arguments, Returns, SearchDirectory};
 use orion_domain::ToolError;
 
+use super::counted::counted;
 use super::glob::folded;
 use super::list_directory::folder;
 use super::{FileContext, FileTool, Outcome, invalid};
@@ -37,7 +38,7 @@ impl FileTool for SearchDirectory {
         let (matches, _) = best.into_sorted();
         let (count, base) = (matches.len() as u64, start.asked.to_string());
         let more = if missed.cut { ", and not everything was looked at" } else { "" };
-        let message = format!("{base}: {count} folders found{more}.");
+        let message = format!("{base}: {} found{more}.", counted(count, "folder"));
         let data = Returns { query: arguments.name, base, matches, count };
         Ok(Outcome::new(message, data).cut(missed.cut))
     }

@@ -3,6 +3,7 @@
 use orion_catalog::tools::search_files::{Arguments, Match, Returns, SearchFiles};
 use orion_domain::ToolError;
 
+use super::counted::counted;
 use super::glob::Pattern;
 use super::list_directory::{Limits, folder, json_bytes, modified};
 use super::{FileContext, FileTool, Outcome};
@@ -23,7 +24,7 @@ impl FileTool for SearchFiles {
         let (results, more) = firsts.into_sorted();
         let truncated = more || missed.cut;
         let (count, path) = (results.len() as u64, start.asked.to_string());
-        let message = format!("{path}: {count} files found{}", Limits::note(truncated));
+        let message = format!("{path}: {} found{}", counted(count, "file"), Limits::note(truncated));
         let pattern = arguments.query;
         let data = Returns { pattern, path, results, count, truncated };
         Ok(Outcome::new(message, data).cut(truncated))

@@ -15,6 +15,7 @@ use orion_domain::{Access, ToolError};
 
 use self::feed::Feed;
 use self::lines::{Lines, Search};
+use super::counted::counted;
 use super::glob::Pattern;
 use super::list_directory::Limits;
 use super::{FileContext, FileTool, Outcome, nearby, regular};
@@ -90,7 +91,7 @@ impl FileTool for SearchText {
                 if files == 1 { "1 file was".to_owned() } else { format!("{files} files were") }
             ),
         };
-        let message = format!("{path}: {count} lines found{}{long_lines}", Limits::note(truncated));
+        let message = format!("{path}: {} found{}{long_lines}", counted(count, "line"), Limits::note(truncated));
         let data = Returns {
             pattern: arguments.pattern,
             path,

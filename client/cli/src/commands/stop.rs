@@ -10,6 +10,7 @@ use crate::complete;
 use crate::failure::Failure;
 use crate::output::GOOD;
 use crate::show::{StopView, stops_table};
+use crate::text;
 
 /// End what runs and waits, and refuse new calls until they are resumed.
 #[derive(Debug, Args)]
@@ -98,7 +99,7 @@ impl Stop {
 
 impl StopResult {
     fn sentence(&self) -> String {
-        let (calls, plans) = (counted(self.calls, "call"), counted(self.plans, "plan"));
+        let (calls, plans) = (text::counted(self.calls, "call", "calls"), text::counted(self.plans, "plan", "plans"));
         let ended = match (self.is_ending, self.calls, self.plans) {
             (true, ..) => "Calls under way are still being cancelled.".to_owned(),
             (false, 0, 0) => "No call was under way.".to_owned(),
@@ -108,10 +109,6 @@ impl StopResult {
         let again = if self.was_stopped { "were stopped already" } else { "are stopped" };
         format!("{GOOD}✓{GOOD:#} {} {again}. {ended}", self.stop.sentence())
     }
-}
-
-fn counted(count: u32, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 async fn list(app: &App<'_>) -> Result<u8, Failure> {

@@ -5,7 +5,7 @@ use orion_catalog::CATALOG;
 use orion_domain::Grants;
 use orion_domain::grants::PathGrant;
 use orion_domain::touches::ServiceTouch;
-use orion_policy::LintContext;
+use orion_policy::{Facts, LintContext};
 use serde_json::json;
 
 use super::GrantReview;
@@ -131,7 +131,9 @@ pub(super) fn used_or_not(entry: GrantReview, used: Option<&Usage>) -> GrantRevi
 fn findings(known: &DeviceSnapshot) -> Vec<String> {
     let grants: &Grants = &known.grants;
     let file = json!({"version": 1, "devices": {known.name.as_str(): grants}}).to_string();
-    let devices = [(known.name.clone(), known.policy_facts())].into();
+    // The review has a column for what the ceiling allows.
+    let facts = known.policy_facts().map(|facts| Facts { ceiling: None, ..facts });
+    let devices = [(known.name.clone(), facts)].into();
     let context = LintContext { devices: Some(devices), now_ms: None };
     let (_, findings) = orion_policy::check(&file, FILE_NAME, &context);
     let text =

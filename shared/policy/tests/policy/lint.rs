@@ -137,7 +137,7 @@ rules:
   - { id: old, tool: delete_file, devices: [web-1, web-2, web-3], expires: \"2026-01-01T00:00:00Z\", action: ask }
 ";
     let places = Places::parse(PathStyle::Posix, None, Some("/home/ann")).unwrap();
-    let posix = Facts { places, folds_case: false };
+    let posix = Facts { places, folds_case: false, ceiling: None };
     let devices = BTreeMap::from([("web-2".parse().unwrap(), Some(posix.clone()))]);
     let reported = |devices, now_ms| -> Vec<_> {
         let environment = LintContext { devices, now_ms };
@@ -188,6 +188,48 @@ fn a_tool_that_is_granted_where_it_does_not_run_is_reported() {
 }
 
 #[test]
+fn a_grant_above_the_ceiling_of_the_owner_is_reported() {
+    let places = Places::parse(PathStyle::Posix, None, Some("/home/ann")).unwrap();
+    let ceiling = serde_json::from_value(serde_json::json!({
+        "tools": ["read_file", "write_file"],
+        "paths": [
+            { "path": "/home/ann/notes", "access": ["read"] },
+            { "path": "/srv/www", "access": ["read", "write"] },
+        ],
+    }));
+    let facts = Facts { places, folds_case: false, ceiling: Some(ceiling.unwrap()) };
+    let devices = Some([("kiosk".parse().unwrap(), Some(facts))].into());
+    let text = "\
+devices:
+  kiosk:
+    tools: [read_file, write_file, delete_file]
+    paths:
+      - { path: /home/ann/notes/old, access: [read, write] }
+      - { path: /home/ann, access: [read] }
+      - { path: /srv/www/a, access: [read, write] }
+";
+    let context = LintContext { devices, now_ms: None };
+    let (file, found) = check(text, "policy.yaml", &context);
+    assert!(file.is_some(), "a warning keeps no file from loading");
+    let found: Vec<_> = found.iter().map(|it| (it.line, it.code, it.message.as_str())).collect();
+    assert_eq!(
+        found,
+        [
+            (
+                2,
+                Code::AboveCeiling,
+                "The ceiling of kiosk does not allow delete_file, so granting this has no effect there."
+            ),
+            (
+                5,
+                Code::AboveCeiling,
+                "The ceiling of kiosk does not allow `/home/ann/notes/old` (write), so this grant has no effect there."
+            ),
+        ]
+    );
+}
+
+#[test]
 fn aliases_of_tools_are_resolved_and_told() {
     let alias = orion_catalog::CATALOG
         .iter()
@@ -204,7 +246,7 @@ fn aliases_of_tools_are_resolved_and_told() {
 fn by_case(text: &str, style: PathStyle, folds_case: bool) -> Vec<String> {
     let home = if style == PathStyle::Windows { "C:/Users/ann" } else { "/home/ann" };
     let places = Places::parse(style, None, Some(home)).unwrap();
-    let facts = Facts { places, folds_case };
+    let facts = Facts { places, folds_case, ceiling: None };
     let devices = ["a", "b"].map(|name| (name.parse().unwrap(), Some(facts.clone())));
     let environment = LintContext { devices: Some(devices.into()), now_ms: None };
     let findings = check(text, "policy.yaml", &environment).1;

@@ -237,7 +237,11 @@ fn too_many() -> Failure {
 
 fn summary(folder: &CopiedFolder) -> String {
     let copied = folder.files.len() - folder.failed;
-    let mut lines = vec![format!("{copied} files, {} bytes", folder.bytes)];
+    let mut lines = vec![format!(
+        "{}, {}",
+        text::counted(copied as u64, "file", "files"),
+        text::counted(folder.bytes, "byte", "bytes")
+    )];
     if folder.failed > 0 {
         lines.push(format!("{} not copied", folder.failed));
     }
