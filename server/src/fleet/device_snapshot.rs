@@ -6,11 +6,11 @@ mod compile;
 use std::sync::Arc;
 
 use orion_catalog::{Alias, RunsOn, ToolSpec, find};
-use orion_domain::evaluate::permissions_command;
+use orion_domain::evaluate::changes_own_grants;
 use orion_domain::grants::BadEntry;
 use orion_domain::rule::Rule;
 use orion_domain::{
-    Caller, DeviceId, DeviceName, Grants, Places, Policy, TemporaryGrant, ToolError, ToolFacts,
+    Hint,    Caller, DeviceId, DeviceName, Grants, Places, Policy, TemporaryGrant, ToolError, ToolFacts,
 };
 use orion_wire::{DeviceFacts, Os, Timezone};
 
@@ -91,9 +91,8 @@ impl DeviceSnapshot {
     #[must_use]
     pub fn placed(&self, mut error: ToolError) -> ToolError {
         let Some(line) = self.policy_line() else { return error };
-        let either = permissions_command(&self.name);
-        let hints = error.hints.iter_mut().filter(|hint| hint.command.as_ref() == Some(&either));
-        for hint in hints {
+        let is_theirs = |hint: &&mut Hint| hint.command.as_deref().is_some_and(changes_own_grants);
+        for hint in error.hints.iter_mut().filter(is_theirs) {
             hint.command = Some(format!("{FILE_NAME} line {line}, then orion policy apply"));
         }
         error

@@ -6,7 +6,6 @@ use crate::caller::Role;
 use crate::grants::{AllowedPath, Profile, Scope};
 use crate::hint::{Actor, Hint};
 use crate::hosts::address_of;
-use crate::id::DeviceName;
 use crate::path::{BuiltInKind, DevicePath};
 use crate::rule::{Approvers, Rule};
 use crate::touches::{Access, PathTouch};
@@ -92,7 +91,9 @@ impl Evidence {
                     format!("orion users role {user} operator"),
                 )
             }
-            Reason::ToolNotListed => self.grant(question, &format!("add {tool} to the tools")),
+            Reason::ToolNotListed => {
+                self.entry(question, &format!("add {tool} to the tools"), &format!("--tool {tool}"))
+            }
             Reason::CapabilityMissing(capability) => {
                 let profiles = [Profile::Operator, Profile::Developer, Profile::Homelab];
                 let with = profiles.into_iter().find(|it| it.capabilities().contains(&capability));
@@ -117,8 +118,9 @@ impl Evidence {
             Reason::PathDenied { touch } => self.denied(question, policy, touch),
             Reason::AppNotListed { touch } => {
                 let app = touches.and_then(|touches| touches.apps.get(touch));
-                let app = quoted(app.map_or("", String::as_str));
-                self.grant(question, &format!("add {app} to the apps"))
+                let app = app.map_or("", String::as_str);
+                let options = format!("--app {}", for_shell(app, "APP"));
+                self.entry(question, &format!("add {} to the apps", quoted(app)), &options)
             }
             Reason::CommandNotListed { touch } => {
                 let command = touches.and_then(|touches| touches.commands.get(touch));
@@ -146,17 +148,13 @@ impl Evidence {
             Reason::UrlHost { touch } => {
                 let url = touches.and_then(|touches| touches.urls.get(touch));
                 match url.and_then(|url| address_of(url)) {
-                    Some(address) => {
-                        let host = quoted(&address.to_string());
-                        self.grant(question, &format!("add {host} to the hosts"))
-                    }
+                    Some(address) => self.host(question, &address.to_string()),
                     None => Hint::new("write the address with its plain host and no user"),
                 }
             }
             Reason::HostNotListed { touch } => {
                 let host = touches.and_then(|touches| touches.hosts.get(touch));
-                let host = quoted(&host.map(ToString::to_string).unwrap_or_default());
-                self.grant(question, &format!("add {host} to the hosts"))
+                self.host(question, &host.map(ToString::to_string).unwrap_or_default())
             }
             Reason::ConfirmMissing => {
                 Hint::new("set `confirm` to true in the arguments, if the call is meant")
@@ -183,6 +181,23 @@ impl Evidence {
         self.change(question, format!("{change} of {}", self.scope_name(question)))
     }
 
+    /// Describes a new entry of the grants or of the ceiling, with the options that add it to the grants.
+    fn entry(&self, question: &Question<'_>, change: &str, options: &str) -> Hint {
+        let hint = self.grant(question, change);
+        if self.layer == Layer::Ceiling {
+            return hint;
+        }
+        let device = question.device;
+        let command =
+            format!("{PERMISSIONS} add {device} {options}, or the policy file");
+        Hint { command: Some(command), ..hint }
+    }
+
+    fn host(&self, question: &Question<'_>, host: &str) -> Hint {
+        let options = format!("--host {}", for_shell(host, "HOST:PORT"));
+        self.entry(question, &format!("add {} to the hosts", quoted(host)), &options)
+    }
+
     /// Returns the name of the device or of its ceiling, whose keys are changed.
     fn scope_name(&self, question: &Question<'_>) -> String {
         match self.layer {
@@ -201,7 +216,7 @@ impl Evidence {
             }
             Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => {
                 let device = question.device;
-                admin(change, permissions_command(device))
+                admin(change, format!("{PERMISSIONS} set {device} @FILE, or the policy file"))
             }
         }
     }
@@ -217,9 +232,10 @@ impl Evidence {
                 touched.path
             ));
         };
-        let (path, access) = (quoted(&root.to_string()), touched.access);
-        let entry = format!("add {{ path: {path}, access: [{access}] }} to the paths");
-        let hint = self.grant(question, &entry);
+        let (path, access) = (root.to_string(), touched.access);
+        let entry = format!("add {{ path: {}, access: [{access}] }} to the paths", quoted(&path));
+        let path = for_shell(&path, "PATH");
+        let hint = self.entry(question, &entry, &format!("--path {path} --access {access}"));
         let option = match (self.layer, access) {
             (Layer::Ceiling, Access::Read) => " --read",
             (Layer::Ceiling, Access::Write) => " --write",
@@ -247,11 +263,13 @@ impl Evidence {
                 ));
             }
             let path = quoted(&touched.path.to_string());
+            let access = touched.access;
             let change = format!(
-                "name the file itself, which {} denies by default: add {{ path: {path}, access: [{}] }} to the paths",
-                entry.pattern, touched.access
+                "name the file itself, which {} denies by default: add {{ path: {path}, access: [{access}] }} to the paths",
+                entry.pattern
             );
-            return self.grant(question, &change);
+            let path = for_shell(&touched.path.to_string(), "PATH");
+            return self.entry(question, &change, &format!("--path {path} --access {access}"));
         }
         if scope.deny_all_paths {
             return self.grant(question, "correct the entry that cannot be read in the deny_paths");
@@ -261,10 +279,13 @@ impl Evidence {
     }
 }
 
-/// Returns how an admin changes the grants of a device.
+/// The command that changes the grants of a device.
+const PERMISSIONS: &str = "orion devices permissions";
+
+/// Returns whether a hint's command changes the grants that a device has of its own.
 #[must_use]
-pub fn permissions_command(device: &DeviceName) -> String {
-    format!("orion devices permissions set {device} @FILE, or the policy file")
+pub fn changes_own_grants(command: &str) -> bool {
+    command.starts_with(PERMISSIONS)
 }
 
 /// Returns the smallest path to grant for one access: the path itself, or the parent folder of what is
@@ -314,6 +335,24 @@ fn period(seconds: u32) -> String {
         1 => name.to_owned(),
         count => format!("{count} {name}s"),
     }
+}
+
+/// Writes a text for a shell, as a person would paste it: a call chose the text, and no part of it may run. What
+/// single quotes do not hold in every shell is left to the person, by its name.
+fn for_shell(text: &str, name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._:-".contains(c);
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+        text.to_owned()
+    } else if text.is_empty() || text.chars().any(|c| c.is_control() || is_quote(c)) {
+        name.to_owned()
+    } else {
+        format!("'{text}'")
+    }
+}
+
+/// Returns whether a shell takes this character for the end of single quotes; PowerShell takes typographic ones too.
+const fn is_quote(c: char) -> bool {
+    matches!(c, '\'' | '\u{2018}'..='\u{201b}')
 }
 
 /// Quotes text so that both YAML and TOML read it back.

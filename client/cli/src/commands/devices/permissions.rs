@@ -1,4 +1,6 @@
-//! `orion devices permissions`: reads, compares and replaces a device's grants.
+//! `orion devices permissions`: reads, compares, changes and replaces a device's grants.
+
+mod edit;
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
@@ -8,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use similar::TextDiff;
 
+use self::edit::Entries;
 use super::grants::{read_grants, to_json};
 use crate::app::App;
 use crate::client::Client;
@@ -21,6 +24,7 @@ use crate::text;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  orion devices permissions add laptop-123 --path '~/Projects' --access read,write
   orion devices permissions get laptop-123 > grants.yaml
   orion devices permissions diff laptop-123 @grants.yaml
   orion devices permissions set laptop-123 @grants.yaml --expected 0123456789abcdef")]
@@ -38,6 +42,18 @@ enum PermissionsCommand {
         #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
         device: String,
     },
+    /// Add single entries, and leave the others as they are
+    #[command(after_help = "\
+Examples:
+  orion devices permissions add laptop-123 --path '~/Projects' --access read,write
+  orion devices permissions add laptop-123 --app code")]
+    Add(Entries),
+    /// Remove single entries, and leave the others as they are
+    #[command(after_help = "\
+Examples:
+  orion devices permissions remove laptop-123 --path '~/Projects'
+  orion devices permissions remove laptop-123 --path '~/Projects' --access delete")]
+    Remove(Entries),
     /// Replace the grants
     #[command(after_help = "Example:\n  orion devices permissions set laptop-123 @grants.yaml")]
     Set {
@@ -87,6 +103,8 @@ impl Permissions {
     pub(crate) fn device(&self) -> &str {
         match &self.what {
             PermissionsCommand::Get { device }
+            | PermissionsCommand::Add(Entries { device, .. })
+            | PermissionsCommand::Remove(Entries { device, .. })
             | PermissionsCommand::Set { device, .. }
             | PermissionsCommand::Diff { device, .. } => device,
         }
@@ -95,8 +113,8 @@ impl Permissions {
     /// Runs the command.
     ///
     /// # Errors
-    /// There is no such device, the grants are invalid, another version was applied in between, or the
-    /// backend fails.
+    /// There is no such device, the grants or entries are invalid, another version was applied in between, or
+    /// the backend fails.
     pub(crate) async fn run(self, app: &App<'_>, client: &Client) -> Result<u8, Failure> {
         match self.what {
             PermissionsCommand::Get { device } => {
@@ -106,15 +124,14 @@ impl Permissions {
                 app.out.show(&permissions, || text::plain(yaml.trim_end()))?;
             }
             PermissionsCommand::Set { device, grants, expected } => {
-                let request = v1::SetDevicePermissionsRequest {
-                    device: device.clone(),
-                    grants: to_json(&read_grants(&grants)?)?,
-                    expected_version: expected.unwrap_or_default(),
-                };
-                client.ask(client.policy().set_device_permissions(request)).await?;
-                let permissions = get(client, device).await?;
-                app.out.note(&format!("{GOOD}✓{GOOD:#} {}", status(&permissions)));
-                app.out.show(&permissions, String::new)?;
+                let expected = expected.unwrap_or_default();
+                set(app, client, device, &read_grants(&grants)?, expected).await?;
+            }
+            PermissionsCommand::Add(entries) => {
+                edit(app, client, &entries, |held| entries.add_to(held)).await?;
+            }
+            PermissionsCommand::Remove(entries) => {
+                edit(app, client, &entries, |held| entries.remove_from(held)).await?;
             }
             PermissionsCommand::Diff { device, grants } => {
                 let new = read_grants(&grants)?;
@@ -139,6 +156,43 @@ impl Permissions {
         }
         Ok(0)
     }
+}
+
+async fn set(
+    app: &App<'_>,
+    client: &Client,
+    device: String,
+    grants: &Grants,
+    expected_version: String,
+) -> Result<(), Failure> {
+    let grants = to_json(grants)?;
+    let request =
+        v1::SetDevicePermissionsRequest { device: device.clone(), grants, expected_version };
+    client.ask(client.policy().set_device_permissions(request)).await?;
+    let permissions = get(client, device).await?;
+    app.out.note(&format!("{GOOD}✓{GOOD:#} {}", status(&permissions)));
+    app.out.show(&permissions, String::new)
+}
+
+/// Changes the grants that the device has, and says how; another change in between is not overwritten.
+async fn edit(
+    app: &App<'_>,
+    client: &Client,
+    entries: &Entries,
+    change: impl FnOnce(Grants) -> Result<Grants, Failure>,
+) -> Result<(), Failure> {
+    let PermissionsView { grants, version, .. } = get(client, entries.device.clone()).await?;
+    let held: Grants = serde_json::from_value(grants)
+        .map_err(|error| Failure::Failed(format!("the grants cannot be read: {error}")))?;
+    let edited = change(held.clone())?;
+    for line in orion_policy::diff_grants(&held, &edited) {
+        app.out.note(&text::one_line(&line, 400));
+    }
+    if edited == held {
+        app.out.note("these entries are there already; nothing changed");
+        return Ok(());
+    }
+    set(app, client, entries.device.clone(), &edited, version).await
 }
 
 async fn get(client: &Client, device: String) -> Result<PermissionsView, Failure> {

@@ -14,19 +14,26 @@ fn hint_lines(ask: &Ask, policy: &Policy) -> Vec<String> {
 }
 
 const ADMIN: &str = "(an admin of this backend: orion devices permissions set laptop-123 @FILE, or the policy file)";
+
+/// Returns the admin's command that adds an entry.
+fn adds(options: &str) -> String {
+    format!("(an admin of this backend: orion devices permissions add laptop-123 {options}, or the policy file)")
+}
+
 const OWNER: &str = "(the owner of the device: [ceiling] in agent.toml on the device)";
 
 #[rstest]
-#[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), "add create_directory to the tools of laptop-123")]
-#[case(json!({"profile": "reader", "paths": ["D:/"]}), "give laptop-123 the profile operator, or a list of permissions that has file_write, too")]
-#[case(json!({"profile": "operator", "paths": ["D:/"], "read_only": true}), "set read_only to false for laptop-123")]
-#[case(json!({"profile": "operator", "paths": ["C:/"]}), "add { path: \"D:/x/y\", access: [write] } to the paths of laptop-123")]
-#[case(json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x", "**/y"]}), "take \"D:/x\", \"**/y\" out of the deny_paths of laptop-123")]
+#[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), &format!("add create_directory to the tools of laptop-123 {}", adds("--tool create_directory")))]
+#[case(json!({"profile": "reader", "paths": ["D:/"]}), "give laptop-123 the profile operator, or a list of permissions that has file_write, too {ADMIN}")]
+#[case(json!({"profile": "operator", "paths": ["D:/"], "read_only": true}), "set read_only to false for laptop-123 {ADMIN}")]
+#[case(json!({"profile": "operator", "paths": ["C:/"]}), &format!("add {{ path: \"D:/x/y\", access: [write] }} to the paths of laptop-123 {}", adds("--path D:/x/y --access write")))]
+#[case(json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x", "**/y"]}), "take \"D:/x\", \"**/y\" out of the deny_paths of laptop-123 {ADMIN}")]
 fn each_gap_in_the_grants_has_its_smallest_change(
     #[case] grants: serde_json::Value,
     #[case] change: &str,
 ) {
-    assert_eq!(hint_lines(&Ask::make("D:/x/y"), &policy(&grants)), [format!("{change} {ADMIN}")]);
+    let change = change.replace("{ADMIN}", ADMIN);
+    assert_eq!(hint_lines(&Ask::make("D:/x/y"), &policy(&grants)), [change]);
 }
 
 #[test]
@@ -39,12 +46,18 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
         [
             "give ann the role operator (an admin of this backend: orion users role ann operator)"
                 .to_owned(),
-            format!("add create_directory to the tools of laptop-123 {ADMIN}"),
-            format!("add {{ path: \"D:/x\", access: [write] }} to the paths of laptop-123 {ADMIN}"),
+            format!(
+                "add create_directory to the tools of laptop-123 {}",
+                adds("--tool create_directory")
+            ),
+            format!(
+                "add {{ path: \"D:/x\", access: [write] }} to the paths of laptop-123 {}",
+                adds("--path D:/x --access write")
+            ),
             format!(
                 "give the ceiling of laptop-123 the profile operator, or a list of permissions that has file_write, too {OWNER}"
             ),
-            "add { path: \"D:/x\", access: [write] } to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow \"D:/x\" --write, or [ceiling] in agent.toml on the device)"
+            "add { path: \"D:/x\", access: [write] } to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow D:/x --write, or [ceiling] in agent.toml on the device)"
                 .to_owned(),
         ]
     );
@@ -57,13 +70,28 @@ fn an_app_is_added_by_its_name_and_no_address_by_any_change() {
     open.touches = Touches { apps: vec!["note\"pad".to_owned()], ..Touches::nothing() };
     assert_eq!(
         hint_lines(&open, &granted),
-        [format!("add \"note\\\"pad\" to the apps of laptop-123 {ADMIN}")]
+        [format!("add \"note\\\"pad\" to the apps of laptop-123 {}", adds("--app 'note\"pad'"))]
     );
     open.touches.urls = vec!["file:///etc".to_owned()];
     assert_eq!(
         hint_lines(&open, &granted),
         ["no change allows it: only http and https addresses can be opened"]
     );
+}
+
+#[test]
+fn no_part_of_a_path_runs_in_the_shell_that_a_hint_is_pasted_into() {
+    let granted = policy(&json!({"profile": "operator", "paths": ["C:/"]}));
+    for (path, pasted) in [
+        ("D:/$(id)/`id`;id", "'D:/$(id)/`id`;id'"),
+        ("D:/two words", "'D:/two words'"),
+        ("D:/it's; id", "PATH"),
+        ("D:/a\u{2019}; id", "PATH"),
+    ] {
+        let [hint] = &hint_lines(&Ask::make(path), &granted)[..] else { panic!("{path}") };
+        let command = format!("add laptop-123 --path {pasted} --access write, or the policy file)");
+        assert!(hint.ends_with(&command), "{hint}");
+    }
 }
 
 #[test]

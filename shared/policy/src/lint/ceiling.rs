@@ -1,0 +1,88 @@
+//! Reports grants that have no effect because the device's owner allows less.
+
+use orion_catalog::{CATALOG, RunsOn};
+use orion_domain::grants::Scope;
+use orion_domain::{DevicePath, Places};
+
+use super::{LintContext, LintedDevice};
+use crate::file::PolicyFile;
+use crate::finding::{Code, Findings, Position, shown};
+
+/// The most tools that one finding names.
+const MAX_NAMED: usize = 5;
+
+/// Checks each device whose ceiling is known.
+pub(super) fn check(
+    policy: &PolicyFile,
+    environment: &LintContext,
+    devices: &[LintedDevice],
+    findings: &mut Findings,
+) {
+    for device in devices {
+        let Some(entry) = policy.devices.get(&device.name) else { continue };
+        let facts = environment.devices.as_ref().and_then(|all| all.get(&device.name)?.as_ref());
+        let Some(ceiling) = facts.and_then(|facts| facts.ceiling.as_ref()) else { continue };
+        let ceiling = ceiling.compile(&device.places).0;
+        tools(device, &ceiling, entry.granted.at, findings);
+        let anchored = Places { workspace: None, ..device.places.clone() };
+        for grant in policy.granted_paths(entry).paths.iter().flatten() {
+            let Ok(root) = DevicePath::resolve(&anchored, &grant.value.path) else { continue };
+            let is_within = ceiling.allowed.iter().any(|it| root.contains(&it.root));
+            let kept: Vec<_> = grant
+                .value
+                .access
+                .iter()
+                .filter(|access| !is_within && ceiling.covering(&root, **access).is_none())
+                .map(|access| access.as_str())
+                .collect();
+            if let Some(last) = kept.last() {
+                let message = format!(
+                    "The ceiling of {} does not allow `{}` ({}), so this grant has no effect there.",
+                    device.name,
+                    shown(&grant.value.path),
+                    kept.join(", ")
+                );
+                let option = if *last == "read" { "read" } else { "write" };
+                let hint = format!(
+                    "The device's owner allows it with `orion-agent allow {} --{option}`, on the device.",
+                    shown(&grant.value.path)
+                );
+                findings.warning(grant.at, Code::AboveCeiling, message, hint);
+            }
+        }
+    }
+}
+
+fn tools(
+    device: &LintedDevice,
+    ceiling: &Scope,
+    at: Position,
+    findings: &mut Findings,
+) {
+    let allows = |scope: &Scope, spec: &orion_catalog::ToolSpec| {
+        scope.lists_tool(spec.name) && scope.missing_capability(spec.capabilities).is_none()
+    };
+    let names: Vec<_> = CATALOG
+        .iter()
+        .filter(|spec| spec.runs_on == RunsOn::Device)
+        .filter(|spec| allows(&device.scope, spec) && !allows(ceiling, spec))
+        .map(|spec| spec.name)
+        .collect();
+    let (count, named) = (names.len(), names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>());
+    let rest = match count.saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        rest => format!(" and {rest} more"),
+    };
+    if count > 0 {
+        let message = format!(
+            "The ceiling of {} does not allow {}{rest}, so granting this has no effect there.",
+            device.name,
+            named.join(", ")
+        );
+        let hint = format!(
+            "The device's owner allows it in agent.toml; `orion devices review {}` shows both.",
+            device.name
+        );
+        findings.warning(at, Code::AboveCeiling, message, hint);
+    }
+}
