@@ -1,8 +1,10 @@
 //! The command line against a real backend: data on standard output, words on standard error, and an
 //! exit code that says what became of it.
 
+use std::ffi::OsStr;
+
 use orion_domain::{CallState, Role};
-use orion_tests::{Cli, Tree, World};
+use orion_tests::{Cli, Launch, Process, Tree, World, eventually, program};
 use orion_wire::v1;
 use serde_json::json;
 
@@ -237,6 +239,22 @@ async fn permissions_are_read_changed_and_refused_where_they_make_no_sense() {
     kiosk.ready().await;
     let denied = cli.run(&["call", "kiosk", "list_directory"]).await;
     assert_eq!(denied.code, 5, "{denied:?}");
+    let add = ["devices", "permissions", "add", "kiosk", "--tool", "list_directory"];
+    let added = cli.run(&add).await;
+    assert_eq!(added.code, 0, "{added:?}");
+    assert!(added.stderr.starts_with("tools + list_directory\n"), "{added:?}");
+    let again = cli.run(&add).await;
+    assert_eq!(again.stderr, "these entries are there already; nothing changed\n", "{again:?}");
+    kiosk.ready().await;
+    let refused = cli.run(&["call", "kiosk", "list_directory", "path=/srv/none"]).await;
+    let command = "orion devices permissions add kiosk --path /srv/none --access read,";
+    assert!(refused.stderr.contains(command), "{refused:?}");
+    let remove = ["devices", "permissions", "remove", "kiosk", "--tool", "list_directory"];
+    let removed = cli.run(&remove).await;
+    assert!(removed.stderr.starts_with("tools - list_directory\n"), "{removed:?}");
+    let missing = cli.run(&remove).await;
+    assert_eq!(missing.code, 3, "{missing:?}");
+    assert!(missing.stderr.contains("have no tool list_directory: it has get_datetime"), "{missing:?}");
     std::fs::write(world.folder().join("wrong.json"), r#"{"toolz":["get_datetime"]}"#).unwrap();
     let wrong = cli.run(&["devices", "permissions", "set", "kiosk", "@wrong.json"]).await;
     assert_eq!(wrong.code, 2, "{wrong:?}");
@@ -251,6 +269,21 @@ async fn scripts_for_completion_are_made_without_a_backend() {
         let output = cli.run(&["completion", shell]).await;
         assert_eq!(output.code, 0, "{shell}: {output:?}");
         assert!(output.stdout.contains("orion"), "{shell}: {output:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn backend_and_agent_write_their_manual_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, page) in [("orion-server", "restore"), ("orion-agent", "enroll")] {
+        let pages = folder.path().join(name);
+        let log = folder.path().join(format!("{name}.log"));
+        let arguments = [OsStr::new("man"), pages.as_os_str()];
+        let launch = Launch { arguments: &arguments, ..Launch::default() };
+        let written = Process::start(&program(name), &log, &launch);
+        eventually("the pages are written", async || written.ended()).await;
+        let page = pages.join(format!("{name}-{page}.1"));
+        assert!(page.is_file(), "{}: {}", page.display(), written.log());
     }
 }
 

@@ -5,11 +5,11 @@ mod audit;
 mod ceiling;
 
 use std::io::{self, Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::{EnrollError, Enrollment, Notice, Replace, enroll};
 use orion_agent::run::NotEnrolled;
@@ -76,6 +76,12 @@ Examples:
     /// The device's own audit: what it ran with effects, or refused.
     #[command(subcommand)]
     Audit(audit::Audit),
+    /// Print the manual page, or write a page of each command into a folder.
+    Man {
+        /// The folder.
+        #[arg(value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
 }
 
 /// Parses the name of a profile.
@@ -188,8 +194,16 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Status => status(&places)?,
         Command::Ceiling(command) => ceiling::run(&places, command)?,
         Command::Audit(command) => audit::run(&places.state_dir, command)?,
+        Command::Man { folder } => man(folder.as_deref())?,
     }
     Ok(())
+}
+
+fn man(folder: Option<&Path>) -> anyhow::Result<()> {
+    let Some(folder) = folder else { return print(&orion_usage::manual_page(Arguments::command())) };
+    let written = orion_usage::write_manual_pages(folder, Arguments::command())
+        .with_context(|| format!("cannot write manual pages into {}", folder.display()))?;
+    print(&format!("{written} pages in {}", folder.display()))
 }
 
 impl Places {

@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn every_command_has_a_manual_page_with_its_examples() {
         let folder = tempfile::tempdir().unwrap();
-        let pages = crate::commands::man::write(folder.path(), Cli::command()).unwrap();
+        let pages = orion_usage::write_manual_pages(folder.path(), Cli::command()).unwrap();
         assert!(pages > 80, "only {pages} pages");
         let page = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert!(page("orion.1").contains("Exit codes"));

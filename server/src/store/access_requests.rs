@@ -11,6 +11,7 @@ use super::columns::{id_range, only};
 use super::db::{AuditEvent, Durability, Tx, sql, values};
 use super::{Store, StoreError};
 
+pub(in crate::store) use decide::end_access_of;
 pub use decide::{AccessAnswer, AnswerAccessError};
 pub use row::{AccessRequestRow, AccessRequestState};
 

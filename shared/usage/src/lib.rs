@@ -1,6 +1,7 @@
 //! What the programs print where a command line cannot be read: the parser's error, the usage of the command, what it
-//! may be followed by, and an example that can be typed.
+//! may be followed by, and an example that can be typed. And their manual pages.
 
+mod manual;
 mod numbers;
 
 use std::io::Write as _;
@@ -8,6 +9,8 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
+
+pub use manual::{manual_page, write_manual_pages};
 
 /// The line that the parser's errors end with. What helps more comes before it.
 const MORE: &str = "\nFor more information";

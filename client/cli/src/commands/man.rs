@@ -1,6 +1,6 @@
 //! `orion man`: the manual pages, made of the same texts as the help.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
@@ -27,24 +27,12 @@ impl Man {
     /// The folder or the output cannot be written.
     pub(crate) fn run(self, out: &Output, line: clap::Command) -> Result<u8, Failure> {
         let Some(folder) = self.folder else {
-            let mut page = Vec::new();
-            // A vector takes everything.
-            let _ = clap_mangen::Man::new(line).render(&mut page);
-            out.bytes(&String::from_utf8_lossy(&page))?;
+            out.bytes(&orion_usage::manual_page(line))?;
             return Ok(0);
         };
-        let written =
-            write(&folder, line).map_err(|error| unwritable(&folder.join("orion.1"), &error))?;
+        let written = orion_usage::write_manual_pages(&folder, line)
+            .map_err(|error| unwritable(&folder.join("orion.1"), &error))?;
         out.note(&format!("{GOOD}✓{GOOD:#} {written} pages in {}", folder.display()));
         Ok(0)
     }
-}
-
-/// Writes a page of each command of a command line, and returns how many pages the folder has.
-pub(crate) fn write(folder: &Path, line: clap::Command) -> std::io::Result<usize> {
-    std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(line.disable_help_subcommand(true), folder)?;
-    let pages = std::fs::read_dir(folder)?.filter_map(Result::ok);
-    let is_page = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("orion");
-    Ok(pages.filter(|page| is_page(&page.file_name())).count())
 }

@@ -59,6 +59,12 @@ pub(super) enum Command {
     /// whether the backend runs or not.
     #[command(subcommand)]
     Ca(CaCommand),
+    /// Prints the manual page, or writes a page of each command into a folder.
+    Man {
+        /// The folder.
+        #[arg(value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
 }
 
 #[derive(Subcommand)]

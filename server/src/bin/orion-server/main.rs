@@ -110,6 +110,16 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             print(&format!("Backup written to {}\n", contents(&to, &manifest)));
             Ok(ExitCode::SUCCESS)
         }
+        Command::Man { folder: None } => {
+            print(&orion_usage::manual_page(Cli::command()));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Man { folder: Some(folder) } => {
+            let written = orion_usage::write_manual_pages(&folder, Cli::command())
+                .with_context(|| format!("cannot write manual pages into {}", folder.display()))?;
+            print(&format!("{written} pages in {}\n", folder.display()));
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Restore { from } => {
             let data_dir = data_dir(cli.data_dir)?;
             let manifest = backup::restore(&from, &data_dir).await?;

@@ -1,7 +1,7 @@
 //! Reloads the devices whose standing rules change without a call: a rule ends, or the person who approved it
 //! may no longer approve.
 
-use orion_domain::UserName;
+use orion_domain::{DeviceId, UserName};
 
 use super::refresh;
 use crate::clock::now_ms;
@@ -9,9 +9,14 @@ use crate::fleet::Devices;
 use crate::store::StoreError;
 
 /// Reloads the devices with standing approvals and temporary grants of a person whose role or access changed:
-/// those are active only while the person could give them.
-pub async fn person_changed(devices: &Devices, user: &UserName) -> Result<(), StoreError> {
-    let mut ids = devices.store.devices_with_rules_of(user, now_ms()).await?;
+/// those are active only while the person could give them. `ended` are the devices whose grants the change ended.
+pub async fn person_changed(
+    devices: &Devices,
+    user: &UserName,
+    ended: Vec<DeviceId>,
+) -> Result<(), StoreError> {
+    let mut ids = ended;
+    ids.extend(devices.store.devices_with_rules_of(user, now_ms()).await?);
     ids.extend(devices.store.devices_with_grants_of(user, now_ms()).await?);
     ids.sort_unstable();
     ids.dedup();

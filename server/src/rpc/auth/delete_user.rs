@@ -21,8 +21,8 @@ pub(super) async fn delete_user(
     let v1::DeleteUserRequest { user } = message;
     let user: UserName = user.parse().map_err(status::invalid)?;
     let deleted = api.store.delete_user(&user, &by.caller.user, now_ms()).await;
-    deleted.map_err(status::change_user)?;
+    let ended = deleted.map_err(status::change_user)?;
     api.people.changed(Change::Disabled(user.clone()));
-    person_changed(&api.devices, &user).await.map_err(status::store)?;
+    person_changed(&api.devices, &user, ended).await.map_err(status::store)?;
     Ok(v1::DeleteUserResponse {})
 }

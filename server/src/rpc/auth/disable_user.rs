@@ -21,8 +21,8 @@ pub(super) async fn disable_user(
     let v1::DisableUserRequest { user } = message;
     let user: UserName = user.parse().map_err(status::invalid)?;
     let disabled = api.store.disable_user(&user, &by.caller.user, now_ms()).await;
-    disabled.map_err(status::change_user)?;
+    let ended = disabled.map_err(status::change_user)?;
     api.people.changed(Change::Disabled(user.clone()));
-    person_changed(&api.devices, &user).await.map_err(status::store)?;
+    person_changed(&api.devices, &user, ended).await.map_err(status::store)?;
     Ok(v1::DisableUserResponse { user: Some(api.account(&user).await?) })
 }

@@ -20,6 +20,6 @@ pub(super) async fn enable_user(
     let user: UserName = user.parse().map_err(status::invalid)?;
     let enabled = api.store.enable_user(&user, &by.caller.user, now_ms()).await;
     enabled.map_err(status::change_user)?;
-    person_changed(&api.devices, &user).await.map_err(status::store)?;
+    person_changed(&api.devices, &user, Vec::new()).await.map_err(status::store)?;
     Ok(v1::EnableUserResponse { user: Some(api.account(&user).await?) })
 }

@@ -24,6 +24,6 @@ pub(super) async fn set_user_role(
     let set = api.store.set_role(&user, role, &by.caller.user, now_ms()).await;
     set.map_err(status::change_user)?;
     api.people.changed(Change::Role(user.clone()));
-    person_changed(&api.devices, &user).await.map_err(status::store)?;
+    person_changed(&api.devices, &user, Vec::new()).await.map_err(status::store)?;
     Ok(v1::SetUserRoleResponse { user: Some(api.account(&user).await?) })
 }

@@ -1,6 +1,6 @@
 //! An admin's answer to a request for access, and its early end.
 
-use orion_domain::{AccessRequestId, Digest, Role, UserName};
+use orion_domain::{AccessRequestId, DeviceId, Digest, Role, UserName};
 
 use super::row::{AccessRequestRow, AccessRequestState};
 use super::{PAGE, record};
@@ -92,25 +92,16 @@ impl Store {
                 let Some(mut row) = find(tx, id).await? else {
                     return Ok(Err(AnswerAccessError::NotFound));
                 };
-                let (state, kind) = match row.state_at(now) {
-                    AccessRequestState::Open => (AccessRequestState::Withdrawn, "access.withdrawn"),
-                    AccessRequestState::Granted => (AccessRequestState::Ended, "access.ended"),
+                match row.state_at(now) {
+                    AccessRequestState::Open | AccessRequestState::Granted => {
+                        end(tx, &mut row, &by, now).await?;
+                        Ok(Ok(row))
+                    }
                     state @ (AccessRequestState::Refused
                     | AccessRequestState::Withdrawn
                     | AccessRequestState::Expired
-                    | AccessRequestState::Ended) => {
-                        return Ok(Err(AnswerAccessError::NotOpen(state)));
-                    }
-                };
-                row.state = state;
-                row.granted_until = row.granted_until.map(|_| now);
-                tx.execute(
-                    sql("UPDATE access_requests SET state = $1, granted_until = $2 WHERE id = $3")
-                        .with(values![state.as_str(), row.granted_until, row.id]),
-                )
-                .await?;
-                record(tx, kind, &row, (Some(&by), ""), now)?;
-                Ok(Ok(row))
+                    | AccessRequestState::Ended) => Ok(Err(AnswerAccessError::NotOpen(state))),
+                }
             })
         })
         .await?
@@ -162,6 +153,56 @@ impl Store {
         })
         .await
     }
+}
+
+/// Ends what a person asked for, was granted and has granted, so that nothing of it counts again when the account
+/// is enabled later. Returns the devices whose grants ended.
+///
+/// # Errors
+/// The database cannot be written.
+pub(in crate::store) async fn end_access_of(
+    tx: &mut Tx,
+    person: &UserName,
+    by: &UserName,
+    now: i64,
+) -> Result<Vec<DeviceId>, StoreError> {
+    let rows: Vec<AccessRequestRow> = tx
+        .query(
+            sql("SELECT * FROM access_requests INDEXED BY access_requests_current \
+                 WHERE state IN ('open', 'granted') AND (requester = $1 OR decided_by = $1)")
+            .bind(person.as_str()),
+        )
+        .await?;
+    let mut devices = Vec::new();
+    for mut row in rows {
+        end(tx, &mut row, by, now).await?;
+        devices.extend((row.state == AccessRequestState::Ended).then_some(row.device.0));
+    }
+    Ok(devices)
+}
+
+/// Ends an open or granted request.
+async fn end(
+    tx: &mut Tx,
+    row: &mut AccessRequestRow,
+    by: &UserName,
+    now: i64,
+) -> Result<(), StoreError> {
+    let kind = if row.state == AccessRequestState::Open {
+        row.state = AccessRequestState::Withdrawn;
+        "access.withdrawn"
+    } else {
+        row.state = AccessRequestState::Ended;
+        "access.ended"
+    };
+    // What is over already keeps its end.
+    row.granted_until = row.granted_until.map(|until| until.min(now));
+    tx.execute(
+        sql("UPDATE access_requests SET state = $1, granted_until = $2 WHERE id = $3")
+            .with(values![row.state.as_str(), row.granted_until, row.id]),
+    )
+    .await?;
+    record(tx, kind, row, (Some(by), ""), now)
 }
 
 async fn find(tx: &mut Tx, id: AccessRequestId) -> Result<Option<AccessRequestRow>, StoreError> {

@@ -1,10 +1,11 @@
 //! Changes of accounts. Each reads what it depends on in the same transaction, so the second of two
 //! concurrent changes sees the first: at least one admin always remains.
 
-use orion_domain::{Digest, Role, UserName};
+use orion_domain::{DeviceId, Digest, Role, UserName};
 use serde::Serialize;
 
 use super::{ChangeUserError, UserRow, find, find_any, insert, sign_out};
+use crate::store::access_requests::end_access_of;
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::memories::forget_all;
 use crate::store::{Store, StoreError};
@@ -66,7 +67,7 @@ impl Store {
         .await?
     }
 
-    /// Disables an account, and ends its sessions and tokens.
+    /// Disables an account, and ends its sessions, tokens and temporary grants. Returns the devices whose grants ended.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -75,7 +76,7 @@ impl Store {
         name: &UserName,
         by: &UserName,
         now: i64,
-    ) -> Result<(), ChangeUserError> {
+    ) -> Result<Vec<DeviceId>, ChangeUserError> {
         let (name, by) = (name.clone(), by.clone());
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
@@ -83,7 +84,7 @@ impl Store {
                     return Ok(Err(ChangeUserError::NotFound));
                 };
                 if user.disabled_at.is_some() {
-                    return Ok(Ok(()));
+                    return Ok(Ok(Vec::new()));
                 }
                 if is_last_admin(tx, &user, now).await? {
                     return Ok(Err(ChangeUserError::LastAdmin));
@@ -97,15 +98,17 @@ impl Store {
                 let ended = tx
                     .execute(sql("DELETE FROM tokens WHERE user_name = $1").bind(name.as_str()))
                     .await?;
+                let devices = end_access_of(tx, &name, &by, now).await?;
                 let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
                 tx.record(AuditEvent::new(now, "user.disabled", String::new(), &body)?);
-                Ok(Ok(()))
+                Ok(Ok(devices))
             })
         })
         .await?
     }
 
     /// Deletes an account: its password, sessions, tokens, aliases and memories. Its name stays, and is never given again.
+    /// Returns the devices whose temporary grants ended.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -114,7 +117,7 @@ impl Store {
         name: &UserName,
         by: &UserName,
         now: i64,
-    ) -> Result<(), ChangeUserError> {
+    ) -> Result<Vec<DeviceId>, ChangeUserError> {
         let (name, by) = (name.clone(), by.clone());
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
@@ -139,9 +142,10 @@ impl Store {
                 for statement in forget_all(&name) {
                     tx.execute(statement).await?;
                 }
+                let devices = end_access_of(tx, &name, &by, now).await?;
                 let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
                 tx.record(AuditEvent::new(now, "user.deleted", String::new(), &body)?);
-                Ok(Ok(()))
+                Ok(Ok(devices))
             })
         })
         .await?

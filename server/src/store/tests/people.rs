@@ -170,8 +170,8 @@ async fn a_disabled_account_lets_nobody_in_and_an_enabled_one_only_anew() {
     let (store, admin, bob) = (&place.store, user("admin"), user("bob"));
     let token = NewToken { user: bob.clone(), ..new_token("ci", "read", 10_000) };
     store.create_token(token.clone(), 10).await.unwrap();
-    assert_eq!(store.disable_user(&bob, &admin, 20).await, Ok(()));
-    assert_eq!(store.disable_user(&bob, &admin, 21).await, Ok(()));
+    assert_eq!(store.disable_user(&bob, &admin, 20).await, Ok(Vec::new()));
+    assert_eq!(store.disable_user(&bob, &admin, 21).await, Ok(Vec::new()));
     assert_eq!(store.token(token.hash, 30).await, Ok(None));
     assert_eq!(store.create_token(token.clone(), 30).await, Err(TokenError::NoUser));
     assert_eq!(store.account(&bob, 30).await.unwrap().user.disabled_at, Some(20));
@@ -228,10 +228,10 @@ async fn an_admin_who_cannot_sign_in_is_none_to_count_on() {
     let session = NewToken { user: robot.clone(), ..new_token("s", "session", 100) };
     store.create_token(session, 20).await.unwrap();
     assert_eq!(store.disable_user(&admin, &robot, 100).await, last, "the session is over");
-    assert_eq!(store.disable_user(&robot, &admin, 100).await, Ok(()));
+    assert_eq!(store.disable_user(&robot, &admin, 100).await, Ok(Vec::new()));
     store.enable_user(&robot, &admin, 110).await.unwrap();
     store.set_password(&robot, "hash".to_owned(), &admin, None, 120).await.unwrap();
-    assert_eq!(store.disable_user(&admin, &robot, 130).await, Ok(()));
+    assert_eq!(store.disable_user(&admin, &robot, 130).await, Ok(Vec::new()));
 }
 
 #[tokio::test]
