@@ -243,6 +243,29 @@ async fn nobody_asks_for_another_grants_themselves_or_grants_what_was_not_shown(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_granted_does_not_return_with_an_account_that_was_disabled() {
+    let world = World::new().await;
+    let kiosk = kiosk(&world).await;
+    let (admin, bob) = (world.admin(), world.person("bob", Role::Operator).await);
+    let ann = world.person("ann", Role::Admin).await;
+    let call = read(&bob, &kiosk, "theirs/b.txt").await;
+    let asked = request(&bob, &call.id, 0).await.unwrap();
+    grant(&ann, &asked, 3600).await.unwrap();
+    kiosk.ready().await;
+    assert_eq!(read(&bob, &kiosk, "theirs/b.txt").await.state, CallState::Succeeded);
+
+    let user = || "ann".to_owned();
+    admin.auth().disable_user(v1::DisableUserRequest { user: user() }).await.unwrap();
+    kiosk.ready().await;
+    assert_eq!(read(&bob, &kiosk, "theirs/b.txt").await.end(), OUTSIDE);
+    admin.auth().enable_user(v1::EnableUserRequest { user: user() }).await.unwrap();
+    kiosk.ready().await;
+    assert_eq!(read(&bob, &kiosk, "theirs/b.txt").await.end(), OUTSIDE);
+    let ended = shown(&bob, &asked.request_id).await.unwrap().request.unwrap();
+    assert_eq!(ended.state(), v1::AccessRequestState::Ended);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn open_requests_are_bounded_and_show_nothing_hidden() {
     let world = World::new().await;
     let kiosk = kiosk(&world).await;

@@ -2,6 +2,7 @@
 //! exit code that says what became of it.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use orion_domain::{CallState, Role};
 use orion_tests::{Cli, Launch, Process, Tree, World, eventually, program};
@@ -270,6 +271,34 @@ async fn scripts_for_completion_are_made_without_a_backend() {
         assert_eq!(output.code, 0, "{shell}: {output:?}");
         assert!(output.stdout.contains("orion"), "{shell}: {output:?}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_longer_than_the_terminal_is_shown_in_the_pager() {
+    let world = World::new().await;
+    let at_a_terminal = async |words: &str, name: &str| {
+        let paged = world.folder().join(name);
+        let pager = format!("cat > '{}'", paged.display());
+        let context = world.folder().join("context.toml");
+        let orion = program("orion");
+        let run = format!("stty cols 80 rows 24; exec '{}' {words}", orion.display());
+        let arguments = ["--quiet", "--return", "--command", &run, "/dev/null"].map(OsStr::new);
+        let environment =
+            [("ORION_PAGER", OsStr::new(&pager)), ("ORION_CONTEXT", context.as_os_str())];
+        let launch = Launch { arguments: &arguments, environment: &environment, ..Launch::default() };
+        let log = world.folder().join(format!("{name}.log"));
+        let orion = Process::start(Path::new("script"), &log, &launch);
+        let ended = eventually("it ends", async || orion.ended()).await;
+        assert!(ended.success(), "{}", orion.log());
+        (std::fs::read_to_string(paged).ok(), orion.log())
+    };
+    let (paged, terminal) = at_a_terminal("tools list", "long").await;
+    assert!(paged.is_some_and(|text| text.contains("write_file")), "{terminal}");
+    assert!(!terminal.contains("write_file"), "{terminal}");
+    let (paged, terminal) = at_a_terminal("users list", "short").await;
+    assert_eq!(paged, None);
+    assert!(terminal.contains("admin"), "{terminal}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -126,6 +126,7 @@ pub(crate) async fn run(
     out: &Output,
     line: clap::Command,
 ) -> Result<u8, Failure> {
+    let out = &Output { pages: command.is_paged(), ..out.clone() };
     let app = || app(out, global);
     match command {
         // These commands need no backend, so an invalid context does not stop them.
@@ -174,6 +175,28 @@ pub(crate) async fn run(
         Command::Users(command) => interruptible(command.run(&app()?)).await,
         Command::Tokens(command) => interruptible(command.run(&app()?)).await,
         Command::Audit(command) => interruptible(command.run(&app()?)).await,
+    }
+}
+
+impl Command {
+    /// Returns whether the command lists and shows, so that a pager may show what is long.
+    const fn is_paged(&self) -> bool {
+        matches!(
+            self,
+            Self::Calls(_)
+                | Self::Chats(_)
+                | Self::Why(_)
+                | Self::Requests(_)
+                | Self::Tools(_)
+                | Self::Aliases(_)
+                | Self::Memory(_)
+                | Self::Devices(_)
+                | Self::Policy(_)
+                | Self::Approvals(_)
+                | Self::Users(_)
+                | Self::Tokens(_)
+                | Self::Audit(_)
+        )
     }
 }
 

@@ -1,6 +1,8 @@
 //! Writes data to standard output in the requested format, and everything else to standard error.
 //! `anstream` handles colours, `NO_COLOR` and terminals.
 
+mod pager;
+
 use std::io::{self, Write as _};
 
 use clap::builder::styling::{AnsiColor, Style};
@@ -35,6 +37,8 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
     /// Whether details are printed.
     pub(crate) verbose: bool,
+    /// Whether what is longer than the terminal is shown in a pager.
+    pub(crate) pages: bool,
     /// The time zone of printed times.
     pub(crate) zone: TimeZone,
 }
@@ -46,8 +50,15 @@ impl Output {
             format: global.output,
             quiet: global.quiet,
             verbose: global.verbose,
+            pages: false,
             zone: TimeZone::system(),
         }
+    }
+
+    /// Returns the output that unit tests look at.
+    #[cfg(test)]
+    pub(crate) const fn in_a_test(format: Format) -> Self {
+        Self { format, quiet: false, verbose: false, pages: false, zone: TimeZone::UTC }
     }
 
     /// Returns whether data is formatted for people.
@@ -106,6 +117,10 @@ impl Output {
         match self.format {
             Format::Table | Format::Wide => match people() {
                 text if text.is_empty() => Ok(()),
+                text if self.pages => match text::netted(&format!("{text}\n")) {
+                    text if pager::page(&text) => Ok(()),
+                    text => self.bytes(&text),
+                },
                 text => self.line(&text),
             },
             Format::Json => self.line(&to_json(value)?),
@@ -122,11 +137,16 @@ impl Output {
         value: &T,
         people: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
-        if self.format == Format::Json {
-            let line = serde_json::to_string(value).map_err(|error| unprintable(&error))?;
-            return self.line(&line);
+        match self.format {
+            Format::Json => {
+                self.line(&serde_json::to_string(value).map_err(|error| unprintable(&error))?)
+            }
+            Format::Table | Format::Wide => match people() {
+                text if text.is_empty() => Ok(()),
+                text => self.line(&text),
+            },
+            Format::Yaml => self.show(value, people),
         }
-        self.show(value, people)
     }
 
     /// Writes a note for people, which is not data.

@@ -155,7 +155,7 @@ mod tests {
     use orion_domain::{ErrorCode, Hint};
 
     const OUT: Output =
-        Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
+        Output::in_a_test(Format::Table);
 
     fn request() -> AccessRequestView {
         AccessRequestView::from(v1::AccessRequest {

@@ -264,7 +264,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     fn out(format: Format) -> Output {
-        Output { format, quiet: false, verbose: false, zone: TimeZone::UTC }
+        Output::in_a_test(format)
     }
 
     fn devices() -> Vec<DeviceView> {

@@ -47,7 +47,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     const OUT: Output =
-        Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
+        Output::in_a_test(Format::Table);
 
     #[test]
     fn memories_stand_in_a_table_and_their_text_on_one_line() {

@@ -144,7 +144,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     const OUT: Output =
-        Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
+        Output::in_a_test(Format::Table);
 
     #[test]
     fn accounts_stand_in_a_table() {

@@ -103,7 +103,7 @@ mod tests {
     use crate::global::Format;
 
     fn out() -> Output {
-        Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC }
+        Output::in_a_test(Format::Table)
     }
 
     fn label(place: &str) -> v1::ContentLabel {

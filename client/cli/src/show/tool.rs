@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn out(format: Format) -> Output {
-        Output { format, quiet: false, verbose: false, zone: TimeZone::UTC }
+        Output::in_a_test(format)
     }
 
     #[test]

@@ -158,7 +158,7 @@ mod tests {
             ],
         };
         let out =
-            Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
+            Output::in_a_test(Format::Table);
         assert_eq!(
             looked_at(&out, &review),
             "laptop-123: 12 calls in 30 days; those before 2023-11-14 22:13:20 were not looked at"
