@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 
-use orion_domain::CallState;
+use orion_domain::{CallState, Role};
 use orion_tests::World;
+use orion_wire::v1;
 use ring::hmac;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -96,6 +97,34 @@ async fn another_system_is_told_of_a_question_and_of_its_end_signed_and_again_af
     let ended: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((&ended["event"], &ended["state"]), (&json!("approval.ended"), &json!("approved")));
     assert_eq!(world.admin().ended(&asked.id).await.unwrap().state, CallState::Succeeded);
+
+    // A request for access is reported the same way, and so is its answer.
+    let bob = world.person("bob", Role::Operator).await;
+    let denied = bob.call(&kiosk.name, "read_file", json!({"path": "/srv/www/index.html"})).await;
+    let request = v1::RequestAccessRequest { call_id: denied.id.clone(), ..Default::default() };
+    let asked = bob.access_requests().request_access(request).await.unwrap().into_inner();
+    let asked = asked.request.unwrap();
+    let (signature, body) = heard.recv().await.unwrap();
+    assert_signed(&signature, &body);
+    let opened: Value = serde_json::from_str(&body).unwrap();
+    let line = "read /srv/www/index.html, with all that it contains";
+    let expected = json!({
+        "event": "access_request.opened", "state": "open", "request_id": asked.request_id,
+        "call_id": denied.id, "tool": "read_file", "device": "kiosk", "requester": "bob",
+        "grants": [line], "decided_by": null, "granted_until": null,
+        "expires_at": asked.expires_at,
+    });
+    assert_eq!(opened, expected);
+    let request_id = asked.request_id;
+    let refusal = v1::DecideAccessRequestRequest { request_id, ..Default::default() };
+    world.admin().access_requests().decide_access_request(refusal).await.unwrap();
+    let (signature, body) = heard.recv().await.unwrap();
+    assert_signed(&signature, &body);
+    let refused: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(
+        (&refused["event"], &refused["decided_by"]),
+        (&json!("access_request.refused"), &json!("admin"))
+    );
     let log = world.server().log();
     assert!(!log.contains(SECRET) && !log.contains("hidden"), "a secret is in the log:\n{log}");
     listening.abort();
