@@ -54,10 +54,10 @@ impl List {
     pub(super) fn part_for(&self, tool: &str) -> Vec<Tried<'_>> {
         let (every, every_below) = match (self.leaves, MOST.contains(&tool)) {
             _ if all(tool) => (1, 1),
-            (true, true) => (4, 160),
-            (true, false) => (20, 200),
-            (false, true) => (80, 200),
-            (false, false) => (600, 1200),
+            (true, true) => (8, 320),
+            (true, false) => (40, 400),
+            (false, true) => (160, 400),
+            (false, false) => (1200, 2400),
         };
         let tried = |below: bool, every| {
             self.lines.iter().step_by(every).map(move |line| Tried { line, below })
