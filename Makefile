@@ -79,7 +79,7 @@ test-sim: needs-rust ## tell stories of backend and agents from seeds, and see t
 	$(if $(SEED),SEED=$(SEED),SEEDS=$(or $(SEEDS),1000) TWICE=$(or $(TWICE),100)) $(CARGO) test --locked -p orion-tests --test sim $(if $(SEED),every_call) -- --nocapture --test-threads=1
 
 test-transfer: needs-rust ## copy a file of 2 GB up, down and across while the link is cut ten times on each way, and see that nobody grows (TRANSFER_MIB=2048)
-	$(CARGO) build --locked --release --bins --tests $(PROGRAMS) -p orion-tests
+	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	ORION_TEST_TRANSFER_MIB=$(or $(TRANSFER_MIB),2048) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e transfer::long:: -- --nocapture
 
 test-containers: needs-rust ## read and restart containers of the Docker engine of this machine (IMAGE=busybox, which it must have)
