@@ -48,7 +48,7 @@ pub(crate) fn lock(data_dir: &Path) -> anyhow::Result<File> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => bail!(
-            "another backend is using {}; stop it first, or choose another --data-dir",
+            "a backend is running with {}; stop it, and run this again",
             data_dir.display()
         ),
         Err(TryLockError::Error(error)) => Err(error).context("the data folder cannot be locked"),

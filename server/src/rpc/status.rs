@@ -140,7 +140,7 @@ pub(crate) fn chat(error: ChatError) -> Status {
         ChatError::NoModel(_) => hinted(
             ErrorCode::NotFound,
             error,
-            "name a model of `[[models]]` in orion-server.toml, or none for the first",
+            "leave the model out to use the first, or choose one that `/model` lists in `orion chat`",
         ),
         ChatError::NoAssistant(_) => hinted(
             ErrorCode::NotFound,

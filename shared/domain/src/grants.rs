@@ -232,7 +232,9 @@ impl Grants {
         (scope, bad)
     }
 
-    fn effective_capabilities(&self) -> Option<BTreeSet<Capability>> {
+    /// Returns the granted capabilities: those listed, or the profile's. `None` means those of the listed tools.
+    #[must_use]
+    pub fn effective_capabilities(&self) -> Option<BTreeSet<Capability>> {
         match (&self.capabilities, self.profile, &self.tools) {
             (Some(listed), _, _) => Some(listed.clone()),
             (None, Some(profile), _) => Some(profile.capabilities().iter().copied().collect()),

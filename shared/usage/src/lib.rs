@@ -38,6 +38,9 @@ fn explain(mut error: Error, command: Command, words: impl Iterator<Item = Strin
         let usage = typed.command.clone().render_usage();
         error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
+    if error.kind() == ErrorKind::InvalidValue && is_far_fetched(&error) {
+        error.remove(ContextKind::SuggestedValue);
+    }
     if error.kind() == ErrorKind::UnknownArgument {
         // Its tip takes an unknown option for a value.
         error.remove(ContextKind::Suggested);
@@ -50,6 +53,18 @@ fn explain(mut error: Error, command: Command, words: impl Iterator<Item = Strin
         },
         None => text,
     }
+}
+
+/// Returns whether the value that the parser suggests is another word than a misspelling of what was typed.
+fn is_far_fetched(error: &Error) -> bool {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let pair = text(ContextKind::InvalidValue).zip(text(ContextKind::SuggestedValue));
+    pair.is_some_and(|(typed, near)| {
+        strsim::damerau_levenshtein(typed, near) * 3 > typed.chars().count()
+    })
 }
 
 /// The command that was typed.

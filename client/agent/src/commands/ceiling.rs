@@ -97,7 +97,7 @@ fn line(file: &Path, finding: &Finding) -> String {
 fn faulty(errors: usize, file: &Path) -> anyhow::Error {
     let plural = if errors == 1 { "error" } else { "errors" };
     anyhow!(
-        "{errors} {plural} in {}; correct it at the line above, and run `orion-agent ceiling check` again",
-        file.display()
+        "{errors} {plural} in {file}; correct what is named above, and run `orion-agent --config {file} ceiling check` again",
+        file = file.display()
     )
 }

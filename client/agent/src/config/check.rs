@@ -245,8 +245,7 @@ pub fn check(text: &str, device: &CheckedDevice) -> Vec<Finding> {
             entries::check(ceiling, &mut findings);
             paths::check(ceiling, device, &mut findings);
         } else if ceiling.is_none() {
-            let hint =
-                "Write a section [ceiling]: without one, an operator's tools hold and no path.";
+            let hint = "Without one, every tool of the profile operator may be used here, but in no folder; allow a folder with `orion-agent allow ~/files`.";
             findings.warn(0, "no-ceiling", "There is no [ceiling].", hint);
         }
         entries::apps(root, &mut findings);

@@ -45,7 +45,7 @@ pub enum ConfigError {
         path: PathBuf,
     },
     /// The content is invalid.
-    #[error("{path}: {fault}; `orion-agent ceiling check` shows everything that is wrong with it", path = path.display())]
+    #[error("{path}: {fault}; `orion-agent --config {path} ceiling check` shows everything that is wrong with it", path = path.display())]
     Invalid {
         /// The file.
         path: PathBuf,

@@ -53,9 +53,18 @@ pub(super) fn suggest(error: ToolError, located: &Located, context: &Context<'_>
         }
     }
     if paths.is_empty() {
+        let error = match deepest_above_missing(located) {
+            Some(folder) => error.with("existing_folder", folder.to_string()),
+            None => error,
+        };
         return error.hint("use list_directory to see what is there");
     }
     error.suggesting(paths.iter().map(ToString::to_string).collect())
+}
+
+/// Returns the deepest folder that is there, where the folder of the missing path is missing too.
+fn deepest_above_missing(located: &Located) -> Option<&DevicePath> {
+    (located.rest.len() > 1).then_some(&located.real)
 }
 
 /// Returns similar names in the deepest existing folder and its subfolders, the most similar first.

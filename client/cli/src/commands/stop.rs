@@ -2,6 +2,7 @@
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
+use orion_domain::Hint;
 use orion_wire::v1;
 use serde::Serialize;
 
@@ -67,8 +68,10 @@ impl What {
     pub(super) fn place(self, command: &str) -> Result<(String, bool, String), Failure> {
         let Self { device, all, user } = self;
         if device.is_none() && !all {
-            let failure = Failure::Usage("name a device, or --all for every device".to_owned());
-            return Err(failure.hint(format!("run `orion {command} --all`")));
+            let failure = Failure::Usage("the command names no device".to_owned());
+            return Err(failure
+                .hint(Hint::run("name one of `orion devices list`", format!("orion {command} DEVICE")))
+                .hint(Hint::run("or name every device", format!("orion {command} --all"))));
         }
         Ok((device.unwrap_or_default(), all, user.unwrap_or_default()))
     }

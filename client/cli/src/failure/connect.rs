@@ -13,7 +13,7 @@ const CAUSES: &[(&str, &str, &str)] = &[
     (
         "UnknownIssuer",
         "its certificate is signed by an authority that this machine does not trust",
-        "ask an admin of the backend for its authority's certificate, a PEM file (people-ca.pem in its data folder, where Orion makes it), and sign in with it: orion login --backend URL --ca FILE; see that the port is that of people, too: 7080 by default",
+        "check the port: people use 7080 by default, and devices another one. If it is right, get people-ca.pem from an admin, who finds it in the backend's data folder, and sign in with it: orion login --backend URL --ca people-ca.pem",
     ),
     (
         "BadSignature",
@@ -100,11 +100,11 @@ impl Failure {
             return Some(Self::TimedOut(message).hint("check the address and the port").hint(tls));
         }
         // How it ended depends on who was faster, and says nothing more.
-        let message = "the connection ended before the backend answered".to_owned();
+        let message = "what answers there closed the connection without an answer that Orion understands";
         Some(
-            Self::Failed(message)
+            Self::Failed(message.to_owned())
+                .hint("check the address and the port: people use 7080 by default, devices use another one, and it may be no backend of Orion at all")
                 .hint(tls)
-                .hint("check the port: people use 7080 by default, and devices another one")
                 .hint("if the backend was being restarted, run the command again"),
         )
     }

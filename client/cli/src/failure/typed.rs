@@ -24,13 +24,15 @@ pub(crate) fn as_typed(error: &ToolError, meta: &Meta) -> ToolError {
     {
         error.details.remove("fields");
     }
-    let path = error.details.get("attempted_path").and_then(Value::as_str).map(str::to_owned);
+    let text = |name: &str| error.details.get(name).and_then(Value::as_str).map(str::to_owned);
+    let (path, existing) = (text("attempted_path"), text("existing_folder"));
+    error.details.remove("existing_folder");
     let copies = [DownloadFile::NAME, TransferFile::NAME, UploadFile::NAME];
     let copies = copies.contains(&meta.tool.as_str());
     let hints = error
         .hints
         .drain(..)
-        .filter_map(|hint| typed(hint, meta.device.as_str(), path.as_deref(), copies));
+        .filter_map(|hint| typed(hint, meta.device.as_str(), path.as_deref(), existing.as_deref(), copies));
     let hints: Vec<_> = hints.collect();
     error.hints = hints;
     if let Some(line) = error.details.remove("example").as_ref().and_then(|it| example(it, meta)) {
@@ -44,12 +46,22 @@ pub(crate) fn as_typed(error: &ToolError, meta: &Meta) -> ToolError {
 }
 
 /// Returns a hint as it is typed. None where it does not fit a copy of files.
-fn typed(hint: Hint, device: &str, path: Option<&str>, copies: bool) -> Option<Hint> {
+fn typed(
+    hint: Hint,
+    device: &str,
+    path: Option<&str>,
+    existing: Option<&str>,
+    copies: bool,
+) -> Option<Hint> {
     if copies && hint.text.contains("--queue") {
         return None;
     }
     if copies && hint.text.contains("set `overwrite` to true") {
         let text = hint.text.replace("set `overwrite` to true", "add --overwrite");
+        return Some(Hint { text, ..hint });
+    }
+    if let Some((before, name, after)) = argument_to_set(&hint.text) {
+        let text = format!("{before}add {name}=true to the command{after}");
         return Some(Hint { text, ..hint });
     }
     let (Some(goal), Some(path), None) = (hint.text.strip_prefix(USE_LIST), path, &hint.command)
@@ -59,10 +71,21 @@ fn typed(hint: Hint, device: &str, path: Option<&str>, copies: bool) -> Option<H
     if copies && goal.ends_with("in it") {
         return Some(Hint::new("add -r to copy everything in it"));
     }
-    // What is missing is looked for in the folder that it would be in.
-    let folder = if goal.ends_with("in it") { path } else { parent(path) };
+    // What is missing is looked for in the folder that it would be in, or in the nearest that is there.
+    let folder = match existing {
+        _ if goal.ends_with("in it") => path,
+        Some(existing) => existing,
+        None => parent(path),
+    };
     let line = format!("orion call {device} list_directory path={}", quoted(folder));
     Some(Hint::run(goal.to_owned(), line))
+}
+
+/// Returns the argument that a hint says to set to true, with what stands before and after it.
+fn argument_to_set(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once("set `")?;
+    let (name, after) = rest.split_once("` to true")?;
+    Some((before, name, after.strip_prefix(" in the arguments").unwrap_or(after)))
 }
 
 /// Returns the folder of a path of any platform; the path itself where it names none.
@@ -145,6 +168,16 @@ mod tests {
             ["see what is in it: `orion call kiosk list_directory path=/srv/files`"]
         );
         assert_eq!(hints(&folder, "download_file"), ["add -r to copy everything in it"]);
+    }
+
+    #[test]
+    fn an_argument_that_a_hint_sets_is_written_as_it_is_typed() {
+        let unconfirmed = ToolError::new(ErrorCode::ConfirmationRequired, "It is not confirmed.")
+            .hint("set `confirm` to true in the arguments, if the call is meant");
+        assert_eq!(
+            hints(&unconfirmed, "delete_file"),
+            ["add confirm=true to the command, if the call is meant"]
+        );
     }
 
     #[test]

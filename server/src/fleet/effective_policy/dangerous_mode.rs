@@ -21,7 +21,7 @@ pub enum ModeError {
     #[error("a reason is required: it is shown to everybody while the mode lasts, and recorded")]
     NoReason,
     /// The duration is too long.
-    #[error("a device is held less strictly for 8 hours at most, and for a second at least")]
+    #[error("this mode lasts 8 hours at most, and a second at least")]
     TooLong,
     /// The device is not approved.
     #[error("the device is {} and takes no calls", .0.as_str())]

@@ -46,7 +46,7 @@ pub(super) async fn change_state(
 fn next_step(name: &DeviceName, now: DeviceState, wanted: DeviceState) -> Hint {
     if now == DeviceState::Approved && wanted == DeviceState::Rejected {
         return Hint::run(
-            "only a pending device is rejected; keep this one from everything, or end its certificate with `orion devices revoke`",
+            "only a pending device can be rejected; block this one for now, and `orion devices revoke` would end its certificate for good",
             format!("orion devices quarantine {name}"),
         );
     }

@@ -29,7 +29,7 @@ pub(super) async fn set_device_permissions(
         let version = api.devices.policies.active().version();
         return Err(status::managed_elsewhere(
             format!("these permissions are part of the policy, version {version}, line {line}"),
-            Hint::run("change them there", "orion policy show, then orion policy apply FILE"),
+            format!("write the policy to a file with `orion policy show > policy.yaml`, change line {line} there, and run `orion policy apply policy.yaml`"),
         ));
     }
     if !expected_version.is_empty() && expected_version != before.policy.version {

@@ -99,12 +99,9 @@ impl Evidence {
                 let with = profiles.into_iter().find(|it| it.capabilities().contains(&capability));
                 let profile = with.map(|it| format!("the profile {it}, or ")).unwrap_or_default();
                 let scope = self.scope_name(question);
-                self.change(
-                    question,
-                    format!(
-                        "give {scope} {profile}a list of permissions that has {capability}, too"
-                    ),
-                )
+                let change = format!("give {scope} {profile}the permission {capability}");
+                let hint = self.change(question, change);
+                self.with_options(hint, question, &format!("--permission {capability}"))
             }
             Reason::ReadOnly => {
                 let change = format!("set read_only to false for {}", self.scope_name(question));
@@ -184,6 +181,11 @@ impl Evidence {
     /// Describes a new entry of the grants or of the ceiling, with the options that add it to the grants.
     fn entry(&self, question: &Question<'_>, change: &str, options: &str) -> Hint {
         let hint = self.grant(question, change);
+        self.with_options(hint, question, options)
+    }
+
+    /// Names the command that adds an entry to the grants; nobody but the owner changes a ceiling.
+    fn with_options(&self, hint: Hint, question: &Question<'_>, options: &str) -> Hint {
         if self.layer == Layer::Ceiling {
             return hint;
         }

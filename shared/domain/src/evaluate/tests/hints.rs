@@ -24,7 +24,7 @@ const OWNER: &str = "(the owner of the device: [ceiling] in agent.toml on the de
 
 #[rstest]
 #[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), &format!("add create_directory to the tools of laptop-123 {}", adds("--tool create_directory")))]
-#[case(json!({"profile": "reader", "paths": ["D:/"]}), "give laptop-123 the profile operator, or a list of permissions that has file_write, too {ADMIN}")]
+#[case(json!({"profile": "reader", "paths": ["D:/"]}), &format!("give laptop-123 the profile operator, or the permission file_write {}", adds("--permission file_write")))]
 #[case(json!({"profile": "operator", "paths": ["D:/"], "read_only": true}), "set read_only to false for laptop-123 {ADMIN}")]
 #[case(json!({"profile": "operator", "paths": ["C:/"]}), &format!("add {{ path: \"D:/x/y\", access: [write] }} to the paths of laptop-123 {}", adds("--path D:/x/y --access write")))]
 #[case(json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x", "**/y"]}), "take \"D:/x\", \"**/y\" out of the deny_paths of laptop-123 {ADMIN}")]
@@ -55,7 +55,7 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
                 adds("--path D:/x --access write")
             ),
             format!(
-                "give the ceiling of laptop-123 the profile operator, or a list of permissions that has file_write, too {OWNER}"
+                "give the ceiling of laptop-123 the profile operator, or the permission file_write {OWNER}"
             ),
             "add { path: \"D:/x\", access: [write] } to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow D:/x --write, or [ceiling] in agent.toml on the device)"
                 .to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use orion_domain::grants::PathGrant;
-use orion_domain::{Access, Grants, Hint};
+use orion_domain::{Access, Capability, Grants, Hint};
 
 use crate::complete;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ pub(crate) struct Entries {
     #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
     pub(super) device: String,
     /// A path, as the device writes it; may be given again
-    #[arg(long = "path", value_name = "PATH", required_unless_present_any = ["tools", "apps", "hosts"])]
+    #[arg(long = "path", value_name = "PATH", required_unless_present_any = ["tools", "permissions", "apps", "hosts"])]
     paths: Vec<String>,
     /// What may be done at the paths; `add` grants reading when nothing is said, `remove` takes everything
     #[arg(long, value_name = "ACCESS", value_enum, value_delimiter = ',', requires = "paths")]
@@ -26,6 +26,9 @@ pub(crate) struct Entries {
     /// A tool; may be given again
     #[arg(long = "tool", value_name = "TOOL", add = ArgValueCandidates::new(complete::tools))]
     tools: Vec<String>,
+    /// A permission, such as command_execute; may be given again
+    #[arg(long = "permission", value_name = "PERMISSION", value_parser = permission)]
+    permissions: Vec<Capability>,
     /// An application; may be given again
     #[arg(long = "app", value_name = "APP")]
     apps: Vec<String>,
@@ -54,6 +57,11 @@ impl From<AccessName> for Access {
     }
 }
 
+fn permission(text: &str) -> Result<Capability, String> {
+    let named = serde_json::from_value(text.into());
+    named.map_err(|_| "docs/permissions.md lists the permissions, such as file_read".to_owned())
+}
+
 impl Entries {
     fn access(&self) -> BTreeSet<Access> {
         self.access.iter().map(|name| Access::from(*name)).collect()
@@ -79,6 +87,11 @@ impl Entries {
         if !self.tools.is_empty() {
             let Some(listed) = grants.tools.as_mut() else { return Err(self.tools_not_listed()) };
             listed.extend(self.tools.iter().cloned());
+        }
+        if !self.permissions.is_empty() {
+            let mut held = grants.effective_capabilities().unwrap_or_default();
+            held.extend(&self.permissions);
+            grants.capabilities = Some(held);
         }
         grants.apps.extend(self.apps.iter().cloned());
         grants.hosts.extend(self.hosts.iter().cloned());
@@ -106,6 +119,17 @@ impl Entries {
         if !self.tools.is_empty() {
             let Some(listed) = grants.tools.as_mut() else { return Err(self.tools_not_listed()) };
             self.remove("tool", &self.tools, listed)?;
+        }
+        if !self.permissions.is_empty() {
+            let mut held = grants.effective_capabilities().unwrap_or_default();
+            for permission in &self.permissions {
+                if !held.remove(permission) {
+                    let there: Vec<_> = held.iter().map(ToString::to_string).collect();
+                    let there = there.iter().map(String::as_str);
+                    return Err(self.not_there("permission", &permission.to_string(), there));
+                }
+            }
+            grants.capabilities = Some(held);
         }
         self.remove("application", &self.apps, &mut grants.apps)?;
         self.remove("host", &self.hosts, &mut grants.hosts)?;
@@ -222,6 +246,21 @@ mod tests {
             missing.to_string(),
             "the grants of kiosk have no path ~/c: it has ~/a, ~/b"
         );
+    }
+
+    #[test]
+    fn a_permission_joins_those_of_the_profile_and_leaves_the_others() {
+        let held = grants(json!({ "profile": "reader" }));
+        let more = entries("--permission command_execute").add_to(held.clone()).unwrap();
+        assert_eq!(more.profile, held.profile);
+        let of_profile = held.effective_capabilities().unwrap();
+        let expected = of_profile.iter().copied().chain([Capability::CommandExecute]).collect();
+        assert_eq!(more.capabilities, Some(expected));
+        let less = entries("--permission command_execute").remove_from(more).unwrap();
+        assert_eq!(less.capabilities, Some(of_profile));
+        let missing = entries("--permission command_execute").remove_from(less).unwrap_err();
+        assert_eq!(missing.exit_code(), 3);
+        assert!(Line::try_parse_from(["edit", "kiosk", "--permission", "fly"]).is_err());
     }
 
     #[test]
