@@ -64,6 +64,12 @@ impl PolicyFile {
     }
 
     fn read(root: &Node, file_name: &str, findings: &mut Findings) -> Option<Self> {
+        if !matches!(root.value, Value::Table(_)) {
+            let message = "This is no policy file: it has no `key: value` lines, such as `devices:`.";
+            let hint = "Name the policy file; `orion policy show` prints the active one.";
+            findings.error(root.at, Code::WrongType, message, hint);
+            return None;
+        }
         let mut fields = Fields::of(root, "a policy file", findings)?;
         if let Some(node) = fields.take(&["version"], findings)
             && node.text() != Some("1")
