@@ -47,10 +47,9 @@ pub(crate) fn lock(data_dir: &Path) -> anyhow::Result<File> {
     let file = lock.context("the data folder cannot be written")?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => bail!(
-            "a backend is running with {}; stop it, and run this again",
-            data_dir.display()
-        ),
+        Err(TryLockError::WouldBlock) => {
+            bail!("a backend is running with {}; stop it, and run this again", data_dir.display())
+        }
         Err(TryLockError::Error(error)) => Err(error).context("the data folder cannot be locked"),
     }
 }

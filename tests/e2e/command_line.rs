@@ -255,7 +255,10 @@ async fn permissions_are_read_changed_and_refused_where_they_make_no_sense() {
     assert!(removed.stderr.starts_with("tools - list_directory\n"), "{removed:?}");
     let missing = cli.run(&remove).await;
     assert_eq!(missing.code, 3, "{missing:?}");
-    assert!(missing.stderr.contains("have no tool list_directory: it has get_datetime"), "{missing:?}");
+    assert!(
+        missing.stderr.contains("have no tool list_directory: it has get_datetime"),
+        "{missing:?}"
+    );
     std::fs::write(world.folder().join("wrong.json"), r#"{"toolz":["get_datetime"]}"#).unwrap();
     let wrong = cli.run(&["devices", "permissions", "set", "kiosk", "@wrong.json"]).await;
     assert_eq!(wrong.code, 2, "{wrong:?}");
@@ -286,7 +289,8 @@ async fn what_is_longer_than_the_terminal_is_shown_in_the_pager() {
         let arguments = ["--quiet", "--return", "--command", &run, "/dev/null"].map(OsStr::new);
         let environment =
             [("ORION_PAGER", OsStr::new(&pager)), ("ORION_CONTEXT", context.as_os_str())];
-        let launch = Launch { arguments: &arguments, environment: &environment, ..Launch::default() };
+        let launch =
+            Launch { arguments: &arguments, environment: &environment, ..Launch::default() };
         let log = world.folder().join(format!("{name}.log"));
         let orion = Process::start(Path::new("script"), &log, &launch);
         let ended = eventually("it ends", async || orion.ended()).await;

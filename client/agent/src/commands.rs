@@ -200,7 +200,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
 }
 
 fn man(folder: Option<&Path>) -> anyhow::Result<()> {
-    let Some(folder) = folder else { return print(&orion_usage::manual_page(Arguments::command())) };
+    let Some(folder) = folder else {
+        return print(&orion_usage::manual_page(Arguments::command()));
+    };
     let written = orion_usage::write_manual_pages(folder, Arguments::command())
         .with_context(|| format!("cannot write manual pages into {}", folder.display()))?;
     print(&format!("{written} pages in {}", folder.display()))

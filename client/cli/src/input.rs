@@ -115,7 +115,8 @@ pub(crate) fn bounded(from: impl Read, name: &str, limit: usize) -> Result<Strin
             .hint("give less, or in several calls; `orion cp` copies files of any size"));
     }
     String::from_utf8(bytes).map_err(|_| {
-        Failure::NotText(name.to_owned()).hint("name a text in UTF-8; `orion cp FILE DEVICE:PATH` copies files of every kind")
+        Failure::NotText(name.to_owned())
+            .hint("name a text in UTF-8; `orion cp FILE DEVICE:PATH` copies files of every kind")
     })
 }
 

@@ -10,7 +10,8 @@ use orion_domain::evaluate::changes_own_grants;
 use orion_domain::grants::BadEntry;
 use orion_domain::rule::Rule;
 use orion_domain::{
-    Hint,    Caller, DeviceId, DeviceName, Grants, Places, Policy, TemporaryGrant, ToolError, ToolFacts,
+    Caller, DeviceId, DeviceName, Grants, Hint, Places, Policy, TemporaryGrant, ToolError,
+    ToolFacts,
 };
 use orion_wire::{DeviceFacts, Os, Timezone};
 

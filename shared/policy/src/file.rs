@@ -65,7 +65,8 @@ impl PolicyFile {
 
     fn read(root: &Node, file_name: &str, findings: &mut Findings) -> Option<Self> {
         if !matches!(root.value, Value::Table(_)) {
-            let message = "This is no policy file: it has no `key: value` lines, such as `devices:`.";
+            let message =
+                "This is no policy file: it has no `key: value` lines, such as `devices:`.";
             let hint = "Name the policy file; `orion policy show` prints the active one.";
             findings.error(root.at, Code::WrongType, message, hint);
             return None;

@@ -26,7 +26,11 @@ impl FileTool for AnalyzeDisk {
         let truncated = missed.cut || missed.unread > 0 || whole.unread;
         let entries = whole.entries;
         let note = if truncated { "; some of it could not be looked at" } else { "" };
-        let message = format!("{path}: {} in {}{note}.", counted(whole.bytes, "byte"), counted(entries, "entry"));
+        let message = format!(
+            "{path}: {} in {}{note}.",
+            counted(whole.bytes, "byte"),
+            counted(entries, "entry")
+        );
         let data = Returns {
             path,
             directories: whole.folders.into_sorted().0,

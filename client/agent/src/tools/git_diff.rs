@@ -57,8 +57,10 @@ fn describe(returns: &Returns) -> String {
     match (returns.files.len(), returns.added, returns.removed) {
         (0, ..) => "There are no changes.".to_owned(),
         (files, Some(added), Some(removed)) => {
-            let files = if files == 1 { "1 file has".to_owned() } else { format!("{files} files have") };
-            let added = if added == 1 { "1 line was".to_owned() } else { format!("{added} lines were") };
+            let files =
+                if files == 1 { "1 file has".to_owned() } else { format!("{files} files have") };
+            let added =
+                if added == 1 { "1 line was".to_owned() } else { format!("{added} lines were") };
             format!("{files} changes: {added} added and {removed} removed.")
         }
         (files, ..) => format!("More than {files} files have changes."),

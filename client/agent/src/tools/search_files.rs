@@ -24,7 +24,8 @@ impl FileTool for SearchFiles {
         let (results, more) = firsts.into_sorted();
         let truncated = more || missed.cut;
         let (count, path) = (results.len() as u64, start.asked.to_string());
-        let message = format!("{path}: {} found{}", counted(count, "file"), Limits::note(truncated));
+        let message =
+            format!("{path}: {} found{}", counted(count, "file"), Limits::note(truncated));
         let pattern = arguments.query;
         let data = Returns { pattern, path, results, count, truncated };
         Ok(Outcome::new(message, data).cut(truncated))

@@ -91,7 +91,11 @@ impl FileTool for SearchText {
                 if files == 1 { "1 file was".to_owned() } else { format!("{files} files were") }
             ),
         };
-        let message = format!("{path}: {} found{}{long_lines}", counted(count, "line"), Limits::note(truncated));
+        let message = format!(
+            "{path}: {} found{}{long_lines}",
+            counted(count, "line"),
+            Limits::note(truncated)
+        );
         let data = Returns {
             pattern: arguments.pattern,
             path,

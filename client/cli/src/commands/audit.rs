@@ -168,8 +168,7 @@ mod tests {
 
     #[test]
     fn rows_stand_in_a_table_and_one_row_is_shown_whole() {
-        let out =
-            Output::in_a_test(Format::Table);
+        let out = Output::in_a_test(Format::Table);
         let row = RowView::from(v1::AuditRow {
             seq: 7,
             at: 1_700_000_000_000,

@@ -70,7 +70,10 @@ impl What {
         if device.is_none() && !all {
             let failure = Failure::Usage("the command names no device".to_owned());
             return Err(failure
-                .hint(Hint::run("name one of `orion devices list`", format!("orion {command} DEVICE")))
+                .hint(Hint::run(
+                    "name one of `orion devices list`",
+                    format!("orion {command} DEVICE"),
+                ))
                 .hint(Hint::run("or name every device", format!("orion {command} --all"))));
         }
         Ok((device.unwrap_or_default(), all, user.unwrap_or_default()))
@@ -102,7 +105,10 @@ impl Stop {
 
 impl StopResult {
     fn sentence(&self) -> String {
-        let (calls, plans) = (text::counted(self.calls, "call", "calls"), text::counted(self.plans, "plan", "plans"));
+        let (calls, plans) = (
+            text::counted(self.calls, "call", "calls"),
+            text::counted(self.plans, "plan", "plans"),
+        );
         let ended = match (self.is_ending, self.calls, self.plans) {
             (true, ..) => "Calls under way are still being cancelled.".to_owned(),
             (false, 0, 0) => "No call was under way.".to_owned(),

@@ -100,7 +100,8 @@ impl Failure {
             return Some(Self::TimedOut(message).hint("check the address and the port").hint(tls));
         }
         // How it ended depends on who was faster, and says nothing more.
-        let message = "what answers there closed the connection without an answer that Orion understands";
+        let message =
+            "what answers there closed the connection without an answer that Orion understands";
         Some(
             Self::Failed(message.to_owned())
                 .hint("check the address and the port: people use 7080 by default, devices use another one, and it may be no backend of Orion at all")

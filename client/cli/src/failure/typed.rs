@@ -29,10 +29,9 @@ pub(crate) fn as_typed(error: &ToolError, meta: &Meta) -> ToolError {
     error.details.remove("existing_folder");
     let copies = [DownloadFile::NAME, TransferFile::NAME, UploadFile::NAME];
     let copies = copies.contains(&meta.tool.as_str());
-    let hints = error
-        .hints
-        .drain(..)
-        .filter_map(|hint| typed(hint, meta.device.as_str(), path.as_deref(), existing.as_deref(), copies));
+    let hints = error.hints.drain(..).filter_map(|hint| {
+        typed(hint, meta.device.as_str(), path.as_deref(), existing.as_deref(), copies)
+    });
     let hints: Vec<_> = hints.collect();
     error.hints = hints;
     if let Some(line) = error.details.remove("example").as_ref().and_then(|it| example(it, meta)) {

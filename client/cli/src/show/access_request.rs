@@ -154,8 +154,7 @@ mod tests {
     use jiff::tz::TimeZone;
     use orion_domain::{ErrorCode, Hint};
 
-    const OUT: Output =
-        Output::in_a_test(Format::Table);
+    const OUT: Output = Output::in_a_test(Format::Table);
 
     fn request() -> AccessRequestView {
         AccessRequestView::from(v1::AccessRequest {

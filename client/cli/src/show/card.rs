@@ -224,8 +224,7 @@ mod tests {
 
     #[test]
     fn the_card_shows_all_that_a_yes_depends_on() {
-        let out =
-            Output::in_a_test(Format::Table);
+        let out = Output::in_a_test(Format::Table);
         let shown = anstream::adapter::strip_str(&card(&out, &approval())).to_string();
         insta::assert_snapshot!(shown, @"
         ? delete_directory on demo-device asks for approval: high risk

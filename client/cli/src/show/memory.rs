@@ -46,8 +46,7 @@ mod tests {
     use crate::global::Format;
     use jiff::tz::TimeZone;
 
-    const OUT: Output =
-        Output::in_a_test(Format::Table);
+    const OUT: Output = Output::in_a_test(Format::Table);
 
     #[test]
     fn memories_stand_in_a_table_and_their_text_on_one_line() {

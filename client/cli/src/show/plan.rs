@@ -318,8 +318,7 @@ mod tests {
 
     #[test]
     fn a_plan_shows_what_each_step_would_do_and_who_has_to_say_yes() {
-        let out =
-            Output::in_a_test(Format::Table);
+        let out = Output::in_a_test(Format::Table);
         let step = |number, tool: &str, arguments: &str, message: &str| v1::PlanStep {
             number,
             device: "kiosk".to_owned(),

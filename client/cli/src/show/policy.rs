@@ -215,8 +215,7 @@ mod tests {
 
     #[test]
     fn versions_stand_in_a_table_the_one_that_holds_marked() {
-        let out =
-            Output::in_a_test(Format::Table);
+        let out = Output::in_a_test(Format::Table);
         let versions = [version(3, 1, "too narrow"), version(2, 0, "narrower"), version(1, 0, "")];
         insta::assert_snapshot!(versions_table(&out, &versions), @"
            VERSION  APPLIED              BY     SHA-256        NOTE

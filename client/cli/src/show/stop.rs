@@ -60,8 +60,7 @@ mod tests {
     use crate::global::Format;
     use jiff::tz::TimeZone;
 
-    const OUT: Output =
-        Output::in_a_test(Format::Table);
+    const OUT: Output = Output::in_a_test(Format::Table);
 
     #[test]
     fn stops_stand_in_a_table() {

@@ -1,6 +1,5 @@
 //! `SetDevicePermissions`: the grants of a device outside the policy file.
 
-use orion_domain::Hint;
 use orion_wire::v1;
 use tonic::Status;
 
@@ -29,7 +28,9 @@ pub(super) async fn set_device_permissions(
         let version = api.devices.policies.active().version();
         return Err(status::managed_elsewhere(
             format!("these permissions are part of the policy, version {version}, line {line}"),
-            format!("write the policy to a file with `orion policy show > policy.yaml`, change line {line} there, and run `orion policy apply policy.yaml`"),
+            format!(
+                "write the policy to a file with `orion policy show > policy.yaml`, change line {line} there, and run `orion policy apply policy.yaml`"
+            ),
         ));
     }
     if !expected_version.is_empty() && expected_version != before.policy.version {

@@ -190,8 +190,7 @@ impl Evidence {
             return hint;
         }
         let device = question.device;
-        let command =
-            format!("{PERMISSIONS} add {device} {options}, or the policy file");
+        let command = format!("{PERMISSIONS} add {device} {options}, or the policy file");
         Hint { command: Some(command), ..hint }
     }
 

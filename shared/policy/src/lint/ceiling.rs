@@ -53,12 +53,7 @@ pub(super) fn check(
     }
 }
 
-fn tools(
-    device: &LintedDevice,
-    ceiling: &Scope,
-    at: Position,
-    findings: &mut Findings,
-) {
+fn tools(device: &LintedDevice, ceiling: &Scope, at: Position, findings: &mut Findings) {
     let allows = |scope: &Scope, spec: &orion_catalog::ToolSpec| {
         scope.lists_tool(spec.name) && scope.missing_capability(spec.capabilities).is_none()
     };

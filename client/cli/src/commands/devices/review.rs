@@ -157,8 +157,7 @@ mod tests {
                 wide,
             ],
         };
-        let out =
-            Output::in_a_test(Format::Table);
+        let out = Output::in_a_test(Format::Table);
         assert_eq!(
             looked_at(&out, &review),
             "laptop-123: 12 calls in 30 days; those before 2023-11-14 22:13:20 were not looked at"

@@ -18,7 +18,8 @@ pub(super) fn lint(rule: &Rule, device: &DeviceName, places: Places) -> Option<S
     });
     let text = format!("version: 1\ndevices:\n  \"{device}\": {grants}\nrules:\n  - {written}\n");
     let folds_case = places.style == PathStyle::Windows;
-    let devices = Some([(device.clone(), Some(Facts { places, folds_case, ceiling: None }))].into());
+    let devices =
+        Some([(device.clone(), Some(Facts { places, folds_case, ceiling: None }))].into());
     let (_, findings) =
         orion_policy::check(&text, "", &LintContext { devices, now_ms: Some(now_ms()) });
     let mut findings = findings.into_iter().filter(|finding| finding.line >= LINE);

@@ -17,7 +17,9 @@ const ADMIN: &str = "(an admin of this backend: orion devices permissions set la
 
 /// Returns the admin's command that adds an entry.
 fn adds(options: &str) -> String {
-    format!("(an admin of this backend: orion devices permissions add laptop-123 {options}, or the policy file)")
+    format!(
+        "(an admin of this backend: orion devices permissions add laptop-123 {options}, or the policy file)"
+    )
 }
 
 const OWNER: &str = "(the owner of the device: [ceiling] in agent.toml on the device)";

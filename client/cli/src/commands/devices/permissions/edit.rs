@@ -138,7 +138,9 @@ impl Entries {
             return Err(Failure::Conflict(
                 "without any host, tools may open every address, which is more than now".to_owned(),
             )
-            .hint("add the hosts that may be contacted first, or take the tools or permissions away"));
+            .hint(
+                "add the hosts that may be contacted first, or take the tools or permissions away",
+            ));
         }
         Ok(grants)
     }
@@ -242,10 +244,7 @@ mod tests {
         let whole = entries("--path ~/a").remove_from(held.clone()).unwrap();
         assert_eq!(whole.paths, grants(json!({ "paths": ["~/b"] })).paths);
         let missing = entries("--path ~/c").remove_from(held).unwrap_err();
-        assert_eq!(
-            missing.to_string(),
-            "the grants of kiosk have no path ~/c: it has ~/a, ~/b"
-        );
+        assert_eq!(missing.to_string(), "the grants of kiosk have no path ~/c: it has ~/a, ~/b");
     }
 
     #[test]
