@@ -140,7 +140,7 @@ async fn take_turn(
     }
     let mut taint =
         TaintTracker::before(&pipeline.store, conversation, persons, planner_alone).await?;
-    taint.add_relayed(&messages);
+    taint.add_relayed(&pipeline.store, conversation, &messages).await?;
     let mut turn = Turn::new(pipeline, (caller, token), chosen, events, id, taint);
     turn.take_up(stored, given, said).await?;
     let text = turn.rounds().await?;
