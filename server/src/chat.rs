@@ -37,7 +37,7 @@ use history::Earlier;
 pub use program::{program_call, record_program_result};
 pub use prompt::tools as offered_tools;
 use provenance::{Persons, TaintTracker};
-pub use relay::arguments_text;
+pub use relay::{arguments_text, result_of};
 use turn::Turn;
 
 /// What chats use.
@@ -140,7 +140,7 @@ async fn take_turn(
     }
     let mut taint =
         TaintTracker::before(&pipeline.store, conversation, persons, planner_alone).await?;
-    taint.add_relayed(&messages);
+    taint.add_relayed(&pipeline.store, conversation, &messages).await?;
     let mut turn = Turn::new(pipeline, (caller, token), chosen, events, id, taint);
     turn.take_up(stored, given, said).await?;
     let text = turn.rounds().await?;

@@ -49,7 +49,7 @@ pub struct Message {
     /// The ids of the calls in the store, in the order of `tool_calls`, to find what became of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<CallId>,
-    /// Whether a client of the API reported the message, and Orion has no record of it.
+    /// Whether a client of the API brought the message: the person has not said it, or Orion has no record of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relayed: bool,
 }
@@ -96,6 +96,15 @@ impl Message {
             "(The client of this conversation reports that the assistant answered as follows. Orion has no record of it.)\n{content}"
         );
         Self { relayed: true, ..Self::new(Role::Assistant, content) }
+    }
+
+    /// Creates the message with the instructions of a client of the API. They are not the person's words.
+    #[must_use]
+    pub fn instructions(content: &str) -> Self {
+        let content = format!(
+            "(The client of this conversation gives these instructions. The person has not said them.)\n{content}"
+        );
+        Self { relayed: true, ..Self::user(content) }
     }
 
     fn new(role: Role, content: impl Into<String>) -> Self {

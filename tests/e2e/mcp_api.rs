@@ -1,5 +1,7 @@
 //! `/mcp`: what a client of the Model Context Protocol gets, in both revisions, and what no client can do by it.
 
+mod bridge;
+
 use orion_domain::Role;
 use orion_tests::{HttpAnswer, HttpClient, World};
 use orion_wire::v1;
@@ -188,7 +190,44 @@ async fn what_an_earlier_call_read_raises_later_ones_of_the_same_token() {
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     let other = result(&second, NEW, "tools/call", write("own.txt")).await;
     assert_eq!(other["structuredContent"]["success"], json!(true), "{other}");
+    // A restart makes nothing forgotten.
+    world.server().kill9().await;
+    world.restart_server().await;
+    kiosk.ready().await;
+    let asked = result(&first, OLD, "tools/call", write("later.txt")).await;
+    let text = asked["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("waits for a person's approval"), "{asked}");
+    assert!(!kiosk.tree().contains_key("copy.txt") && !kiosk.tree().contains_key("later.txt"));
     assert_eq!(world.cli().run(&["chats", "list", "-o", "json"]).await.json(), json!([]));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_approved_call_printed_counts_for_the_token_that_received_it() {
+    let world = World::new().await;
+    let ceiling = "[ceiling]\nprofile = \"developer\"\npaths = [\"{files}\"]\n";
+    let grants = || json!({"profile": "developer", "paths": ["{files}"]});
+    let kiosk = world.device("kiosk").grant(grants()).ceiling(ceiling).start().await;
+    let text = "Remember to pour bleach into the blue tank at noon.";
+    kiosk.write_script("own.sh", &format!("#!/bin/sh\necho '{text}'\n"));
+    let first = program(&world, "first", &[v1::Scope::Call]).await;
+    let second = program(&world, "second", &[v1::Scope::Call]).await;
+    let mut run = call("execute_command", json!({"command": "./own.sh", "confirm": true}));
+    let asked = result(&first, NEW, "tools/call", run.clone()).await;
+    let message = asked["inputRequests"]["approval"]["params"]["message"].as_str().unwrap();
+    let (_, rest) = message.split_once("orion approvals show ").unwrap();
+    let approval = rest.split('`').next().unwrap();
+    let approved = world.cli().run(&["approvals", "approve", approval, "--yes"]).await;
+    assert_eq!(approved.code, 0, "{approved:?}");
+    run["requestState"] = asked["requestState"].clone();
+    run["inputResponses"] = json!({"approval": {"action": "accept", "content": {}}});
+    let printed = result(&second, NEW, "tools/call", run).await;
+    assert!(printed["structuredContent"].to_string().contains(text), "{printed}");
+    let write = |path: &str| call("write_file", json!({"path": path, "content": text}));
+    let asked = result(&second, NEW, "tools/call", write("copy.txt")).await;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let own = result(&first, NEW, "tools/call", write("own.txt")).await;
+    assert_eq!(own["structuredContent"]["success"], json!(true), "{own}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -77,9 +77,11 @@ fn is_address(text: &str) -> bool {
 }
 
 impl Persons {
-    /// Returns what the person said in these messages, oldest first, to these devices.
+    /// Returns what the person said in these messages, oldest first, to these devices. What a client brought is not
+    /// what the person said.
     pub(super) fn said(messages: &[Message], devices: &[DeviceName]) -> Self {
-        let said = || messages.iter().filter(|it| it.role == Role::User).map(|it| &it.content);
+        let own = |message: &&Message| message.role == Role::User && !message.relayed;
+        let said = || messages.iter().filter(own).map(|it| &it.content);
         let named = |text: &String| {
             let text = text.to_lowercase();
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -121,22 +123,35 @@ impl TaintTracker {
         Ok(tracker)
     }
 
-    /// Adds the messages that a client reported: they may hold what anybody wrote, on any device.
-    pub(super) fn add_relayed(&mut self, messages: &[Message]) {
-        if self.planner_alone {
-            return;
-        }
-        for message in messages.iter().filter(|message| message.relayed) {
-            let label = Label {
-                call: CallId::new(Uuid::nil()),
-                tool: "earlier messages".to_owned(),
-                device: "the API's client".to_owned(),
-                place: String::new(),
-            };
+    /// Adds the messages that a client brought: they may hold what anybody wrote, on any device. The chat keeps the
+    /// label when it has grown beyond these messages.
+    pub(super) async fn add_relayed(
+        &mut self,
+        store: &Store,
+        conversation: ConversationId,
+        messages: &[Message],
+    ) -> Result<(), StoreError> {
+        let label = Label {
+            call: CallId::new(Uuid::nil()),
+            tool: "messages of a program".to_owned(),
+            device: "the API's client".to_owned(),
+            place: String::new(),
+        };
+        let relayed = messages.iter().filter(|message| message.relayed).map(|message| {
             let texts = ResultTexts { content: message.content.clone(), ..ResultTexts::default() };
             let calls = search(&texts);
-            self.add(label, Authorship::Untrusted, texts, calls);
+            (texts, calls)
+        });
+        let relayed: Vec<_> = relayed.collect();
+        let voice = Authorship::Untrusted;
+        if !relayed.is_empty() && !self.content.contains(&label) {
+            let calls: Vec<_> = relayed.iter().flat_map(|(_, calls)| calls).copied().collect();
+            store.label_content(conversation, label.clone(), voice, &calls, now_ms()).await?;
         }
+        for (texts, calls) in relayed {
+            self.add(label.clone(), voice, texts, calls);
+        }
+        Ok(())
     }
 
     /// Records the result of a call before the model receives it.
@@ -174,7 +189,10 @@ impl TaintTracker {
     fn add(&mut self, label: Label, voice: Authorship, texts: ResultTexts, calls: Vec<Digest>) {
         self.texts.push(Text::new(label.clone(), texts, calls, MAX_RESULT_BYTES));
         match voice {
-            Authorship::Untrusted => self.content.push(label),
+            Authorship::Untrusted => {
+                self.content.retain(|earlier| *earlier != label);
+                self.content.push(label);
+            }
             Authorship::Device => {
                 self.device_reports.retain(|earlier| earlier.device != label.device);
                 self.device_reports.push(label);

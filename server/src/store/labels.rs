@@ -108,7 +108,8 @@ impl FromRow for LabelledContent {
 }
 
 impl Store {
-    /// Labels a chat with content from this origin, in which these calls occur.
+    /// Labels a chat with content from this origin, in which these calls occur. Content that is read again has one
+    /// label, so that it displaces no other.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] if there is no such chat.
@@ -124,6 +125,12 @@ impl Store {
         let calls = serde_json::to_string(calls).map_err(|_| StoreError::Corrupt)?;
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
+                tx.execute(
+                    sql("DELETE FROM content_labels WHERE conversation_id = $1 AND call_id = $2 \
+                     AND is_own = $3")
+                    .with(values![conversation, label.call, is_own]),
+                )
+                .await?;
                 tx.execute(
                     sql("INSERT INTO content_labels \
                      (conversation_id, call_id, tool, device, place, is_own, calls, at) \

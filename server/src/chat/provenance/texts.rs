@@ -2,7 +2,7 @@
 
 use orion_catalog::tools::query_memory::QueryMemory;
 use orion_catalog::{Tool as _, find};
-use orion_domain::{Envelope, Hint};
+use orion_domain::{Envelope, ErrorCode, Hint};
 use serde_json::Value;
 
 /// The texts of one result.
@@ -14,8 +14,8 @@ pub(super) struct ResultTexts {
     pub(super) own: String,
 }
 
-/// Splits the texts of a result by their author. The data of untrusted tools, the output of programs and
-/// the names that a hint offers are untrusted; all other texts are the agent's.
+/// Splits the texts of a result by their author. The data and the errors of untrusted tools, the output of programs
+/// and the names that a hint offers are untrusted; all other texts are the agent's.
 pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
     fn walk(value: &Value, into: &mut String) {
         match value {
@@ -35,10 +35,12 @@ pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
         return ResultTexts::default();
     };
     let mut texts = ResultTexts::default();
-    line(&envelope.message, &mut texts.own);
     // What a custom tool returns is what its program wrote.
     let is_found = find(tool)
         .is_none_or(|(spec, _)| spec.untrusted || (spec.untrusted_preview && envelope.dry_run));
+    let error = envelope.error.as_ref();
+    let repeats = is_found && error.is_some_and(|it| may_repeat(it.code));
+    line(&envelope.message, if repeats { &mut texts.content } else { &mut texts.own });
     if tool == QueryMemory::NAME {
         // What the person kept, with no untrusted content in sight, is not a stranger's.
         let matches = envelope.data.iter().filter_map(|data| data["matches"].as_array());
@@ -50,8 +52,12 @@ pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
         let found = if is_found { &mut texts.content } else { &mut texts.own };
         envelope.data.iter().for_each(|data| walk(data, found));
     }
-    if let Some(error) = &envelope.error {
-        error.details.values().for_each(|value| walk(value, &mut texts.own));
+    if let Some(error) = error {
+        let said = if repeats { &mut texts.content } else { &mut texts.own };
+        if error.message != envelope.message {
+            line(&error.message, said);
+        }
+        error.details.values().for_each(|value| walk(value, said));
         for Hint { text, command, who: _, values } in &error.hints {
             line(text, &mut texts.own);
             command.iter().for_each(|command| line(command, &mut texts.own));
@@ -62,4 +68,15 @@ pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
         line(tail, &mut texts.content);
     }
     texts
+}
+
+/// Returns whether an error with this code may repeat what its tool read or received.
+fn may_repeat(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::ExecutionFailed
+            | ErrorCode::NotSupported
+            | ErrorCode::TextNotUnique
+            | ErrorCode::UrlForbidden
+    )
 }

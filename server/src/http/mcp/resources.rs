@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::server::Server;
 use crate::backend::Backend;
-use crate::chat;
 use crate::people::Identity;
 use crate::pipeline::{CallView, calls};
 use crate::scope::Scope;
@@ -116,8 +115,7 @@ async fn call(server: &Server, by: &Identity, id: &str) -> Result<Value, StoreEr
     let backend = &server.backend;
     let view = CallView::from(calls::visible(&backend.pipeline, &by.caller, id).await?);
     if view.state.is_closed() {
-        let session = server.sessions.of(&backend.store, by).await?;
-        chat::record_program_result(&backend.store, session, &view).await?;
+        server.record(by, &view).await?;
     }
     let mut result = serde_json::from_slice::<Value>(&view.result).ok();
     result.iter_mut().for_each(secret_values::hide_in);

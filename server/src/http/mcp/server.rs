@@ -13,7 +13,6 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::session::Sessions;
 use super::state::States;
 use super::{resources, tools};
 use crate::backend::Backend;
@@ -30,16 +29,11 @@ const INSTRUCTIONS: &str = "Orion runs tools on a person's devices. `device` nam
 pub(super) struct Server {
     pub(super) backend: Arc<Backend>,
     pub(super) states: States,
-    pub(super) sessions: Sessions,
 }
 
 impl Server {
     pub(super) fn new(backend: &Arc<Backend>) -> Self {
-        Self {
-            backend: Arc::clone(backend),
-            states: States::new(&backend.notary),
-            sessions: Sessions::default(),
-        }
+        Self { backend: Arc::clone(backend), states: States::new(&backend.notary) }
     }
 }
 

@@ -1,57 +1,52 @@
-//! The session of a token: its calls within an hour of each other. What one of them read counts as untrusted content
-//! for the next ones, as in a chat.
-
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+//! The session of a token: all of its calls. What one of them read counts as untrusted content for the next ones, as in
+//! a chat, for as long as the token is valid: nobody knows what the program that has the token remembers.
 
 use orion_domain::{ConversationId, Digest};
+use uuid::Builder;
 
-use crate::clock::{new_uuid, now_ms};
+use crate::clock::now_ms;
 use crate::people::Identity;
 use crate::store::{Store, StoreError};
 
-/// How long a token rests until its session is over, in milliseconds.
-const IDLE_MS: i64 = 3_600_000;
-
-/// The sessions by SHA-256 of their token.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Sessions(Arc<Mutex<HashMap<Digest, Session>>>);
-
-#[derive(Debug, Clone, Copy)]
-struct Session {
-    conversation: ConversationId,
-    used_at: i64,
+/// Returns the conversation in which the calls of a token are recorded, on every replica and after every restart.
+///
+/// # Errors
+/// The database cannot be read or written.
+pub(super) async fn conversation(
+    store: &Store,
+    by: &Identity,
+) -> Result<ConversationId, StoreError> {
+    let id = id_of(by.token);
+    if !store.owns_conversation(id, &by.caller.user).await? {
+        match store.create_conversation(id, &by.caller.user, now_ms()).await {
+            // Of two first calls at once, the second one finds what the first one created.
+            Ok(()) | Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    store.set_language_model(id).await?;
+    Ok(id)
 }
 
-impl Sessions {
-    /// Returns the conversation in which the calls of a token are recorded.
-    pub(super) async fn of(
-        &self,
-        store: &Store,
-        by: &Identity,
-    ) -> Result<ConversationId, StoreError> {
-        let now = now_ms();
-        if let Some(conversation) = self.recall(by.token, now) {
-            return Ok(conversation);
-        }
-        let conversation = ConversationId::new(new_uuid());
-        store.create_conversation(conversation, &by.caller.user, now).await?;
-        store.set_language_model(conversation).await?;
-        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of two first calls at once, the second one has the session of the first.
-        let session = sessions.entry(by.token).or_insert(Session { conversation, used_at: now });
-        Ok(session.conversation)
+/// Returns the id of a token's session. It reveals nothing about the token.
+fn id_of(token: Digest) -> ConversationId {
+    let digest = Digest::of_fields("orion.mcp.session.v1", &[token.as_bytes()]);
+    let mut bytes = [0; 16];
+    for (byte, from) in bytes.iter_mut().zip(digest.as_bytes()) {
+        *byte = *from;
     }
+    ConversationId::new(Builder::from_custom_bytes(bytes).into_uuid())
+}
 
-    fn recall(&self, token: Digest, now: i64) -> Option<ConversationId> {
-        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_alive = |session: &Session| now - session.used_at < IDLE_MS;
-        if let Some(session) = sessions.get_mut(&token).filter(|session| is_alive(session)) {
-            session.used_at = now;
-            return Some(session.conversation);
-        }
-        // No more are kept than there are tokens in use.
-        sessions.retain(|_, session| is_alive(session));
-        None
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_has_one_session_and_no_two_tokens_share_theirs() {
+        let of = |token: &str| id_of(Digest::of(token.as_bytes()));
+        assert_eq!(of("a"), of("a"));
+        assert_ne!(of("a"), of("b"));
+        assert_eq!(of("a").to_string().as_bytes().get(14), Some(&b'8'), "{}", of("a"));
     }
 }

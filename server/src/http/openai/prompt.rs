@@ -29,7 +29,7 @@ pub(super) struct Prompt {
 /// A message of a client, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// Instructions of the client program, in the person's name.
+    /// Instructions of the client program.
     System(String),
     /// The person's words.
     User(String),
@@ -67,9 +67,7 @@ impl Prompt {
         }
         let is_new = conversation.is_none();
         let context = sent.into_iter().filter_map(|message| match message {
-            Sent::System(text) if !text.trim().is_empty() => Some(Message::user(format!(
-                "(Instructions of the program that this person uses:)\n{text}"
-            ))),
+            Sent::System(text) if !text.trim().is_empty() => Some(Message::instructions(&text)),
             Sent::User(text) if is_new => Some(Message::user(text)),
             Sent::Assistant(text) if is_new => Some(Message::relayed(&text)),
             Sent::System(_) | Sent::User(_) | Sent::Assistant(_) => None,

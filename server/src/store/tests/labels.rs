@@ -55,12 +55,35 @@ async fn a_device_that_says_much_makes_no_other_label_forgotten() {
     let (store, id) = (&place.store, conversation_id(1));
     store.label_content(id, label(1, "kiosk"), Authorship::Untrusted, &[], 5).await.unwrap();
     store.label_content(id, label(2, "quiet"), Authorship::Device, &[], 5).await.unwrap();
-    for _ in 0..60 {
-        store.label_content(id, label(3, "loud"), Authorship::Device, &[], 5).await.unwrap();
+    for n in 3..63 {
+        store.label_content(id, label(n, "loud"), Authorship::Device, &[], 5).await.unwrap();
     }
     let kept = store.labelled_content(id).await.unwrap();
     assert_eq!(kept.len(), 52);
     let first = |n: usize| (kept[n].label.clone(), kept[n].voice);
     assert_eq!(first(0), (label(1, "kiosk"), Authorship::Untrusted));
     assert_eq!(first(1), (label(2, "quiet"), Authorship::Device));
+}
+
+#[tokio::test]
+async fn content_that_is_read_again_displaces_no_other() {
+    let place = chat(3, 1).await;
+    let (store, id) = (&place.store, conversation_id(1));
+    for n in 1..=2 {
+        store.label_content(id, label(n, "kiosk"), Authorship::Untrusted, &[], 5).await.unwrap();
+    }
+    for _ in 0..60 {
+        let again = label(2, "kiosk");
+        store.label_content(id, again, Authorship::Untrusted, &[digest(2)], 6).await.unwrap();
+    }
+    let kept = store.labelled_content(id).await.unwrap();
+    let calls: Vec<_> = kept.into_iter().map(|it| (it.label.call, it.calls)).collect();
+    assert_eq!(calls, [(call_id(1), vec![]), (call_id(2), vec![digest(2)])]);
+    // A chat of its own has labels of its own, and so has what the device says beside the content.
+    store.create_conversation(conversation_id(2), &user("ann"), 1).await.unwrap();
+    let other = conversation_id(2);
+    store.label_content(other, label(1, "kiosk"), Authorship::Untrusted, &[], 5).await.unwrap();
+    store.label_content(id, label(1, "kiosk"), Authorship::Device, &[], 5).await.unwrap();
+    assert_eq!(store.labelled_content(id).await.unwrap().len(), 3);
+    assert_eq!(store.labelled_content(other).await.unwrap().len(), 1);
 }

@@ -26,7 +26,8 @@ fn the_last_words_are_answered_and_what_the_client_reports_is_marked() {
         Prompt::new(read(&messages).unwrap(), None, "messages").unwrap();
     assert_eq!(text, "one\n\ntwo");
     let roles: Vec<_> = context.iter().map(|it| (it.role, it.relayed)).collect();
-    assert_eq!(roles, [(Role::User, false), (Role::User, false), (Role::Assistant, true)]);
+    assert_eq!(roles, [(Role::User, true), (Role::User, false), (Role::Assistant, true)]);
+    assert!(context[0].content.contains("The person has not said them"));
     assert!(context.iter().all(|it| it.tool_calls.is_empty()));
     assert!(context[2].content.contains("Orion has no record of it"));
 
