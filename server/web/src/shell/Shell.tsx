@@ -15,11 +15,11 @@ import { ENTRIES, type Entry } from "./pages";
 import { useShortcuts } from "./shortcuts";
 
 function Count({ entry }: { entry: Entry }) {
-  const { approvals } = useLive();
-  if (entry.to !== "/approvals" || approvals.length === 0) return null;
+  const { waiting } = useLive();
+  if (entry.to !== "/approvals" || waiting === 0) return null;
   return (
-    <span className="count" aria-label={`${approvals.length} open`}>
-      {approvals.length > 99 ? "99+" : approvals.length}
+    <span className="count" aria-label={`${waiting} open`}>
+      {waiting > 99 ? "99+" : waiting}
     </span>
   );
 }
