@@ -14,7 +14,7 @@ PYTHON_MISSING := python3 with venv is missing (3.10 or newer; clients from PyPI
 CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it with the system packages, such as: apt-get install chromium
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python needs-chromium
+.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python needs-chromium
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,7 +45,11 @@ tests/web/node_modules/.package-lock.json: tests/web/package-lock.json
 
 test-page: needs-rust test-deps page ## tell the stories of the page in Chromium
 	$(CARGO) build --locked --bins $(PROGRAMS)
-	ORION_PROGRAMS=$(abspath $(TARGET))/debug node --test --test-reporter=spec tests/web/stories.mjs
+	ORION_PROGRAMS=$(abspath $(TARGET))/debug node --test --test-reporter=spec --test-concurrency=1 tests/web/stories.mjs tests/web/hostile.mjs tests/web/admins.mjs
+
+test-page-large: needs-rust test-deps page ## measure the page with 1,000 devices and 100,000 audit rows: 95 of 100 interactions take less than 100 ms (ROWS=N)
+	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
+	ORION_PAGE_AUDIT_ROWS=$(or $(ROWS),100000) ORION_PAGE_P95_MS=100 $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e page::stories_of_a_large_fleet -- --nocapture
 
 clean-demo: ## remove what the demo made in ./orion-demo
 	rm -rf orion-demo

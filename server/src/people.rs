@@ -20,7 +20,7 @@ pub use identity_cache::{Change, Identity, IdentityCache, StreamEnd, ended};
 pub use login_throttle::{Limited, LoginThrottle};
 pub use password::{hash, verify};
 pub use request_counts::{CountedRequest, Counts};
-pub use sign_in_links::{SignInLinks, sign_in_by_link};
+pub use sign_in_links::{SignInLinks, person_of_link, sign_in_by_link};
 
 use crate::clock::now_ms;
 use crate::listen::Source;
@@ -108,6 +108,13 @@ pub fn random_secret() -> Secret {
     Secret::new(URL_SAFE_NO_PAD.encode(bytes))
 }
 
+/// Returns the secret of a new token, and its hash.
+fn token_secret() -> (Secret, Digest) {
+    let secret = Secret::new(format!("orion_{}", random_secret().expose()));
+    let hash = Digest::of(secret.expose().as_bytes());
+    (secret, hash)
+}
+
 /// Signs a person in.
 ///
 /// # Errors
@@ -164,8 +171,7 @@ pub async fn issue(
     token: NewToken,
     now: i64,
 ) -> Result<(Secret, TokenRow), TokenError> {
-    let secret = Secret::new(format!("orion_{}", random_secret().expose()));
-    let hash = Digest::of(secret.expose().as_bytes());
+    let (secret, hash) = token_secret();
     let row = store.create_token(NewToken { hash, ..token }, now).await?;
     Ok((secret, row))
 }

@@ -71,7 +71,8 @@ pub use labels::{Authorship, Label, LabelledContent, Provenance};
 pub use local_effects::LocalEffect;
 pub use memories::{MAX_MEMORIES, MAX_MEMORY_BYTES, MemoryFilter, MemoryRow};
 pub use people::{
-    AccountRow, ChangeUserError, NewToken, TokenError, TokenFilter, TokenRow, UserRow,
+    AccountRow, ChangeUserError, LinkedSession, NewToken, TokenError, TokenFilter, TokenRow,
+    UserRow,
 };
 pub use plans::{
     DecidePlanError, EarlierChanges, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow,

@@ -1,35 +1,27 @@
-// The stories of the page, told by real browsers to a real backend and real agents, in one world.
+// The stories of the page, told by real browsers to a real backend and a real agent, in one world.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test as testOf } from "node:test";
+import { after, before } from "node:test";
+import { PASSWORD, account, answered, card, heading, loaded, say, signIn, storyOf } from "./setup.mjs";
 import { World, eventually, proxy } from "./world.mjs";
 
-const PASSWORD = "four words of a test";
 const ADMIN_PAGES = ["/chat", "/approvals", "/devices", "/devices/laptop", "/devices/laptop/activity", "/devices/laptop/facts", "/enrol", "/audit", "/tools", "/tools/write_file", "/policy", "/access", "/people", "/insights"];
+const SIGNED_OUT_PAGES = ["/sign-in", "/first-admin"];
 const world = new World();
+const test = storyOf(world);
 let admin;
 let ann;
 let device;
 
-const heading = (page, name) => page.getByRole("heading", { level: 1, name });
-const say = async (page, text) => {
-  await page.getByLabel("Message", { exact: true }).fill(text);
-  await page.keyboard.press("Enter");
-};
-const card = (page, tool) => page.getByRole("article", { name: `Call of ${tool}` }).last();
-
-/** A test that says what each browser showed when it failed. */
-const test = (name, options, story = options) =>
-  testOf(name, story === options ? {} : options, async (context) => {
-    try {
-      await story(context);
-    } catch (error) {
-      for (const [who, page] of Object.entries({ admin, ann })) {
-        context.diagnostic(`${who} at ${page?.url()}:\n${await page?.locator("body").innerText().catch(String)}`);
-      }
-      throw error;
-    }
+/** Makes a one-time link for whoever is signed in in a browser. */
+const link = (page) =>
+  page.evaluate(async () => {
+    const headers = { "content-type": "application/grpc-web+proto", "x-orion-page": "1" };
+    const answer = await fetch("/orion.v1.AuthService/CreateSignInLink", { method: "POST", headers, body: new Uint8Array(5) });
+    // The frame of the message, its first field, and the length of the secret in it.
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    return `/sign-in#${new TextDecoder().decode(bytes.slice(7, 7 + bytes[6]))}`;
   });
 
 before(() => world.start());
@@ -76,18 +68,11 @@ test("a device is enrolled by one command, and approved by its words", async () 
 });
 
 test("a chat makes a folder, and a second person approves its deletion by keyboard alone", async () => {
-  await admin.goto("/people");
-  await admin.getByRole("button", { name: "New account" }).click();
-  await admin.getByLabel("Name", { exact: true }).fill("ann");
-  await admin.getByLabel("First password").fill(PASSWORD);
-  await admin.getByRole("button", { name: "Make the account" }).click();
-  await admin.getByText("The account is made.").waitFor();
+  await account(admin, "ann");
   ann = await world.browser();
   await ann.goto("/approvals");
   await ann.waitForURL("**/sign-in?next=*");
-  await ann.getByLabel("Name").fill("ann");
-  await ann.getByLabel("Password").fill(PASSWORD);
-  await ann.keyboard.press("Enter");
+  await signIn(ann, "ann");
   await ann.getByText("Nothing waits for you").waitFor();
 
   await admin.goto("/chat");
@@ -116,6 +101,71 @@ test("a chat makes a folder, and a second person approves its deletion by keyboa
   // The conversation is found again after a reload, with its cards.
   await admin.reload();
   await card(admin, "delete_directory").getByText("succeeded").waitFor();
+});
+
+test("what is said while an answer comes waits for its end, and can be taken back", async () => {
+  await admin.goto("/chat");
+  for (const name of ["First", "Second"]) mkdirSync(join(device.files, name));
+  await say(admin, "delete the folder First with everything in it");
+  const asked = card(admin, "delete_directory").getByRole("region", { name: "Approval request" });
+  await asked.waitFor();
+  await say(admin, "delete the folder Second with everything in it");
+  await say(admin, "list files");
+  const waiting = admin.getByRole("list", { name: "Sent when the answer is complete" });
+  assert.equal(await waiting.getByRole("listitem").count(), 2);
+  await waiting.getByRole("button", { name: /Second/ }).click();
+  assert.equal(await admin.getByRole("article", { name: "Call of list_directory" }).count(), 0);
+  await asked.getByRole("button", { name: "Approve once" }).click();
+  await card(admin, "list_directory").getByText("succeeded").waitFor();
+  await waiting.waitFor({ state: "detached" });
+  await answered(admin);
+  assert.deepEqual([existsSync(join(device.files, "First")), existsSync(join(device.files, "Second"))], [false, true]);
+});
+
+test("more calls than a browser has connections wait, and the page goes on", async () => {
+  await admin.goto("/chat");
+  for (let n = 1; n <= 8; n += 1) {
+    mkdirSync(join(device.files, `Many${n}`));
+    await say(admin, `delete the folder Many${n} with everything in it`);
+    await admin.getByRole("region", { name: "Approval request" }).nth(n - 1).waitFor();
+    // The answer is cut off while its call waits, which goes on waiting.
+    await admin.reload();
+    await admin.getByRole("region", { name: "Approval request" }).nth(n - 1).waitFor();
+  }
+  await admin.getByText("The answer to this is not complete.").waitFor();
+  await say(admin, "list files");
+  await card(admin, "list_directory").getByText("succeeded").waitFor();
+  const first = admin.getByRole("article", { name: "Call of delete_directory" }).first();
+  await first.getByRole("button", { name: "Approve once" }).click();
+  await first.getByText("succeeded").waitFor();
+  assert.ok(!existsSync(join(device.files, "Many1")));
+  // The answers that were left end with their calls.
+  const cards = admin.getByRole("article", { name: "Call of delete_directory" });
+  for (let n = 1; n < 8; n += 1) {
+    await cards.nth(n).getByRole("button", { name: "Stop", exact: true }).click();
+    await cards.nth(n).getByText("cancelled", { exact: true }).waitFor();
+  }
+});
+
+test("a link signs in after one click that says whose account it is, and once", async () => {
+  const address = await link(admin);
+  await ann.goto(address);
+  const asked = ann.getByRole("region", { name: "Sign in by a link" });
+  await asked.getByText("You are signed in as ann now.").waitFor();
+  assert.equal(new URL(ann.url()).hash, "");
+  await asked.getByRole("button", { name: "Do not use it" }).click();
+  await ann.goto("/people");
+  await ann.getByText("You are ann").waitFor();
+
+  const visitor = await world.browser();
+  await visitor.goto(address);
+  await visitor.getByRole("button", { name: "Go on as admin" }).waitFor();
+  assert.deepEqual(await visitor.context().cookies(), []);
+  await visitor.getByRole("button", { name: "Go on as admin" }).click();
+  await visitor.getByLabel("Message", { exact: true }).waitFor();
+  await visitor.goto(address);
+  await visitor.getByText("this link was used").waitFor();
+  await visitor.context().close();
 });
 
 test("a permission is reviewed, taken away, acknowledged by the device, and its absence explained", async () => {
@@ -156,7 +206,7 @@ test("an approval takes two taps on a phone", async () => {
   await phone.goto("/sign-in?next=/approvals");
   await phone.getByLabel("Name").fill("ann");
   await phone.getByLabel("Password").fill(PASSWORD);
-  await phone.getByRole("button", { name: "Sign in" }).tap();
+  await phone.getByRole("button", { name: "Sign in", exact: true }).tap();
   await phone.getByText("Nothing waits for you").waitFor();
   await admin.goto("/chat");
   mkdirSync(join(device.files, "Phone"));
@@ -218,20 +268,23 @@ test("pictures of every page are taken where they are asked for", { skip: !proce
 test("every page opens by its address and has no serious finding of axe, in both colours", async () => {
   const axe = readFileSync(join(import.meta.dirname, "node_modules/axe-core/axe.min.js"), "utf8");
   const findings = [];
+  await admin.goto("/devices/laptop/activity");
+  const call = await admin.locator("tbody a").first().getAttribute("href");
+  const stranger = await world.browser();
   for (const colorScheme of ["light", "dark"]) {
-    await admin.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    for (const path of ADMIN_PAGES) {
-      await admin.goto(path);
-      await admin.getByRole("heading", { level: 1 }).waitFor();
-      await eventually("the page", async () => (await admin.getByRole("status").filter({ hasText: "Loading" }).count()) === 0);
+    for (const [page, path] of [...[...ADMIN_PAGES, call].map((it) => [admin, it]), ...SIGNED_OUT_PAGES.map((it) => [stranger, it])]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.goto(path);
+      await loaded(page);
       // By the debugger: the page's own policy lets no script of a test in.
-      await admin.evaluate(axe);
-      const { violations } = await admin.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
       for (const it of violations.filter(({ impact }) => impact === "serious" || impact === "critical")) {
         findings.push(`${colorScheme} ${path} ${it.id}: ${it.nodes.slice(0, 2).map((node) => `${node.html} ${node.failureSummary}`).join(" | ")}`);
       }
     }
   }
+  await stranger.context().close();
   await admin.emulateMedia({ colorScheme: "light" });
   assert.deepEqual(findings, []);
 });
@@ -240,9 +293,7 @@ test("a cut link is shown and mended, and a restart of the backend needs no relo
   const between = await proxy(world.ports[0]);
   const page = await world.browser({ baseURL: between.url });
   await page.goto("/sign-in?next=/approvals");
-  await page.getByLabel("Name").fill("ann");
-  await page.getByLabel("Password").fill(PASSWORD);
-  await page.keyboard.press("Enter");
+  await signIn(page, "ann");
   await page.getByText("Nothing waits for you").waitFor();
   between.cut();
   await page.getByText("The backend does not answer.").first().waitFor();
@@ -267,6 +318,27 @@ test("a cut link is shown and mended, and a restart of the backend needs no relo
   between.end();
 });
 
+test("an answer that is cut off goes on by itself", async () => {
+  const between = await proxy(world.ports[0]);
+  const page = await world.browser({ baseURL: between.url });
+  await page.goto("/sign-in");
+  await signIn(page, "ann");
+  mkdirSync(join(device.files, "Cut"));
+  await say(page, "delete the folder Cut with everything in it");
+  await card(page, "delete_directory").getByRole("region", { name: "Approval request" }).waitFor();
+  between.cut();
+  await page.getByText("The backend does not answer.").first().waitFor();
+  between.mend();
+  await page.getByText("The backend does not answer.").first().waitFor({ state: "hidden" });
+  await card(page, "delete_directory").getByRole("button", { name: "Approve once" }).click();
+  await card(page, "delete_directory").getByText("succeeded").waitFor();
+  await answered(page);
+  await page.locator(".answer").last().getByText(/Cut/).waitFor();
+  assert.ok(!existsSync(join(device.files, "Cut")));
+  await page.context().close();
+  between.end();
+});
+
 test("a session that ends leads to the sign-in and back", async () => {
   await ann.goto("/devices");
   await heading(ann, "Devices").waitFor();
@@ -275,9 +347,7 @@ test("a session that ends leads to the sign-in and back", async () => {
   await ann.waitForURL("**/sign-in?next=%2Fdevices");
   await admin.getByRole("row", { name: /^ann/ }).getByRole("button", { name: "Enable" }).click();
   await admin.getByRole("row", { name: /^ann/ }).getByRole("button", { name: "Disable" }).waitFor();
-  await ann.getByLabel("Name").fill("ann");
-  await ann.getByLabel("Password").fill("wrong words of a test");
-  await ann.keyboard.press("Enter");
+  await signIn(ann, "ann", "wrong words of a test");
   await ann.getByText("the name or the password is wrong").waitFor();
   await ann.getByLabel("Password").fill(PASSWORD);
   await ann.keyboard.press("Enter");
@@ -285,6 +355,37 @@ test("a session that ends leads to the sign-in and back", async () => {
   await ann.getByRole("button", { name: "Sign out" }).click();
   await ann.waitForURL("**/sign-in");
   assert.deepEqual(await ann.context().cookies(), []);
+});
+
+test("signing out leads to the sign-in and nowhere else, whatever is answered late", async () => {
+  await signIn(ann, "ann");
+  await ann.getByLabel("Message", { exact: true }).waitFor();
+  await ann.goto("/devices");
+  await heading(ann, "Devices").waitFor();
+  // The next page is loaded late, and a question of the last one is answered before it: that it is of nobody.
+  const late = ann.waitForResponse("**/ListDevices");
+  await ann.route("**/assets/SignIn-*.js", async (route) => {
+    await late;
+    await route.continue();
+  });
+  const asked = ann.waitForRequest("**/ListDevices");
+  await ann.route("**/ListDevices", async (route) => {
+    await ann.waitForURL("**/sign-in*");
+    await route.continue();
+  });
+  await asked;
+  await ann.getByRole("button", { name: "Sign out" }).click();
+  await ann.getByLabel("Password").waitFor();
+  assert.equal(new URL(ann.url()).search, "");
+  await ann.unrouteAll({ behavior: "ignoreErrors" });
+
+  // Nobody believes to be signed out who is not.
+  await signIn(ann, "ann");
+  await ann.getByLabel("Message", { exact: true }).waitFor();
+  await ann.route("**/page/sign-out", (route) => route.abort());
+  await ann.getByRole("button", { name: "Sign out" }).click();
+  await ann.getByText("You are still signed in.").waitFor();
+  await ann.unrouteAll();
 });
 
 test("a cookie is good for nothing without the page, and what a browser loads first is small", async () => {

@@ -25,9 +25,14 @@ export async function eventually(what, look, patience = PATIENCE_MS) {
 const exited = (child) => new Promise((resolve) => (child.exitCode !== null || child.signalCode ? resolve() : child.once("exit", resolve)));
 
 export class World {
-  folder = mkdtempSync(join(tmpdir(), "orion-web-"));
   children = [];
   violations = [];
+
+  /** `server` is added to the backend's configuration; `folder` may have its data already. */
+  constructor({ server = "", folder } = {}) {
+    this.config = server;
+    this.folder = folder ?? mkdtempSync(join(tmpdir(), "orion-web-"));
+  }
 
   run(name, args, input) {
     const log = openSync(join(this.folder, `${name}.log`), "a");
@@ -44,7 +49,7 @@ export class World {
   async start() {
     const config = join(this.folder, "server.toml");
     const [people, devices] = this.ports ?? ["127.0.0.1:0", "127.0.0.1:0"];
-    writeFileSync(config, `[people]\nlisten = "${people}"\n[devices]\nlisten = "${devices}"\n[calls]\nper_person_per_second = 100000\nburst_per_person = 100000\n`);
+    writeFileSync(config, `[people]\nlisten = "${people}"\n[devices]\nlisten = "${devices}"\n[calls]\nper_person_per_second = 100000\nburst_per_person = 100000\n${this.config}`);
     const addresses = join(this.folder, "data/addresses.toml");
     rmSync(addresses, { force: true });
     this.server = this.run("orion-server", ["run", "--config", config, "--data-dir", join(this.folder, "data")]);
@@ -71,11 +76,11 @@ export class World {
   }
 
   /** Enrols a device with the token of a command, and returns its folder. */
-  async enrol(name, token) {
+  async enrol(name, token, ceiling = "") {
     const files = join(this.folder, name, "files");
     mkdirSync(files, { recursive: true });
     const config = join(this.folder, name, "agent.toml");
-    writeFileSync(config, `[ceiling]\nprofile = "operator"\npaths = ["${files}"]\n`);
+    writeFileSync(config, `[ceiling]\nprofile = "operator"\npaths = ["${files}"]\n${ceiling}`);
     const of = ["--state-dir", join(this.folder, name, "state"), "--config", config];
     const enrolling = this.run(`orion-agent.${name}`, ["enroll", "-", "--name", name, ...of], token);
     return { files, enrolled: exited(enrolling), connect: () => this.run(`orion-agent.${name}`, ["run", ...of]) };
@@ -96,6 +101,10 @@ export class World {
       void dialog.dismiss();
     });
     return page;
+  }
+
+  pages() {
+    return this.chromium?.contexts().flatMap((context) => context.pages()) ?? [];
   }
 
   async end() {

@@ -119,6 +119,7 @@ const MAY_END: &[&str] = &[
     "GET /.well-known/oauth-protected-resource/mcp",
     "GET /",
     "POST /page/sign-in",
+    "POST /page/link-person",
 ];
 
 /// Returns whether an RPC's work is dropped when its client disconnects: RPCs that only read, and a few
@@ -256,6 +257,7 @@ pub const TABLE: &[Operation] = &[
     Operation { path: "POST /page/sign-in", access: Access::Anyone, per_minute: Some(30) },
     Operation { path: "POST /page/first-admin", access: Access::Anyone, per_minute: Some(30) },
     Operation { path: "POST /page/link", access: Access::Anyone, per_minute: Some(30) },
+    Operation { path: "POST /page/link-person", access: Access::Anyone, per_minute: Some(30) },
     Operation {
         path: "POST /page/sign-out",
         access: Access::Person(VIEWER, SESSION),

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, Extension, State};
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use orion_domain::{ErrorCode, ToolError, UserName};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::browser::{FromPage, SessionCookie};
 use super::protocol::answer;
@@ -56,6 +57,7 @@ pub(super) fn routes(backend: &Arc<Backend>, cookie: SessionCookie) -> Router {
         .route("/page/sign-in", post(with_password))
         .route("/page/first-admin", post(as_first_admin))
         .route("/page/link", post(with_link))
+        .route("/page/link-person", post(whose_link))
         .route("/page/sign-out", post(sign_out))
         .layer(DefaultBodyLimit::max(MAX_BYTES))
         .with_state(SignIn { backend: Arc::clone(backend), cookie })
@@ -106,6 +108,22 @@ async fn with_link(
     let Ok(Json(Link { secret })) = body else { return no_request() };
     let Backend { store, people, .. } = &*it.backend;
     it.answer(people::sign_in_by_link(store, people, &Source::of(&peer), &secret).await)
+}
+
+/// Says whom a link would sign in. The page asks that person for a click before it uses the link: otherwise whoever sends
+/// a link could sign others in to an account of their own.
+async fn whose_link(
+    State(it): State<SignIn>,
+    _: FromPage,
+    Extension(peer): Extension<Peer>,
+    body: Result<Json<Link>, JsonRejection>,
+) -> Response {
+    let Ok(Json(Link { secret })) = body else { return no_request() };
+    let Backend { store, people, .. } = &*it.backend;
+    match people::person_of_link(store, people, &Source::of(&peer), &secret).await {
+        Ok(user) => Json(json!({ "user": user })).into_response(),
+        Err(error) => refused(&error),
+    }
 }
 
 /// Ends the session of the request, and its open streams.

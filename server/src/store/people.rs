@@ -2,6 +2,7 @@
 //! `tokens`.
 
 mod change;
+mod linked_session;
 mod sign_out;
 mod token;
 mod tokens;
@@ -9,6 +10,7 @@ mod tokens;
 use orion_domain::{Role, UserName};
 use serde::Serialize;
 
+pub use linked_session::LinkedSession;
 pub use token::{NewToken, TokenError, TokenFilter, TokenRow};
 
 use super::columns::{parsed, unsigned};

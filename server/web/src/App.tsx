@@ -1,6 +1,6 @@
 // Which page is shown at which address, and what is shown where one fails.
 import { Component, type ReactNode, Suspense, lazy, useEffect } from "react";
-import { Navigate, Route, Routes, useLocation, useNavigate } from "react-router";
+import { Navigate, Route, Routes, useNavigate } from "react-router";
 import { onSignedOut, queries } from "./lib/api";
 import { PAGES, type Page, SIGNED_OUT } from "./routes";
 import { Shell } from "./shell/Shell";
@@ -57,15 +57,17 @@ const pages = PAGES.map(view);
 
 export function App() {
   const navigate = useNavigate();
-  const { pathname, search } = useLocation();
   useEffect(() => {
     onSignedOut(() => {
+      // The address is read where it is true at once: React shows it only when the next page is loaded, and what is
+      // answered late until then must not change it again.
+      const { pathname, search } = location;
       if (SIGNED_OUT.some(({ path }) => path === pathname)) return;
       queries.clear();
       const next = pathname === "/" ? "" : `?next=${encodeURIComponent(pathname + search)}`;
       void navigate(`/sign-in${next}`, { replace: true });
     });
-  }, [navigate, pathname, search]);
+  }, [navigate]);
   return (
     <Routes>
       {signedOut}

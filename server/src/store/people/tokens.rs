@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::token::{MAX_TOKENS, NewToken, TokenError, TokenFilter, TokenRow, USE_PRECISION_MS, id};
 use crate::scope::TokenKind;
 use crate::store::columns::parsed;
-use crate::store::db::{AuditEvent, Batch, DecodeError, Durability, FromRow as _, sql, values};
+use crate::store::db::{AuditEvent, Batch, DecodeError, Durability, FromRow as _, Tx, sql, values};
 use crate::store::{Store, StoreError};
 
 /// The limit of sessions of one person; the oldest ones end.
@@ -84,15 +84,7 @@ impl Store {
                     )
                     .await?;
                 let Some(made) = made else { return Ok(Err(TokenError::NoUser)) };
-                tx.execute(
-                    sql("DELETE FROM tokens WHERE user_name = $1 AND scopes = 'session' \
-                 AND hash NOT IN (SELECT hash FROM tokens WHERE user_name = $1 \
-                 AND scopes = 'session' ORDER BY created_at DESC, seq DESC \
-                 LIMIT $2)")
-                    .bind(user.as_str())
-                    .bind(MAX_SESSIONS),
-                )
-                .await?;
+                end_oldest_sessions(tx, &user).await?;
                 tx.record(event);
                 Ok(Ok(made))
             })
@@ -158,4 +150,17 @@ impl Store {
         };
         self.db().query(sql(text).with(values![user, sessions, MAX_LISTED])).await
     }
+}
+
+/// Ends a person's oldest sessions above the limit.
+pub(super) async fn end_oldest_sessions(tx: &mut Tx, user: &UserName) -> Result<(), StoreError> {
+    tx.execute(
+        sql("DELETE FROM tokens WHERE user_name = $1 AND scopes = 'session' AND hash NOT IN \
+             (SELECT hash FROM tokens WHERE user_name = $1 AND scopes = 'session' \
+             ORDER BY created_at DESC, seq DESC LIMIT $2)")
+        .bind(user.as_str())
+        .bind(MAX_SESSIONS),
+    )
+    .await
+    .map(drop)
 }

@@ -3,7 +3,9 @@
 use orion_domain::TurnId;
 
 use super::*;
-use crate::store::{ChangeUserError, MessageRow, NewToken, StoreError, TokenError, TokenFilter};
+use crate::store::{
+    ChangeUserError, LinkedSession, MessageRow, NewToken, StoreError, TokenError, TokenFilter,
+};
 
 #[tokio::test]
 async fn there_is_one_first_admin_however_many_try() {
@@ -143,6 +145,35 @@ async fn of_a_persons_sessions_the_newest_hundred_stay() {
     assert!(store.token(Digest::of(b"s2"), 200).await.unwrap().is_some());
     let account = store.account(&user("admin"), 200).await.unwrap();
     assert_eq!((account.sessions, account.tokens), (100, 0));
+}
+
+#[tokio::test]
+async fn a_session_by_a_link_needs_the_session_that_made_it_and_ends_no_later() {
+    let place = peopled().await;
+    let store = &place.store;
+    for (name, kind, ends) in
+        [("short", "session", 100), ("long", "session", 9_000), ("ci", "read", 9_000)]
+    {
+        store.create_token(new_token(name, kind, ends), 10).await.unwrap();
+    }
+    let by = async |maker: &str, name: &str, now| {
+        let hash = |name: &str| Digest::of(name.as_bytes());
+        let (hash, maker) = (hash(name), hash(maker));
+        let session = LinkedSession { hash, maker, expires_at: 500, source: "here".to_owned() };
+        store.create_linked_session(session, now).await.map(|row| (row.user, row.expires_at))
+    };
+    assert_eq!(by("short", "a", 20).await, Ok((user("admin"), 100)));
+    assert_eq!(by("long", "b", 20).await, Ok((user("admin"), 500)));
+    let rows = place.audit().await;
+    let signed_in = json!({"user": "admin", "from": "here", "link": true});
+    assert_eq!(rows[rows.len() - 2], ("auth.signed_in".to_owned(), signed_in));
+    assert_eq!(rows[rows.len() - 1].0, "token.created");
+    // No token, no session that has ended and none that never was lets anybody in.
+    for (maker, now) in [("ci", 20), ("short", 100), ("none", 20)] {
+        assert_eq!(by(maker, "c", now).await, Err(TokenError::NoUser), "{maker}");
+    }
+    store.sign_out(&user("admin"), None, 30).await.unwrap();
+    assert_eq!(by("long", "d", 40).await, Err(TokenError::NoUser));
 }
 
 #[tokio::test]

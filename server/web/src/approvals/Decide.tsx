@@ -1,26 +1,15 @@
 // The answers to an approval request.
 import { useMutation } from "@connectrpc/connect-query";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { type Approval, ApprovalService, ApprovalState, type DecideApprovalRequestSchema } from "../gen/orion/v1/approval_pb";
 import { useMe } from "../lib/session";
+import { useSettled } from "../lib/settled";
 import { oneLine } from "../lib/text";
 import { Badge, Button, Field, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 import { MoreAnswers } from "./MoreAnswers";
-
-/** A card that has just appeared cannot be answered: a tap that was meant for another one does nothing. */
-const SETTLE_MS = 600;
-
-function useSettled(): boolean {
-  const [isSettled, setSettled] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(true), SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  return isSettled;
-}
 
 export function endOf(state: ApprovalState): string {
   switch (state) {

@@ -1,5 +1,5 @@
 // Rows of the audit log.
-import { Fragment, useState } from "react";
+import { memo, useCallback, useState } from "react";
 import { Link } from "react-router";
 import type { AuditRow } from "../gen/orion/v1/audit_pb";
 import { json } from "../lib/text";
@@ -22,28 +22,32 @@ function More({ row }: { row: AuditRow }) {
   );
 }
 
+/** Drawn again only where it changes: a long list stays quick while more rows are added. */
+const Row = memo(function Row({ row, isOpen, toggle }: { row: AuditRow; isOpen: boolean; toggle: (seq: bigint) => void }) {
+  return (
+    <>
+      <tr>
+        <td data-label="When"><Time at={row.at} short /></td>
+        <td data-label="What"><Line text={row.kind} most={60} mono /></td>
+        <td data-label="Who"><Line text={row.user} most={40} /></td>
+        <td data-label="Device"><Line text={row.device} most={40} /></td>
+        <td data-label="Tool"><Line text={row.tool} most={40} mono /></td>
+        <td data-label="Result"><Line text={row.result} most={60} /></td>
+        <td><Button look="small quiet" aria-expanded={isOpen} onClick={() => toggle(row.seq)}>{isOpen ? "Less" : "More"}<span className="sr"> of row {row.seq.toString()}</span></Button></td>
+      </tr>
+      {isOpen && <More row={row} />}
+    </>
+  );
+});
+
 export function AuditTable({ rows }: { rows: AuditRow[] }) {
   const [open, setOpen] = useState<bigint>();
+  const toggle = useCallback((seq: bigint) => setOpen((before) => (before === seq ? undefined : seq)), []);
   return (
     <div className="panel scroll">
       <table className="stackable">
         <thead><tr><th>When</th><th>What</th><th>Who</th><th>Device</th><th>Tool</th><th>Result</th><th><span className="sr">Details</span></th></tr></thead>
-        <tbody>
-          {rows.map((row) => (
-            <Fragment key={row.seq.toString()}>
-              <tr>
-                <td data-label="When"><Time at={row.at} short /></td>
-                <td data-label="What"><Line text={row.kind} most={60} mono /></td>
-                <td data-label="Who"><Line text={row.user} most={40} /></td>
-                <td data-label="Device"><Line text={row.device} most={40} /></td>
-                <td data-label="Tool"><Line text={row.tool} most={40} mono /></td>
-                <td data-label="Result"><Line text={row.result} most={60} /></td>
-                <td><Button look="small quiet" aria-expanded={open === row.seq} onClick={() => setOpen(open === row.seq ? undefined : row.seq)}>{open === row.seq ? "Less" : "More"}<span className="sr"> of row {row.seq.toString()}</span></Button></td>
-              </tr>
-              {open === row.seq && <More row={row} />}
-            </Fragment>
-          ))}
-        </tbody>
+        <tbody>{rows.map((row) => <Row key={row.seq.toString()} row={row} isOpen={open === row.seq} toggle={toggle} />)}</tbody>
       </table>
     </div>
   );

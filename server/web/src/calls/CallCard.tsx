@@ -74,6 +74,8 @@ export function CallCard({ callId, known, tool, device, arguments: given, childr
   const cancel = useMutation(ToolService.method.cancelCall);
   const state = call ? stateOf(call.state) : { text: "starting", tone: "info" as const };
   const isRunning = call ? !isEnded(call.state) : true;
+  // Where a person names no device, the backend chooses it.
+  const where = call?.device || device;
   const shown = call?.arguments.length ? call.arguments : given;
   const said = call?.result.length ? outcome(call.result) : undefined;
   return (
@@ -81,7 +83,7 @@ export function CallCard({ callId, known, tool, device, arguments: given, childr
       <header>
         {isRunning && <span className="spinner spin" aria-hidden />}
         <strong className="mono"><Line text={tool} most={60} /></strong>
-        <span className="muted">on <Line text={device} most={40} /></span>
+        {where !== "" && <span className="muted">on <Line text={where} most={40} /></span>}
         <Badge tone={state.tone}>{state.text}</Badge>
         {call?.dryRun && <Badge>preview</Badge>}
         {isQuoted && <Badge tone="warn">stands in untrusted content</Badge>}
@@ -110,7 +112,7 @@ export function CallCard({ callId, known, tool, device, arguments: given, childr
           </div>
         </div>
       )}
-      {isAsking && <WhyDialog tool={tool} device={device} arguments={shown} onClose={() => setAsking(false)} />}
+      {isAsking && <WhyDialog tool={tool} device={where} arguments={shown} onClose={() => setAsking(false)} />}
     </article>
   );
 }

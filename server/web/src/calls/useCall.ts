@@ -4,16 +4,22 @@ import { useCallback, useEffect, useState } from "react";
 import { type Call, ToolService, type WatchCallResponse } from "../gen/orion/v1/tool_pb";
 import { client } from "../lib/api";
 import { isEnded } from "../lib/call";
+import { useSlot } from "../lib/slots";
 import { useStream } from "../lib/stream";
 
 const MOST_OUTPUT = 64 * 1024;
+const REFRESH_MS = 2_000;
 
-/** Follows a call that has not ended, and loads one that has. */
+/** Follows a call that has not ended, by a stream where there is room for one, and loads one that has. */
 export function useCall(callId: string, known?: Call) {
   const [live, setLive] = useState<Call>();
+  const [polled, setPolled] = useState<Call>();
   const [output, setOutput] = useState("");
-  const newest = live ?? known;
+  const sources = [live, polled, known];
+  // What has ended does not run again, whichever way that was said.
+  const newest = sources.find((it) => it && isEnded(it.state)) ?? live ?? polled ?? known;
   const isOpen = !newest || !isEnded(newest.state);
+  const hasSlot = useSlot(isOpen);
   const watch = useCallback(
     (signal: AbortSignal) => client(ToolService).watchCall({ callId, output: true }, { signal }),
     [callId],
@@ -26,14 +32,21 @@ export function useCall(callId: string, known?: Call) {
     }
   }, []);
   const clear = useCallback(() => setOutput(""), []);
-  useStream(isOpen ? watch : undefined, onEvent, clear);
+  useStream(isOpen && hasSlot ? watch : undefined, onEvent, clear);
+  const isPolled = isOpen && !hasSlot;
   // The list of a turn has no results; the call itself does.
   const loaded = useQuery(
     ToolService.method.getCall,
     { callId },
-    { enabled: !isOpen && !newest?.result.length, staleTime: 5_000 },
+    { enabled: isPolled || (!isOpen && !newest?.result.length), staleTime: isPolled ? 0 : 5_000, refetchInterval: isPolled ? REFRESH_MS : false },
   );
-  useEffect(() => setLive(undefined), [callId]);
+  useEffect(() => {
+    setLive(undefined);
+    setPolled(undefined);
+  }, [callId]);
+  useEffect(() => {
+    if (loaded.data?.call?.callId === callId) setPolled(loaded.data.call);
+  }, [callId, loaded.data]);
   const call = newest?.result.length ? newest : (loaded.data?.call ?? newest);
   return { call, output, error: loaded.error };
 }

@@ -1,6 +1,6 @@
 // Where a person writes: Enter sends, Shift-Enter begins a line. A chosen device is named in the message.
 import { useQuery } from "@connectrpc/connect-query";
-import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, memo, useEffect, useRef, useState } from "react";
 import { ChatService } from "../gen/orion/v1/chat_pb";
 import { DeviceService, DeviceState } from "../gen/orion/v1/device_pb";
 import { oneLine } from "../lib/text";
@@ -8,19 +8,33 @@ import { Button } from "../ui/basics";
 
 interface Props {
   isRunning: boolean;
+  /** Whether as many messages wait as may. */
+  isFull: boolean;
   send: (text: string, model: string) => void;
   stop: () => void;
   draft: string;
 }
 
-export function Composer({ isRunning, send, stop, draft }: Props) {
+/** The devices that a message can name: not drawn again for each key. */
+const Devices = memo(function Devices({ device, setDevice }: { device: string; setDevice: (name: string) => void }) {
+  const devices = useQuery(DeviceService.method.listDevices, {}, { refetchInterval: 15_000 }).data?.devices ?? [];
+  const approved = devices.filter(({ state }) => state === DeviceState.APPROVED);
+  return (
+    <select aria-label="Device" value={device} onChange={(event) => setDevice(event.target.value)}>
+      <option value="">Any device</option>
+      {approved.map(({ deviceId, name, online }) => (
+        <option key={deviceId} value={name}>{oneLine(name, 40)}{online ? "" : " (not connected)"}</option>
+      ))}
+    </select>
+  );
+});
+
+export function Composer({ isRunning, isFull, send, stop, draft }: Props) {
   const [text, setText] = useState(draft);
   const [device, setDevice] = useState("");
   const [model, setModel] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
-  const devices = useQuery(DeviceService.method.listDevices, {}, { refetchInterval: 15_000 }).data?.devices ?? [];
   const models = useQuery(ChatService.method.listModels, {}, { staleTime: 60_000 }).data?.models ?? [];
-  const approved = devices.filter(({ state }) => state === DeviceState.APPROVED);
   useEffect(() => {
     if (draft === "") return;
     setText(draft);
@@ -29,7 +43,7 @@ export function Composer({ isRunning, send, stop, draft }: Props) {
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     const said = text.trim();
-    if (said === "" || isRunning) return;
+    if (said === "" || isFull) return;
     const isNamed = device === "" || said.toLowerCase().includes(device.toLowerCase());
     send(isNamed ? said : `${said} on ${device}`, model);
     setText("");
@@ -53,12 +67,7 @@ export function Composer({ isRunning, send, stop, draft }: Props) {
           onKeyDown={press}
         />
         <div className="row">
-          <select aria-label="Device" value={device} onChange={(event) => setDevice(event.target.value)}>
-            <option value="">Any device</option>
-            {approved.map(({ deviceId, name, online }) => (
-              <option key={deviceId} value={name}>{oneLine(name, 40)}{online ? "" : " (not connected)"}</option>
-            ))}
-          </select>
+          <Devices device={device} setDevice={setDevice} />
           {models.length > 1 && (
             <select aria-label="Model" value={model} onChange={(event) => setModel(event.target.value)}>
               {models.map((it, index) => <option key={it.name} value={index === 0 ? "" : it.name}>{oneLine(it.name, 40)}</option>)}
@@ -66,7 +75,8 @@ export function Composer({ isRunning, send, stop, draft }: Props) {
           )}
           {models[0] && !models[0].isLanguageModel && models.length === 1 && <span className="small muted clip grow">Built-in planner, no language model</span>}
           <span className="grow" />
-          {isRunning ? <Button onClick={stop}>Stop</Button> : <Button look="primary" type="submit" disabled={text.trim() === ""}>Send</Button>}
+          {isRunning && <Button onClick={stop}>Stop</Button>}
+          {(!isRunning || text.trim() !== "") && <Button look="primary" type="submit" disabled={text.trim() === "" || isFull}>{isRunning ? "Send next" : "Send"}</Button>}
         </div>
       </form>
     </div>

@@ -1,23 +1,38 @@
 // The text of a model. It is untrusted: no markup of its own, no pictures, and a link shows where it leads.
+import { memo, useDeferredValue } from "react";
 import ReactMarkdown from "react-markdown";
 import remarkGfm from "remark-gfm";
-import { oneLine, visible } from "../lib/text";
+import { clip, oneLine, visible } from "../lib/text";
 
 const MOST_CHARACTERS = 100_000;
+/** What is longer than this, or nested deeper, is shown as it was written: reading it as markup would take too long. */
+const MOST_MARKUP = 16_000;
+const MOST_DEPTH = 12;
 const PLUGINS = [remarkGfm];
 
+/** Returns the address of a link as the browser would contact it; none for what could be taken for another host. */
+function address(href: string): string | undefined {
+  if (!URL.canParse(href)) return undefined;
+  const url = new URL(href);
+  const isWeb = url.protocol === "http:" || url.protocol === "https:";
+  return isWeb && url.username === "" && url.password === "" ? url.href : undefined;
+}
+
+function LinkOut({ href, children }: { href?: string; children?: React.ReactNode }) {
+  const to = address(href ?? "");
+  if (!to) return <span>{children}</span>;
+  return (
+    <>
+      {children}{" "}
+      <a className="small" href={to} target="_blank" rel="noopener noreferrer nofollow">
+        <bdi>({oneLine(to, 120)})</bdi>
+      </a>
+    </>
+  );
+}
+
 const COMPONENTS = {
-  a: ({ href, children }: { href?: string; children?: React.ReactNode }) =>
-    href && /^https?:/.test(href) ? (
-      <>
-        {children}{" "}
-        <a className="small" href={href} target="_blank" rel="noopener noreferrer nofollow">
-          ({oneLine(href, 120)})
-        </a>
-      </>
-    ) : (
-      <span>{children}</span>
-    ),
+  a: LinkOut,
   img: ({ alt }: { alt?: string }) => <span className="muted">[picture{alt ? `: ${oneLine(alt, 80)}` : ""}]</span>,
   input: ({ checked }: { checked?: boolean }) => <span aria-hidden>{checked ? "☑" : "☐"}</span>,
   h1: ({ children }: { children?: React.ReactNode }) => <h3>{children}</h3>,
@@ -25,12 +40,24 @@ const COMPONENTS = {
   pre: ({ children }: { children?: React.ReactNode }) => <pre tabIndex={0}>{children}</pre>,
 };
 
-export function Markdown({ text }: { text: string }) {
+/** Returns whether a text may be read as markdown in reasonable time. */
+function isReadable(text: string): boolean {
+  const isDeep = (line: string) => (/^[\s>*+-]*/.exec(line)?.[0] ?? "").replace(/\s/g, "").length > MOST_DEPTH && /[^\s*-]/.test(line);
+  return text.length <= MOST_MARKUP && !/[[\]*_~<>!`]{100}/.test(text) && !text.split("\n").some(isDeep);
+}
+
+/** While more of it comes, a text is drawn when there is time for it. */
+export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  const drawn = useDeferredValue(text);
+  const shown = visible(clip(drawn, MOST_CHARACTERS));
   return (
     <div className="answer" dir="auto">
-      <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>
-        {visible(text.slice(0, MOST_CHARACTERS))}
-      </ReactMarkdown>
+      {isReadable(shown) ? (
+        <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>{shown}</ReactMarkdown>
+      ) : (
+        <pre tabIndex={0}>{shown}</pre>
+      )}
+      {drawn.length > MOST_CHARACTERS && <p className="muted small">{drawn.length.toLocaleString("en")} characters; the rest is not shown.</p>}
     </div>
   );
-}
+});

@@ -58,8 +58,8 @@ export function TurnView({ turn }: { turn: Turn }) {
   const asking = turn.items.some((item) => item.kind === "call" && item.approval);
   return (
     <>
-      <div className="said" dir="auto"><span className="sr">You: </span>{visible(turn.said)}</div>
-      {turn.isRecorded && turn.turnId !== "" && <RecordedCalls turnId={turn.turnId} />}
+      {!turn.isContinued && <div className="said" dir="auto"><span className="sr">You: </span>{visible(turn.said)}</div>}
+      {turn.isRecorded && turn.turnIds.map((id) => <RecordedCalls key={id} turnId={id} />)}
       {turn.items.map((item, index) => <ItemView key={item.kind === "call" ? item.callId : index} item={item} />)}
       {!turn.isDone && !asking && <Loading what="the answer" />}
     </>

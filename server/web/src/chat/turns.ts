@@ -10,24 +10,36 @@ export type Item =
 
 export interface Turn {
   key: string;
-  /** Empty until the backend has named it. */
-  turnId: string;
+  /** Its ids, oldest first: none until the backend has named it, several where it went on after it was cut off. */
+  turnIds: string[];
   said: string;
   items: Item[];
   isDone: boolean;
-  /** Whether the calls are loaded by the turn's id. */
+  /** Whether the calls are loaded by the turn's ids. */
   isRecorded: boolean;
+  /** Whether it goes on with the turn before it, which was cut off. */
+  isContinued: boolean;
 }
+
+/** Returns a turn that begins with what a person says. */
+export function begun(said: string, isContinued = false): Turn {
+  return { key: crypto.randomUUID(), turnIds: [], said, items: [], isDone: false, isRecorded: false, isContinued };
+}
+
+const withId = (ids: string[], id: string) => (id === "" || ids.includes(id) ? ids : [...ids, id]);
 
 /** Returns the turns of recorded messages. */
 export function turnsOf(messages: ChatMessage[]): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     if (message.role === "user") {
-      turns.push({ key: `${message.turnId}-${turns.length}`, turnId: message.turnId, said: message.text, items: [], isDone: true, isRecorded: true });
-    } else if (message.role === "assistant" && message.text !== "") {
-      turns.at(-1)?.items.push({ kind: "text", text: message.text });
+      turns.push({ key: `${message.turnId}-${turns.length}`, turnIds: withId([], message.turnId), said: message.text, items: [], isDone: true, isRecorded: true, isContinued: false });
+      continue;
     }
+    const turn = turns.at(-1);
+    if (!turn) continue;
+    turn.turnIds = withId(turn.turnIds, message.turnId);
+    if (message.role === "assistant" && message.text !== "") turn.items.push({ kind: "text", text: message.text });
   }
   return turns;
 }
@@ -42,7 +54,7 @@ export function after(turn: Turn, { event }: SendMessageResponse): Turn {
   const last = items.at(-1);
   switch (event.case) {
     case "began":
-      return { ...turn, turnId: event.value.turnId };
+      return { ...turn, turnIds: withId(turn.turnIds, event.value.turnId) };
     case "textDelta": {
       const text = event.value.text;
       return last?.kind === "text"
@@ -51,6 +63,7 @@ export function after(turn: Turn, { event }: SendMessageResponse): Turn {
     }
     case "callBegan": {
       const { callId, tool, device, arguments: given, quoted } = event.value;
+      if (items.some((item) => item.kind === "call" && item.callId === callId)) return turn;
       return { ...turn, items: [...items, { kind: "call", callId, tool, device, arguments: given, isQuoted: quoted }] };
     }
     case "approvalNeeded": {

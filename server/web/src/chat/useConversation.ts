@@ -1,12 +1,18 @@
 // The conversation that is shown: its recorded turns, and those of this visit as they stream in.
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNavigate } from "react-router";
-import { ChatService } from "../gen/orion/v1/chat_pb";
+import { ChatService, type SendMessageRequestSchema } from "../gen/orion/v1/chat_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
-import { client, noticeError, queries } from "../lib/api";
+import { client, isPassing, noticeError, queries } from "../lib/api";
 import { isEnded } from "../lib/call";
-import { type Turn, after, turnsOf } from "./turns";
+import { pause } from "../lib/stream";
+import { type Turn, after, begun, turnsOf } from "./turns";
+
+/** How often an answer that was cut off is taken up again by itself. */
+const MOST_RETRIES = 6;
+const PAUSE_MS = 500;
 
 const refreshHistory = () =>
   void queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: ChatService.method.listChats, cardinality: "finite" }) });
@@ -17,6 +23,8 @@ export function useConversation(id: string | undefined) {
   const [failure, setFailure] = useState<unknown>(null);
   const running = useRef<AbortController>(null);
   const [isRunning, setRunning] = useState(false);
+  /** How often another conversation was chosen. */
+  const [switches, setSwitches] = useState(0);
   /** The conversation of the turns of this visit. */
   const current = useRef(id);
   const recorded = useQuery(
@@ -30,27 +38,49 @@ export function useConversation(id: string | undefined) {
     current.current = id;
     setTurns([]);
     setFailure(null);
+    setSwitches((count) => count + 1);
   }, [id]);
   useEffect(() => () => running.current?.abort(), []);
 
-  const send = useCallback(
-    async (text: string, model: string) => {
-      const key = crypto.randomUUID();
-      const change = (next: (turn: Turn) => Turn) => setTurns((all) => all.map((turn) => (turn.key === key ? next(turn) : turn)));
-      setTurns((all) => [...all, { key, turnId: "", said: text, items: [], isDone: false, isRecorded: false }]);
+  const run = useCallback(
+    async (turn: Turn, first: MessageInitShape<typeof SendMessageRequestSchema>) => {
+      const change = (next: (turn: Turn) => Turn) => setTurns((all) => all.map((it) => (it.key === turn.key ? next(it) : it)));
+      setTurns((all) => [...all, turn]);
       setFailure(null);
       setRunning(true);
       const stop = new AbortController();
       running.current = stop;
+      let request = first;
+      let isKnown = first.resume === true;
+      const follow = async () => {
+        for await (const event of client(ChatService).sendMessage({ ...request, conversationId: current.current ?? "" }, { signal: stop.signal })) {
+          change((it) => after(it, event));
+          if (event.event.case !== "began") continue;
+          isKnown = true;
+          if (current.current === event.event.value.conversationId) continue;
+          current.current = event.event.value.conversationId;
+          void navigate(`/chat/${event.event.value.conversationId}`, { replace: true });
+          refreshHistory();
+        }
+      };
       try {
-        const stream = client(ChatService).sendMessage({ conversationId: current.current ?? "", text, model }, { signal: stop.signal });
-        for await (const event of stream) {
-          change((turn) => after(turn, event));
-          if (event.event.case === "began" && current.current !== event.event.value.conversationId) {
-            current.current = event.event.value.conversationId;
-            void navigate(`/chat/${event.event.value.conversationId}`, { replace: true });
-            refreshHistory();
+        for (let retries = 0; !stop.signal.aborted; retries += 1) {
+          try {
+            await follow();
+            break;
+          } catch (error) {
+            // What the backend never began may be sent again only by the person.
+            if (stop.signal.aborted || !isKnown || !isPassing(error) || retries === MOST_RETRIES) throw error;
           }
+          await pause(PAUSE_MS * 2 ** retries, stop.signal);
+          const chat = await client(ChatService).getChat({ conversationId: current.current ?? "" }, { signal: stop.signal }).catch(() => undefined);
+          if (chat?.canGoOn === false) {
+            // The answer was complete before the link was cut.
+            await queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: ChatService.method.getChat, cardinality: "finite" }) });
+            setTurns((all) => all.filter(({ turnIds }) => turnIds.length === 0));
+            break;
+          }
+          request = { resume: true, model: first.model };
         }
       } catch (error) {
         if (!stop.signal.aborted) {
@@ -59,12 +89,20 @@ export function useConversation(id: string | undefined) {
         }
       } finally {
         if (running.current === stop) setRunning(false);
-        change((turn) => ({ ...turn, isDone: true }));
+        change((it) => ({ ...it, isDone: true }));
         refreshHistory();
       }
     },
     [navigate],
   );
+  const send = useCallback((text: string, model: string) => run(begun(text), { text, model }), [run]);
+  /** Takes the newest turn up again: sends what never arrived, and goes on with what was cut off. */
+  const again = useCallback(() => {
+    const last = turns.at(-1);
+    if (!last || last.isContinued || last.turnIds.length > 0) return run(begun("", true), { resume: true });
+    setTurns((all) => all.filter(({ key }) => key !== last.key));
+    return send(last.said, "");
+  }, [run, send, turns]);
 
   const stop = useCallback(() => {
     running.current?.abort();
@@ -76,8 +114,9 @@ export function useConversation(id: string | undefined) {
   }, [turns]);
 
   const earlier = useMemo(() => {
-    const known = new Set(turns.map(({ turnId }) => turnId));
-    return turnsOf(recorded.data?.messages ?? []).filter(({ turnId }) => turnId === "" || !known.has(turnId));
+    const known = new Set(turns.filter(({ isContinued }) => !isContinued).flatMap(({ turnIds }) => turnIds));
+    return turnsOf(recorded.data?.messages ?? []).filter(({ turnIds }) => !turnIds.some((it) => known.has(it)));
   }, [recorded.data, turns]);
-  return { turns: useMemo(() => [...earlier, ...turns], [earlier, turns]), send, stop, isRunning, failure, recorded };
+  const isCutOff = !isRunning && (turns.length === 0 ? recorded.data?.canGoOn === true : failure !== null);
+  return { turns: useMemo(() => [...earlier, ...turns], [earlier, turns]), send, again, isCutOff, stop, isRunning, failure, recorded, switches };
 }

@@ -1,6 +1,7 @@
 // Devices that wait for approval. Their words are compared with those on the device itself.
 import { useMutation } from "@connectrpc/connect-query";
 import { type Device, DeviceService } from "../gen/orion/v1/device_pb";
+import { useSettled } from "../lib/settled";
 import { Badge, Button, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
@@ -8,6 +9,7 @@ import { refreshDevices } from "./state";
 
 export function PendingDevice({ device, mayDecide }: { device: Device; mayDecide: boolean }) {
   const toast = useToast();
+  const isSettled = useSettled();
   const approve = useMutation(DeviceService.method.approveDevice, {
     onSuccess: () => { toast("The device is approved and connects by itself."); return refreshDevices(); },
   });
@@ -18,7 +20,7 @@ export function PendingDevice({ device, mayDecide }: { device: Device; mayDecide
         <div className="row">
           <h2><Line text={device.name} most={60} /></h2>
           <Badge tone="warn">waits for approval</Badge>
-          <span className="muted"><Line text={device.hostname} most={80} /> · {device.os} · <Time at={device.enrolledAt} /></span>
+          <span className="muted"><Line text={device.hostname} most={80} /> · <Line text={device.os} most={40} /> · <Time at={device.enrolledAt} /></span>
         </div>
         <div>
           <p>Compare these words with those that the device printed. Approve only where they are the same:</p>
@@ -27,8 +29,8 @@ export function PendingDevice({ device, mayDecide }: { device: Device; mayDecide
         <ErrorNote error={approve.error ?? reject.error} />
         {mayDecide ? (
           <div className="row">
-            <Button look="primary" busy={approve.isPending} onClick={() => approve.mutate({ device: device.deviceId })}>The words are the same: approve</Button>
-            <Button look="danger" busy={reject.isPending} onClick={() => reject.mutate({ device: device.deviceId })}>Reject</Button>
+            <Button look="primary" disabled={!isSettled} busy={approve.isPending} onClick={() => approve.mutate({ device: device.deviceId })}>The words are the same: approve</Button>
+            <Button look="danger" disabled={!isSettled} busy={reject.isPending} onClick={() => reject.mutate({ device: device.deviceId })}>Reject</Button>
           </div>
         ) : <p className="muted">An admin approves devices.</p>}
       </div>

@@ -12,10 +12,24 @@ const fromPage: Interceptor = (next) => (request) => {
   return next(request);
 };
 
+/** How long a request that only reads may take: one that hangs would stop everything that waits for it. */
+const READ_TIMEOUT_MS = 30_000;
+
+/** Ends a read that gets no answer, such as over a link that is dead without having been closed. */
+const inTime: Interceptor = (next) => async (request) => {
+  if (request.stream || !/^(Get|List|WhoAmI)/.test(request.method.name)) return next(request);
+  const timeout = AbortSignal.timeout(READ_TIMEOUT_MS);
+  try {
+    return await next({ ...request, signal: AbortSignal.any([request.signal, timeout]) });
+  } catch (error) {
+    throw timeout.aborted ? new ConnectError("the backend does not answer in time", Code.Unavailable) : error;
+  }
+};
+
 export const transport = createGrpcWebTransport({
   baseUrl: location.origin,
   useBinaryFormat: true,
-  interceptors: [fromPage],
+  interceptors: [inTime, fromPage],
   fetch: (input, init) => fetch(input, { ...init, credentials: "same-origin", redirect: "error" }),
 });
 
@@ -29,7 +43,7 @@ export function isSignedOut(error: unknown): boolean {
 }
 
 /** Returns whether trying the same again may help. */
-function isPassing(error: unknown): boolean {
+export function isPassing(error: unknown): boolean {
   const code = ConnectError.from(error).code;
   return code === Code.Unavailable || code === Code.Unknown || code === Code.Aborted;
 }
@@ -50,11 +64,13 @@ export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: noticeError }),
   defaultOptions: {
     queries: {
+      // The backend may be on this machine, which needs no network.
+      networkMode: "always",
       staleTime: 2_000,
       retry: (count, error) => isPassing(error) && count < 4,
       retryDelay: (count) => Math.min(500 * 2 ** count, 5_000),
       refetchOnWindowFocus: true,
     },
-    mutations: { retry: false, onError: noticeError },
+    mutations: { networkMode: "always", retry: false, onError: noticeError },
   },
 });

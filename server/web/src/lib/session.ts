@@ -14,27 +14,42 @@ export function useMe() {
   return { user: data?.user ?? "", role, error, isPending, is: (least: Role) => RANK[role] >= RANK[least] };
 }
 
-/** Asks one of the sign-in routes. Returns what was wrong; undefined where it worked. */
-async function ask(path: string, body: object): Promise<OrionError | undefined> {
+/** Asks one of the sign-in routes. Returns what it answers, or what was wrong. */
+async function post<T>(path: string, body: object): Promise<{ answer: T; error?: undefined } | { error: OrionError }> {
   try {
     const headers = { ...FROM_PAGE, "content-type": "application/json" };
-    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin" });
-    if (answer.ok) {
-      queries.clear();
-      return undefined;
-    }
-    const { error } = (await answer.json()) as { error: unknown };
-    return errorFrom(error) ?? { code: "INTERNAL", message: "The backend did not accept this." };
+    const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin" });
+    const answer: unknown = response.status === 204 ? {} : await response.json();
+    if (response.ok) return { answer: answer as T };
+    const { error } = answer as { error: unknown };
+    return { error: errorFrom(error) ?? { code: "INTERNAL", message: "The backend did not accept this." } };
   } catch {
-    return { code: "UNAVAILABLE", message: "The backend does not answer.", hints: [{ text: "see whether it runs, and try again" }] };
+    return { error: { code: "UNAVAILABLE", message: "The backend does not answer.", hints: [{ text: "see whether it runs, and try again" }] } };
   }
+}
+
+/** Signs in or out. Returns what was wrong; undefined where it worked. */
+async function ask(path: string, body: object): Promise<OrionError | undefined> {
+  const { error } = await post(path, body);
+  // What was loaded belongs to whoever was signed in before.
+  if (!error) queries.clear();
+  return error;
 }
 
 export const signIn = (user: string, password: string) => ask("/page/sign-in", { user, password });
 export const signInByLink = (secret: string) => ask("/page/link", { secret });
+/** Asks whom a link would sign in, and leaves it unused. */
+export const personOfLink = (secret: string) => post<{ user: string }>("/page/link-person", { secret });
 export const createFirstAdmin = (secret: string, user: string, password: string) =>
   ask("/page/first-admin", { secret, user, password });
-export const signOut = () => ask("/page/sign-out", {});
+
+/** Signs out. A session that has ended already is no problem. */
+export async function signOut(): Promise<OrionError | undefined> {
+  const problem = await ask("/page/sign-out", {});
+  if (problem?.code !== "PERMISSION_DENIED") return problem;
+  queries.clear();
+  return undefined;
+}
 
 /** Takes the secret behind `#` out of the address, so that it stays in no history. */
 export function secretInAddress(): string {

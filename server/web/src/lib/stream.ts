@@ -5,9 +5,34 @@ import { isSignedOut, noticeError } from "./api";
 export type Link = "connecting" | "open" | "lost";
 
 const LONGEST_PAUSE_MS = 8_000;
+/** A stream on which nothing came for so long is opened again: nobody says when a link is dead without being closed. */
+const QUIET_MS = 120_000;
+
+/** An attempt at a stream, which ends with its signal, or after a long silence. */
+class Attempt {
+  private readonly quiet = new AbortController();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  readonly signal: AbortSignal;
+
+  constructor(stop: AbortSignal) {
+    this.signal = AbortSignal.any([stop, this.quiet.signal]);
+    this.heard();
+  }
+
+  heard() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.quiet.abort(), QUIET_MS);
+  }
+
+  /** Ends the wait, and says whether there was silence. */
+  end(): boolean {
+    clearTimeout(this.timer);
+    return this.quiet.signal.aborted;
+  }
+}
 
 /** Waits, or returns at once where the signal fires. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
     signal.addEventListener("abort", () => {
@@ -32,12 +57,16 @@ export function useStream<T>(
     if (!open) return undefined;
     let stop = new AbortController();
     const follow = async (signal: AbortSignal) => {
-      for (let failures = 0; !signal.aborted; failures += 1) {
+      let failures = 0;
+      while (!signal.aborted) {
         const settled = setTimeout(() => !signal.aborted && setLink("open"), 300);
+        const attempt = new Attempt(signal);
+        let wasQuiet = false;
         try {
           handlers.current.onOpen();
-          for await (const event of open(signal)) {
+          for await (const event of open(attempt.signal)) {
             failures = 0;
+            attempt.heard();
             handlers.current.onEvent(event);
           }
         } catch (error) {
@@ -46,10 +75,12 @@ export function useStream<T>(
           if (isSignedOut(error)) return;
         } finally {
           clearTimeout(settled);
+          wasQuiet = attempt.end();
         }
-        if (signal.aborted) return;
+        if (wasQuiet || signal.aborted) continue;
         setLink("lost");
         await pause(Math.min(500 * 2 ** failures, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2), signal);
+        failures += 1;
       }
     };
     const begin = () => {

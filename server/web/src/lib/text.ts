@@ -23,6 +23,15 @@ export function clip(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;
 }
 
+/** Returns a text as one line whose middle is left out where it is long: a path says most at its end. */
+export function bothEnds(text: string, most: number): string {
+  const line = oneLine(text, 10_000);
+  if (line.length <= most) return line;
+  const first = Math.floor(most / 3);
+  const [begin, end] = [line.slice(0, first), line.slice(first + 1 - most)];
+  return `${begin.replace(/[\ud800-\udbff]$/, "")}…${end.replace(/^[\udc00-\udfff]/, "")}`;
+}
+
 const UTF8 = new TextDecoder();
 
 /** Reads JSON that the backend sends as bytes or text. Undefined where it is none. */

@@ -1,5 +1,5 @@
 // Times: Unix milliseconds as the backend sends them, in this browser's zone.
-import { useEffect, useState } from "react";
+import { useSyncExternalStore } from "react";
 
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const SHORT = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
@@ -17,12 +17,26 @@ export function relative(at: bigint | number, now: number): string {
   return seconds < 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** The time, renewed every so many milliseconds. */
-export function useNow(every = 10_000): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), every);
-    return () => clearInterval(timer);
-  }, [every]);
-  return now;
+const EVERY_MS = 10_000;
+const listeners = new Set<() => void>();
+let current = Date.now();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** One clock for everything that shows how long ago something was: a long list has a thousand of them. */
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  current = Date.now();
+  timer ??= setInterval(() => {
+    current = Date.now();
+    for (const each of listeners) each();
+  }, EVERY_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
 }
+
+/** The time, renewed every ten seconds. */
+export const useNow = (): number => useSyncExternalStore(subscribe, () => current);

@@ -5,6 +5,7 @@ import { Link } from "react-router";
 import { type AccessRequest, AccessRequestService, AccessRequestState } from "../gen/orion/v1/accessrequest_pb";
 import type { Tone } from "../lib/call";
 import { useMe } from "../lib/session";
+import { useSettled } from "../lib/settled";
 import { Badge, Button, Empty, Field, Head, Line, Loading, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
@@ -22,6 +23,7 @@ function stateOf(state: AccessRequestState): { text: string; tone: Tone } {
 
 function Request({ request, refetch }: { request: AccessRequest; refetch: () => void }) {
   const me = useMe();
+  const isSettled = useSettled();
   const [seconds, setSeconds] = useState("0");
   const [reason, setReason] = useState("");
   const decide = useMutation(AccessRequestService.method.decideAccessRequest, { onSettled: refetch });
@@ -48,8 +50,8 @@ function Request({ request, refetch }: { request: AccessRequest; refetch: () => 
               {(props) => <select {...props} value={seconds} onChange={(event) => setSeconds(event.target.value)}><option value="0">as long as asked for</option><option value="3600">an hour</option><option value="86400">a day</option><option value="604800">a week</option></select>}
             </Field>
             <div className="grow"><Field label="Reason (the requester reads it)">{(props) => <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />}</Field></div>
-            <Button look="primary" busy={decide.isPending} onClick={() => send(true)}>Grant</Button>
-            <Button look="danger" onClick={() => send(false)}>Refuse</Button>
+            <Button look="primary" disabled={!isSettled} busy={decide.isPending} onClick={() => send(true)}>Grant</Button>
+            <Button look="danger" disabled={!isSettled} onClick={() => send(false)}>Refuse</Button>
           </div>
         )}
         {(request.state === AccessRequestState.GRANTED || (isOpen && request.requester === me.user)) && (

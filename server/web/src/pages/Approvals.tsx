@@ -10,11 +10,13 @@ import { useKeys } from "../approvals/useKeys";
 import { type Approval, ApprovalService, ApprovalState } from "../gen/orion/v1/approval_pb";
 import { riskOf } from "../lib/call";
 import { useMe } from "../lib/session";
+import { bothEnds } from "../lib/text";
 import { useLive } from "../shell/Live";
 import { Badge, Button, Empty, Head, Line, Loading, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
 const MOST_LISTED = 300;
+const MOST_PATH = 40;
 
 function Row({ approval }: { approval: Approval }) {
   const risk = riskOf(approval.risk);
@@ -28,7 +30,7 @@ function Row({ approval }: { approval: Approval }) {
       <div className="small muted clip">
         <Line text={`${approval.device} · ${approval.requester} · `} most={80} /> <Time at={approval.createdAt} />
       </div>
-      <div className="small clip"><Line text={approval.touches[0] ?? ""} most={80} mono /></div>
+      <div className="small clip"><Line text={bothEnds(approval.touches[0] ?? "", MOST_PATH)} mono /></div>
     </NavLink>
   );
 }
@@ -49,7 +51,11 @@ export default function Approvals() {
   const isAll = search.get("all") === "1";
   const live = useLive();
   const past = useQuery(ApprovalService.method.listApprovals, { all: true }, { enabled: isAll });
-  const shown = useMemo(() => (isAll ? (past.data?.approvals ?? []) : live.approvals).slice(0, MOST_LISTED), [isAll, past.data, live.approvals]);
+  // The steps of a plan are answered with it, and listed as one.
+  const shown = useMemo(
+    () => (isAll ? (past.data?.approvals ?? []) : live.approvals).filter(({ planId }) => planId === "").slice(0, MOST_LISTED),
+    [isAll, past.data, live.approvals],
+  );
   const index = shown.findIndex((it) => it.approvalId === id);
   const move = useCallback(
     (step: number) => {
@@ -77,7 +83,7 @@ export default function Approvals() {
       <ErrorNote error={live.error ?? past.error} />
       <OpenPlans />
       {isPending && <Loading what="approvals" />}
-      {!isPending && shown.length === 0 && !id && (
+      {!isPending && shown.length === 0 && live.waiting === 0 && !id && (
         <Empty title="Nothing waits for you">A call of high risk, or one that a rule selects, appears here the moment it is asked for. Rules are made in the policy.</Empty>
       )}
       <div className={id ? "split detail" : "split"}>

@@ -88,7 +88,7 @@ export default function Audit() {
       {log.isPending && <Loading what="the log" />}
       {log.data && rows.length === 0 && <Empty title="No row matches">Take a filter away, or look further back.</Empty>}
       {rows.length > 0 && <AuditTable rows={rows} />}
-      {log.hasNextPage && <div className="row"><Button busy={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>Load older rows</Button></div>}
+      {log.hasNextPage && <div className="row older"><Button busy={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>Load older rows</Button></div>}
     </main>
   );
 }

@@ -6,9 +6,11 @@ import { Composer } from "../chat/Composer";
 import { History } from "../chat/History";
 import { TurnView } from "../chat/TurnView";
 import { useConversation } from "../chat/useConversation";
+import { type Next, useNext } from "../chat/useNext";
 import { DeviceService } from "../gen/orion/v1/device_pb";
 import { useMe } from "../lib/session";
-import { Button, Loading } from "../ui/basics";
+import { oneLine } from "../lib/text";
+import { Button, Line, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
 const EXAMPLES = ["Make a folder Test", "How much disk space is left?", "List files", "Which devices are connected?"];
@@ -35,6 +37,30 @@ function Welcome({ choose }: { choose: (text: string) => void }) {
   );
 }
 
+function Waiting({ next, drop }: { next: Next[]; drop: (index: number) => void }) {
+  if (next.length === 0) return null;
+  return (
+    <ol className="waiting bare" aria-label="Sent when the answer is complete">
+      {next.map(({ text }, index) => (
+        <li key={index} className="row">
+          <span className="small muted">Next:</span>
+          <span className="grow clip"><Line text={text} most={200} /></span>
+          <Button look="small quiet" aria-label={`Do not send: ${oneLine(text, 60)}`} onClick={() => drop(index)}>Remove</Button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function CutOff({ again }: { again: () => void }) {
+  return (
+    <p className="note row">
+      <span className="grow">The answer to this is not complete.</span>
+      <Button look="small" onClick={again}>Go on</Button>
+    </p>
+  );
+}
+
 /** Keeps the newest message in view, unless the person has scrolled up. */
 function useFollow(change: unknown) {
   const element = useRef<HTMLDivElement>(null);
@@ -54,7 +80,8 @@ export default function Chat() {
   const { id } = useParams();
   const [isOpen, setOpen] = useState(false);
   const [draft, setDraft] = useState("");
-  const { turns, send, stop, isRunning, failure, recorded } = useConversation(id);
+  const { turns, send, again, isCutOff, stop, isRunning, failure, recorded, switches } = useConversation(id);
+  const next = useNext(switches, isRunning, isCutOff && failure !== null, send);
   const follow = useFollow(turns);
   const isEmpty = turns.length === 0 && id === undefined;
   return (
@@ -72,10 +99,24 @@ export default function Chat() {
             {isEmpty && <Welcome choose={setDraft} />}
             {id !== undefined && recorded.isPending && turns.length === 0 && <Loading what="the chat" />}
             {turns.map((turn) => <TurnView key={turn.key} turn={turn} />)}
-            <ErrorNote error={failure ?? recorded.error} retry={recorded.error ? () => void recorded.refetch() : undefined} />
+            <ErrorNote error={failure ?? recorded.error} retry={failure ? () => void again() : recorded.error ? () => void recorded.refetch() : undefined} />
+            {isCutOff && !failure && <CutOff again={() => void again()} />}
           </div>
         </div>
-        <Composer isRunning={isRunning} send={(text, model) => { setDraft(""); void send(text, model); }} stop={stop} draft={draft} />
+        <Waiting next={next.waiting} drop={next.drop} />
+        <Composer
+          isRunning={isRunning}
+          isFull={next.isFull}
+          send={(text, model) => {
+            setDraft("");
+            next.add(text, model);
+          }}
+          stop={() => {
+            next.clear();
+            stop();
+          }}
+          draft={draft}
+        />
       </div>
     </main>
   );

@@ -1,16 +1,17 @@
 // The devices, live, with filters that are in the address.
 import { useQuery } from "@connectrpc/connect-query";
-import { useDeferredValue, useMemo, useState } from "react";
+import { memo, useDeferredValue, useMemo, useState } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import { PendingDevice } from "../devices/Pending";
 import { deviceState, isCurrent } from "../devices/state";
 import { type Device, DeviceService, DeviceState } from "../gen/orion/v1/device_pb";
 import { useMe } from "../lib/session";
 import { counted } from "../lib/text";
-import { Badge, Button, Empty, Head, Line, Loading, Time } from "../ui/basics";
+import { Badge, Empty, Head, Line, Loading, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
+import { Pages, pageOf } from "../ui/Pages";
 
-const PAGE = 100;
+const BY_NAME = new Intl.Collator();
 const REFRESH_MS = 3_000;
 
 function matches(device: Device, text: string, state: string): boolean {
@@ -20,7 +21,7 @@ function matches(device: Device, text: string, state: string): boolean {
   return isState && words.every((word) => all.includes(word));
 }
 
-function Row({ device }: { device: Device }) {
+const Row = memo(function Row({ device }: { device: Device }) {
   const navigate = useNavigate();
   const state = deviceState(device);
   const to = `/devices/${encodeURIComponent(device.name)}`;
@@ -42,12 +43,12 @@ function Row({ device }: { device: Device }) {
       <td data-label="Last seen">{device.online ? "now" : <Time at={device.lastSeenAt} />}</td>
     </tr>
   );
-}
+});
 
 export default function Devices() {
   const me = useMe();
   const [search, setSearch] = useSearchParams();
-  const [most, setMost] = useState(PAGE);
+  const [chosen, setChosen] = useState(1);
   const [text, setText] = useState(search.get("q") ?? "");
   const wanted = useDeferredValue(text);
   const state = search.get("state") ?? "";
@@ -58,9 +59,10 @@ export default function Devices() {
   const devices = useMemo(() => data?.devices ?? [], [data]);
   const pending = devices.filter((device) => device.state === DeviceState.PENDING);
   const shown = useMemo(
-    () => devices.filter((device) => device.state !== DeviceState.PENDING && matches(device, wanted, state)).toSorted((a, b) => Number(b.online) - Number(a.online) || a.name.localeCompare(b.name)),
+    () => devices.filter((device) => device.state !== DeviceState.PENDING && matches(device, wanted, state)).toSorted((a, b) => Number(b.online) - Number(a.online) || BY_NAME.compare(a.name, b.name)),
     [devices, wanted, state],
   );
+  const { page, pages, shown: rows } = pageOf(shown, chosen);
   const connected = devices.filter(({ online }) => online).length;
   return (
     <main className="page">
@@ -78,7 +80,7 @@ export default function Devices() {
       {devices.length > pending.length && (
         <>
           <div className="row">
-            <input className="grow" type="search" aria-label="Search devices" placeholder="Name, host or system" value={text} onChange={(event) => setText(event.target.value)} />
+            <input className="grow" type="search" aria-label="Search devices" placeholder="Name, host or system" value={text} onChange={(event) => { setText(event.target.value); setChosen(1); }} />
             <select className="auto" aria-label="State" value={state} onChange={(event) => setSearch(event.target.value === "" ? {} : { state: event.target.value }, { replace: true })}>
               <option value="">All states</option>
               <option value="connected">Connected</option>
@@ -89,11 +91,11 @@ export default function Devices() {
           <div className="panel scroll">
             <table className="stackable">
               <thead><tr><th>Device</th><th>State</th><th>System</th><th>Permissions</th><th>Last seen</th></tr></thead>
-              <tbody>{shown.slice(0, most).map((device) => <Row key={device.deviceId} device={device} />)}</tbody>
+              <tbody>{rows.map((device) => <Row key={device.deviceId} device={device} />)}</tbody>
             </table>
             {shown.length === 0 && <Empty title="No device matches">Change the words or the state above.</Empty>}
           </div>
-          {shown.length > most && <div className="row"><Button onClick={() => setMost(most + 4 * PAGE)}>Show more of {shown.length}</Button></div>}
+          <Pages page={page} pages={pages} go={setChosen} />
         </>
       )}
     </main>

@@ -3,12 +3,15 @@ import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { Link, useParams } from "react-router";
 import { Arguments } from "../calls/Arguments";
-import { PlanService, PlanState, type PlanStep, PlanStepState } from "../gen/orion/v1/plan_pb";
+import { type Plan as PlanMessage, PlanService, PlanState, type PlanStep, PlanStepState } from "../gen/orion/v1/plan_pb";
 import { type Tone, outcome, riskOf } from "../lib/call";
-import { object } from "../lib/text";
+import { useSettled } from "../lib/settled";
+import { counted, object } from "../lib/text";
 import { Badge, Button, Field, Head, Line, Loading, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
+
+const MOST_TOUCHES = 5;
 
 function stateOf(state: PlanState): { text: string; tone: Tone } {
   switch (state) {
@@ -49,7 +52,8 @@ function Step({ step }: { step: PlanStep }) {
           <Badge tone={risk.tone}>{risk.text}</Badge> <Badge tone={state.tone}>{state.text}</Badge>
           {step.callId !== "" && <Link className="small" to={`/calls/${step.callId}`}>The call</Link>}
         </div>
-        {step.touches.slice(0, 3).map((it) => <div key={it} className="small"><Line text={it} most={140} mono /></div>)}
+        {step.touches.slice(0, MOST_TOUCHES).map((it) => <div key={it} className="small"><Line text={it} most={140} mono /></div>)}
+        {step.touches.length > MOST_TOUCHES && <div className="small muted">and {counted(step.touches.length - MOST_TOUCHES, "more path")}</div>}
         {preview && <p className="small"><Line text={preview.message} most={300} /></p>}
         {step.message !== "" && <p className="small"><Line text={step.message} most={300} /></p>}
         <details>
@@ -65,33 +69,39 @@ function Step({ step }: { step: PlanStep }) {
   );
 }
 
+function Answer({ plan, refetch }: { plan: PlanMessage; refetch: () => void }) {
+  const isSettled = useSettled();
+  const [reason, setReason] = useState("");
+  const decide = useMutation(PlanService.method.decidePlan, { onSettled: refetch });
+  const send = (approve: boolean) => decide.mutate({ planId: plan.planId, hash: plan.hash, approve, reason });
+  const isOpen = plan.state === PlanState.OPEN;
+  return (
+    <section className="panel" aria-label="Answer the plan">
+      <div className="body stack">
+        <ErrorNote error={decide.error} />
+        <Field label="Reason" hint="Where the policy requires one, and for a denial">{(props) => <input {...props} maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />}</Field>
+        <div className="row">
+          {isOpen && <Button look="primary" disabled={!isSettled} busy={decide.isPending} onClick={() => send(true)}>Approve all {plan.stepCount} steps</Button>}
+          <Button look="danger" disabled={!isSettled} busy={decide.isPending} onClick={() => send(false)}>{isOpen ? "Deny" : "Stop the plan"}</Button>
+        </div>
+      </div>
+    </section>
+  );
+}
+
 export default function Plan() {
   const { id = "" } = useParams();
   const { data, error, isPending, refetch } = useQuery(PlanService.method.getPlan, { planId: id }, { refetchInterval: 2_000 });
-  const [reason, setReason] = useState("");
-  const decide = useMutation(PlanService.method.decidePlan, { onSettled: () => void refetch() });
   const plan = data?.plan;
   if (!plan) return <main className="page"><Head title="Plan" />{isPending && <Loading what="the plan" />}<ErrorNote error={error} /></main>;
   const state = stateOf(plan.state);
-  const send = (approve: boolean) => decide.mutate({ planId: plan.planId, hash: plan.hash, approve, reason });
   return (
     <main className="page">
       <Head title={<>Plan <Badge tone={state.tone}>{state.text}</Badge></>}>
         By <Line text={plan.requester} most={60} />, <Time at={plan.createdAt} />. {plan.keepGoing ? "It goes on after a step that fails." : "It ends at the first step that fails."}
       </Head>
-      <ErrorNote error={decide.error} />
       <ol className="stack bare">{plan.steps.map((step) => <Step key={step.number} step={step} />)}</ol>
-      {(plan.state === PlanState.OPEN || plan.state === PlanState.RUNNING) && (
-        <div className="panel">
-          <div className="body stack">
-            <Field label="Reason"  hint="Where the policy requires one, and for a denial">{(props) => <input {...props} maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />}</Field>
-            <div className="row">
-              {plan.state === PlanState.OPEN && <Button look="primary" busy={decide.isPending} onClick={() => send(true)}>Approve all {plan.stepCount} steps</Button>}
-              <Button look="danger" busy={decide.isPending} onClick={() => send(false)}>{plan.state === PlanState.OPEN ? "Deny" : "Stop the plan"}</Button>
-            </div>
-          </div>
-        </div>
-      )}
+      {(plan.state === PlanState.OPEN || plan.state === PlanState.RUNNING) && <Answer key={plan.planId} plan={plan} refetch={() => void refetch()} />}
     </main>
   );
 }

@@ -1,35 +1,36 @@
 // Sign in: by a password, or by a one-time link whose secret is behind `#`.
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { type FormEvent, useCallback, useEffect, useState } from "react";
 import { Link, useLocation, useNavigate } from "react-router";
 import type { OrionError } from "../lib/errors";
-import { nextAddress, secretInAddress, signIn, signInByLink } from "../lib/session";
-import { Button, Field, Loading } from "../ui/basics";
+import { nextAddress, secretInAddress, signIn } from "../lib/session";
+import { ByLink } from "../sign-in/ByLink";
+import { Button, Field } from "../ui/basics";
 import { Problem } from "../ui/ErrorNote";
 
 export default function SignIn() {
   const navigate = useNavigate();
-  const { search } = useLocation();
-  const [secret] = useState(secretInAddress);
-  const [isBusy, setBusy] = useState(secret !== "");
+  const { search, hash } = useLocation();
+  const [secret, setSecret] = useState(secretInAddress);
+  const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<OrionError>();
-  const used = useRef(false);
-  const finish = async (attempt: Promise<OrionError | undefined>) => {
-    setBusy(true);
-    const failure = await attempt;
-    setBusy(false);
-    setProblem(failure);
-    if (!failure) void navigate(nextAddress(search), { replace: true });
-  };
   useEffect(() => {
-    // A link is good once.
-    if (secret === "" || used.current) return;
-    used.current = true;
-    void finish(signInByLink(secret));
-  });
-  const submit = (event: FormEvent<HTMLFormElement>) => {
+    // A link that is opened where this page is open already changes nothing but the part behind `#`.
+    const next = secretInAddress();
+    if (next !== "") setSecret(next);
+  }, [hash]);
+  const leave = useCallback((failure?: OrionError) => {
+    setSecret("");
+    setProblem(failure);
+  }, []);
+  const finish = () => void navigate(nextAddress(search), { replace: true });
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    void finish(signIn(String(form.get("user")), String(form.get("password"))));
+    setBusy(true);
+    const failure = await signIn(String(form.get("user")), String(form.get("password")));
+    setBusy(false);
+    setProblem(failure);
+    if (!failure) finish();
   };
   return (
     <div className="alone">
@@ -39,10 +40,10 @@ export default function SignIn() {
           <h1>Sign in to Orion</h1>
         </div>
         {problem && <Problem error={problem} />}
-        {isBusy && secret !== "" ? (
-          <Loading what="your session" />
+        {secret !== "" ? (
+          <ByLink secret={secret} onSignedIn={finish} onLeave={leave} />
         ) : (
-          <form className="panel" onSubmit={submit}>
+          <form className="panel" onSubmit={(event) => void submit(event)}>
             <div className="body stack">
               <Field label="Name">
                 {(props) => <input {...props} name="user" autoComplete="username" autoCapitalize="none" required />}

@@ -9,12 +9,14 @@ import { oneLine } from "../lib/text";
 
 interface Live {
   approvals: Approval[];
+  /** How many answers are asked for: a plan is one. */
+  waiting: number;
   isPending: boolean;
   error: unknown;
   link: Link;
 }
 
-const Context = createContext<Live>({ approvals: [], isPending: true, error: null, link: "connecting" });
+const Context = createContext<Live>({ approvals: [], waiting: 0, isPending: true, error: null, link: "connecting" });
 
 export const useLive = () => useContext(Context);
 
@@ -51,7 +53,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   }, []);
   const link = useStream(isApprover ? watch : undefined, onEvent, refresh);
   const value = useMemo(
-    () => ({ approvals: data ?? [], isPending: isApprover && isPending, error, link: isApprover ? link : ("open" as const) }),
+    () => ({ approvals: data ?? [], waiting: new Set(data?.map(({ approvalId, planId }) => planId || approvalId)).size, isPending: isApprover && isPending, error, link: isApprover ? link : ("open" as const) }),
     [data, isApprover, isPending, error, link],
   );
   return <Context value={value}>{children}</Context>;

@@ -7,6 +7,7 @@ import { type Theme, setTheme, theme } from "../lib/theme";
 import { Button, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { Icon } from "../ui/icons";
+import { useToast } from "../ui/toasts";
 import { LiveProvider, useLive } from "./Live";
 import { Palette } from "./Palette";
 import { StopBanner } from "./StopBanner";
@@ -14,11 +15,11 @@ import { ENTRIES, type Entry } from "./pages";
 import { useShortcuts } from "./shortcuts";
 
 function Count({ entry }: { entry: Entry }) {
-  const { approvals } = useLive();
-  if (entry.to !== "/approvals" || approvals.length === 0) return null;
+  const { waiting } = useLive();
+  if (entry.to !== "/approvals" || waiting === 0) return null;
   return (
-    <span className="count" aria-label={`${approvals.length} open`}>
-      {approvals.length > 99 ? "99+" : approvals.length}
+    <span className="count" aria-label={`${waiting} open`}>
+      {waiting > 99 ? "99+" : waiting}
     </span>
   );
 }
@@ -26,14 +27,16 @@ function Count({ entry }: { entry: Entry }) {
 function Me() {
   const { user, role } = useMe();
   const navigate = useNavigate();
+  const toast = useToast();
   const [chosen, setChosen] = useState<Theme>(theme);
   const choose = (next: Theme) => {
     setTheme(next);
     setChosen(next);
   };
   const leave = async () => {
-    await signOut();
-    void navigate("/sign-in", { replace: true });
+    const problem = await signOut();
+    if (problem) toast(`You are still signed in. ${problem.message}`);
+    else void navigate("/sign-in", { replace: true });
   };
   return (
     <div className="me small">

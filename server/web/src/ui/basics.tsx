@@ -32,9 +32,9 @@ export function Line({ text, most = 200, mono = false }: { text: string; most?: 
 
 const FIRST_CHARACTERS = 6_000;
 
-/** A longer text, with its line breaks; the rest of a very long one on request. */
-export function Block({ text, label }: { text: string; label: string }) {
-  const [most, setMost] = useState(FIRST_CHARACTERS);
+/** A longer text, with its line breaks; the rest of a very long one on request, unless all of it must be read. */
+export function Block({ text, label, isWhole = false }: { text: string; label: string; isWhole?: boolean }) {
+  const [most, setMost] = useState(isWhole ? text.length : FIRST_CHARACTERS);
   return (
     <>
       <pre className="code" dir="ltr" tabIndex={0} aria-label={label}>

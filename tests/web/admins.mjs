@@ -1,0 +1,196 @@
+// Stories of what admins do all day: plans over several devices, the policy, requests for access, tools of devices, and
+// chats that are found again.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before } from "node:test";
+import { PASSWORD, account, answered, card, enrol, firstAdmin, heading, loaded, say, signIn, storyOf } from "./setup.mjs";
+import { World, eventually } from "./world.mjs";
+
+const world = new World();
+const test = storyOf(world);
+let admin;
+let ann;
+let laptop;
+let server;
+
+/** Runs `orion` as the admin, who is signed in on the command line as well. Code 6 says that an approval is needed. */
+function orion(code, ...args) {
+  const env = { PATH: process.env.PATH, HOME: world.folder, NO_COLOR: "1", ORION_CONTEXT: join(world.folder, "context.toml") };
+  const ended = spawnSync(join(process.env.ORION_PROGRAMS, "orion"), ["--backend", world.url, ...args], { env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  assert.equal(ended.status, code, ended.stderr);
+}
+
+before(async () => {
+  await world.start();
+  admin = await firstAdmin(world);
+  laptop = await enrol(world, admin, "laptop");
+  server = await enrol(world, admin, "server");
+  await account(admin, "ann");
+  ann = await world.browser();
+  await ann.goto("/sign-in");
+  await signIn(ann, "ann");
+  await ann.getByLabel("Message", { exact: true }).waitFor();
+  const secret = join(world.folder, "password.txt");
+  writeFileSync(secret, PASSWORD, { mode: 0o600 });
+  orion(0, "login", "--user", "admin", "--password", `@${secret}`);
+});
+after(() => world.end());
+
+test("a plan over two devices is read as a whole, approved once, and done on both", async () => {
+  for (const { files } of [laptop, server]) mkdirSync(join(files, "Old/Inside"), { recursive: true });
+  orion(6, "plan", "call", "laptop,server", "delete_directory", "path=Old", "recursive=true", "confirm=true");
+  await ann.goto("/approvals");
+  await ann.getByRole("navigation", { name: "Plans" }).getByRole("link").click();
+  await ann.getByRole("button", { name: "Approve all 2 steps" }).waitFor();
+  const steps = ann.getByRole("main").getByRole("listitem");
+  assert.equal(await steps.count(), 2);
+  for (const [index, name] of ["laptop", "server"].entries()) {
+    await steps.nth(index).getByText(name, { exact: true }).waitFor();
+    await steps.nth(index).getByText(/^Would move/).waitFor();
+  }
+  const axe = readFileSync(join(import.meta.dirname, "node_modules/axe-core/axe.min.js"), "utf8");
+  for (const colorScheme of ["light", "dark"]) {
+    await ann.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await ann.evaluate(axe);
+    const { violations } = await ann.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    assert.deepEqual(violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes }) => [id, nodes[0].html]), []);
+  }
+  assert.ok(existsSync(join(laptop.files, "Old")) && existsSync(join(server.files, "Old")));
+  await ann.getByRole("button", { name: "Approve all 2 steps" }).click();
+  await ann.getByRole("heading", { level: 1 }).getByText("succeeded").waitFor();
+  assert.ok(!existsSync(join(laptop.files, "Old")) && !existsSync(join(server.files, "Old")));
+});
+
+test("a plan whose files change after it was shown does not touch them", async () => {
+  for (const { files } of [laptop, server]) writeFileSync(join(files, "old.txt"), "old");
+  orion(6, "plan", "call", "laptop,server", "delete_file", "path=old.txt", "confirm=true");
+  await ann.goto("/approvals");
+  await ann.getByRole("navigation", { name: "Plans" }).getByRole("link").click();
+  await ann.getByRole("button", { name: "Approve all 2 steps" }).waitFor();
+  writeFileSync(join(laptop.files, "old.txt"), "changed since");
+  await ann.getByRole("button", { name: "Approve all 2 steps" }).click();
+  await ann.getByRole("heading", { level: 1 }).getByText("failed").waitFor();
+  await ann.getByText(/is not as it was when the preview was shown/).first().waitFor();
+  assert.ok(existsSync(join(laptop.files, "old.txt")) && existsSync(join(server.files, "old.txt")));
+});
+
+test("what a denied person lacked is asked for on the denial, and granted by an admin, for a while", async () => {
+  await admin.goto("/devices/laptop");
+  await admin.getByRole("button", { name: "Edit", exact: true }).click();
+  await admin.getByRole("region", { name: "Permissions" }).getByRole("row", { name: `path ${laptop.files}` }).getByRole("button", { name: /^Remove/ }).click();
+  await admin.getByRole("button", { name: "Apply" }).click();
+  await admin.getByText("acknowledged by the device").waitFor();
+  await ann.goto("/chat");
+  await say(ann, "make a folder Wanted on laptop");
+  const denied = card(ann, "create_directory");
+  await denied.getByText("denied", { exact: true }).waitFor();
+  await denied.getByRole("button", { name: "Request access for two hours" }).click();
+  await denied.getByRole("button", { name: "Requested" }).waitFor();
+
+  await admin.goto("/access");
+  const request = admin.getByRole("region", { name: "Access request" });
+  await request.getByText("Exactly this would be granted").waitFor();
+  await request.getByText(/Wanted/).first().waitFor();
+  await request.getByLabel("Reason").fill("For today.");
+  await request.getByRole("button", { name: "Grant", exact: true }).click();
+  await request.getByText("granted", { exact: true }).waitFor();
+  await eventually("the folder", async () => {
+    await answered(ann);
+    await say(ann, "make a folder Wanted on laptop");
+    await answered(ann);
+    return existsSync(join(laptop.files, "Wanted"));
+  });
+  await ann.goto("/access");
+  await ann.getByText("granted", { exact: true }).waitFor();
+  await admin.getByRole("button", { name: "End this access" }).click();
+  await admin.getByText("No requests").waitFor();
+});
+
+test("a policy is checked while it is written, tried on what happened, applied, compared and restored", async () => {
+  const text = (access) => `version: 1\ndevices:\n  laptop:\n    profile: operator\n    paths:\n      - { path: "${laptop.files}", access: [${access}] }\nrules: []\n`;
+  await admin.goto("/policy");
+  const editor = admin.getByLabel("Policy file");
+  await editor.fill(text("read, wriite"));
+  await admin.getByText("not valid").waitFor();
+  await admin.getByRole("button", { name: "line 6" }).first().click();
+  assert.equal(await editor.evaluate((area) => area.value.slice(area.selectionStart, area.selectionEnd)), `      - { path: "${laptop.files}", access: [read, wriite] }`);
+  assert.ok(await admin.getByRole("button", { name: "Apply" }).isDisabled());
+  await editor.fill(text("read, write, delete"));
+  await admin.getByText("valid", { exact: true }).waitFor();
+  await admin.getByRole("heading", { name: "What changes on which device" }).waitFor();
+  await admin.getByText("laptop", { exact: true }).first().waitFor();
+  await admin.getByRole("button", { name: "Try on the calls of the last 30 days" }).click();
+  await admin.getByText(/recorded calls? evaluated in/).waitFor();
+  await admin.getByText("denied, would run").waitFor();
+  await admin.getByLabel("Note").fill("First.");
+  await admin.getByRole("button", { name: "Apply" }).click();
+  await admin.getByText("Version 1 is active.").waitFor();
+  await editor.fill(text("read"));
+  await admin.getByText("valid", { exact: true }).waitFor();
+  await admin.getByRole("button", { name: "Apply" }).click();
+  await admin.getByText("Version 2 is active.").waitFor();
+
+  await admin.getByRole("row", { name: /^1 / }).getByRole("button", { name: "Compare" }).click();
+  const dialog = admin.getByRole("dialog");
+  await dialog.getByText("access: [read, write, delete]").waitFor();
+  await dialog.getByRole("button", { name: "Restore this text" }).click();
+  await admin.getByText("Version 3 is active.").waitFor();
+  await admin.getByRole("row", { name: /restores 1/ }).waitFor();
+  assert.equal(await editor.inputValue(), text("read, write, delete"));
+});
+
+test("a tool of a device is approved as it is defined, and asked about again where that changes", async () => {
+  const tools = join(world.folder, "server/tools.d");
+  mkdirSync(tools);
+  chmodSync(tools, 0o700);
+  const define = (format) => writeFileSync(join(tools, "say.toml"), `name = "say_word"\ndescription = "Says a word."\nprogram = "/usr/bin/printf"\nargv = ["${format}", "{word}"]\n[arguments.word]\ntype = "string"\nrequired = true\n`);
+  const pending = admin.getByRole("region", { name: "Tool that waits for a decision" });
+  for (const format of ["%s", "again %s"]) {
+    define(format);
+    await admin.goto("/tools");
+    await pending.getByText("custom tool of server").waitFor();
+    await pending.getByLabel("Definition").getByText(`"${format}"`).waitFor();
+    await pending.getByRole("button", { name: "Approve this definition" }).click();
+    await pending.waitFor({ state: "detached" });
+  }
+});
+
+test("a chat is found again by a word that was said in it", async () => {
+  for (const words of ["make a folder Apples on laptop", "make a folder Pears on laptop"]) {
+    await admin.goto("/chat");
+    await say(admin, words);
+    await card(admin, "create_directory").getByText("succeeded").waitFor();
+    await answered(admin);
+  }
+  await admin.getByLabel("Search chats").fill("Apples");
+  const chats = admin.getByRole("navigation", { name: "Chats" }).getByRole("link");
+  await eventually("the search", async () => (await chats.count()) === 1);
+  await chats.click();
+  await admin.getByRole("log").getByText("make a folder Apples on laptop").waitFor();
+  await card(admin, "create_directory").getByText("succeeded").waitFor();
+  await admin.getByLabel("Search chats").fill("Oranges");
+  await admin.getByText("No chat contains this.").waitFor();
+});
+
+test("a viewer and an operator see what they may, and are told who may the rest", async () => {
+  await account(admin, "vera", "viewer");
+  const vera = await world.browser();
+  await vera.goto("/sign-in?next=/approvals");
+  await signIn(vera, "vera");
+  await vera.getByText("Operators and admins answer approvals").waitFor();
+  for (const [page, path, told] of [[vera, "/policy", "Operators read the policy, admins change it"], [ann, "/audit", "Admins read the audit log"]]) {
+    await page.goto(path);
+    await loaded(page);
+    await page.getByText(told).waitFor();
+  }
+  await ann.goto("/enrol");
+  await heading(ann, /Enrol/).waitFor();
+  assert.equal(await ann.getByRole("button", { name: "Make the command" }).count(), 0);
+  await vera.context().close();
+});
+
+test("nothing violated the content security policy, and no script failed", () => {
+  assert.deepEqual(world.violations, []);
+});

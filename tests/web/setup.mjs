@@ -1,0 +1,85 @@
+// What all stories begin with: people, devices, and the way to what a page shows.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { eventually } from "./world.mjs";
+
+export const PASSWORD = "four words of a test";
+
+export const heading = (page, name) => page.getByRole("heading", { level: 1, name });
+export const card = (page, tool) => page.getByRole("article", { name: `Call of ${tool}` }).last();
+
+export async function say(page, text) {
+  await page.getByLabel("Message", { exact: true }).fill(text);
+  await page.keyboard.press("Enter");
+}
+
+/** Waits until the newest answer is complete. */
+export const answered = (page) => page.getByRole("button", { name: "Stop", exact: true }).first().waitFor({ state: "detached" });
+
+/** Returns a way to tell stories of a world, which say what each browser showed where they fail. */
+export const storyOf = (world) => (name, options, story = options) =>
+  test(name, story === options ? {} : options, async (context) => {
+    try {
+      await story(context);
+    } catch (error) {
+      for (const page of world.pages()) {
+        context.diagnostic(`at ${page.url()}:\n${await page.locator("body").innerText().catch(String)}`);
+      }
+      throw error;
+    }
+  });
+
+/** Makes the first admin, and returns their browser at the empty chat. */
+export async function firstAdmin(world) {
+  const page = await world.browser();
+  await page.goto(`/first-admin#${world.secret()}`);
+  await page.getByLabel("Your name").fill("admin");
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Make the admin" }).click();
+  await page.getByText("What should happen on your devices?").waitFor();
+  return page;
+}
+
+export async function account(admin, name, role = "operator") {
+  await admin.goto("/people");
+  await admin.getByRole("button", { name: "New account" }).click();
+  await admin.getByLabel("Name", { exact: true }).fill(name);
+  await admin.getByLabel("Role", { exact: true }).selectOption(role);
+  await admin.getByLabel("First password").fill(PASSWORD);
+  await admin.getByRole("button", { name: "Make the account" }).click();
+  await admin.getByText("The account is made.").waitFor();
+}
+
+/** Signs in where the page asks for it. */
+export async function signIn(page, name, password = PASSWORD) {
+  await page.getByLabel("Name").fill(name);
+  await page.getByLabel("Password").fill(password);
+  await page.keyboard.press("Enter");
+}
+
+/** Enrols a device by the page, and waits until it is connected. */
+export async function enrol(world, admin, name, options = {}) {
+  const { profile = "operator", accesses = ["write", "delete"], ceiling } = options;
+  const files = join(world.folder, name, "files");
+  mkdirSync(files, { recursive: true });
+  await admin.goto("/enrol");
+  await admin.getByLabel("Name").fill(name);
+  await admin.getByLabel("What it may do at first").selectOption(profile);
+  await admin.getByLabel("In these folders").fill(files);
+  for (const access of accesses) await admin.getByLabel(access, { exact: true }).check();
+  await admin.getByRole("button", { name: "Make the command" }).click();
+  const command = await admin.locator(".command code").textContent();
+  const device = await world.enrol(name, command.split(" ")[2], ceiling);
+  await admin.getByRole("button", { name: "The words are the same: approve" }).click();
+  await device.enrolled;
+  device.connect();
+  await admin.getByText("connected", { exact: true }).waitFor();
+  return device;
+}
+
+/** Waits until a page has loaded everything that it shows. */
+export async function loaded(page) {
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await eventually("the page", async () => (await page.getByRole("status").filter({ hasText: "Loading" }).count()) === 0);
+}
