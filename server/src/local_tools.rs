@@ -10,6 +10,7 @@ mod http_request;
 mod list_devices;
 mod query_memory;
 mod report;
+mod secrets_of_request;
 mod task;
 mod web;
 mod write_memory;
@@ -75,8 +76,26 @@ struct Outcome<R> {
     truncated: bool,
 }
 
+/// Where the effect of a tool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// In the database, in one transaction with the result. Once it began, the call ends as it ends.
+    Database,
+    /// Elsewhere. The call is broken off when it is cancelled, when its time is over and when the backend stops; what
+    /// happened by then may be unknown.
+    Outside {
+        /// What is unknown of a call that was broken off, a sentence.
+        unknown: &'static str,
+        /// What its person can do.
+        hint: &'static str,
+    },
+}
+
 /// A tool that runs on the backend.
 trait LocalTool: Tool {
+    /// Where its effect is, for a tool that has effects.
+    const EFFECT: Effect = Effect::Database;
+
     /// Runs one call.
     fn run(
         arguments: Self::Arguments,
@@ -89,6 +108,7 @@ type Running = BoxFuture<'static, Result<Outcome<Value>, ToolError>>;
 /// The executor of one tool.
 struct Executor {
     name: &'static str,
+    effect: Effect,
     run: fn(Vec<u8>, Context) -> Running,
 }
 
@@ -105,7 +125,7 @@ const EXECUTORS: &[Executor] = &[
 
 impl Executor {
     const fn of<T: LocalTool>() -> Self {
-        Self { name: T::NAME, run: boxed::<T> }
+        Self { name: T::NAME, effect: T::EFFECT, run: boxed::<T> }
     }
 
     /// Returns the executor of a tool. None if the tool does not run here.

@@ -13,6 +13,7 @@ mod execution;
 mod host_name;
 pub mod installed;
 pub mod project;
+pub mod request_secrets;
 pub mod requested_url;
 mod sample;
 mod sample_call;
