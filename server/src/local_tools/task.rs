@@ -134,7 +134,8 @@ impl LocalCalls {
         let shutdown = self.pipeline.tasks.shutdown.clone();
         let devices = self.pipeline.devices.clone();
         let (caller, dry_run) = (order.caller.clone(), order.dry_run);
-        let context = Context { call, caller, dry_run, devices };
+        let pipeline = Arc::clone(&self.pipeline);
+        let context = Context { call, caller, dry_run, devices, pipeline };
         self.tasks.spawn(async move {
             let began = Instant::now();
             let ended = tokio::select! {
