@@ -40,6 +40,7 @@ mod everyday_approvals;
 mod explained;
 mod file_tools;
 mod floods;
+mod forbidden_addresses;
 mod going_away;
 mod half_done;
 mod half_open;
