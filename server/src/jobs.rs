@@ -13,6 +13,7 @@ mod publish_authorities;
 mod reconcile_calls;
 mod record_chain_heads;
 mod reload_stale_devices;
+mod run_schedules;
 mod sign_audit_log;
 
 use std::sync::Arc;
@@ -51,6 +52,7 @@ pub fn spawn_all(backend: &Backend) {
     spawn(tasks, expire_queued_calls::ExpireQueuedCalls(pipeline()));
     spawn(tasks, expire_plans::ExpirePlans(pipeline()));
     spawn(tasks, publish_authorities::PublishAuthorities(enrollment.clone()));
+    spawn(tasks, run_schedules::RunSchedules::new(pipeline()));
     spawn(tasks, reconcile_calls::ReconcileCalls(pipeline()));
     spawn(tasks, record_chain_heads::RecordChainHeads(devices.clone()));
     spawn(tasks, sign_audit_log::SignAuditLog::new(store.clone(), notary.clone()));

@@ -3,25 +3,48 @@
 //! difference, but for which tools run where.
 
 mod calculate;
+mod cancel_job;
+mod cancel_task;
 mod effect;
 mod fetch_webpage;
 mod get_audit_log;
+mod get_job;
 mod http_request;
 mod list_devices;
+mod list_macros;
+mod list_tasks;
+mod own_calls;
 mod query_memory;
 mod report;
+mod run_macro;
+mod save_macro;
+mod schedule_task;
+mod secrets_of_request;
 mod task;
+mod templates;
 mod web;
 mod write_memory;
+
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use futures_util::future::BoxFuture;
 use orion_catalog::tools::calculate::Calculate;
+use orion_catalog::tools::cancel_job::CancelJob;
+use orion_catalog::tools::cancel_task::CancelTask;
 use orion_catalog::tools::fetch_webpage::FetchWebpage;
+use orion_catalog::tools::generate_arduino_code::GenerateArduinoCode;
+use orion_catalog::tools::generate_openscad::GenerateOpenscad;
 use orion_catalog::tools::get_audit_log::GetAuditLog;
+use orion_catalog::tools::get_job::GetJob;
 use orion_catalog::tools::http_request::HttpRequest;
 use orion_catalog::tools::list_devices::ListDevices;
+use orion_catalog::tools::list_macros::ListMacros;
+use orion_catalog::tools::list_tasks::ListTasks;
 use orion_catalog::tools::query_memory::QueryMemory;
+use orion_catalog::tools::run_macro::RunMacro;
+use orion_catalog::tools::save_macro::SaveMacro;
+use orion_catalog::tools::schedule_task::ScheduleTask;
 use orion_catalog::tools::write_memory::WriteMemory;
 use orion_catalog::{Tool, ToolSpec};
 use orion_domain::{CallId, Caller, DeviceId, ErrorCode, Grants, PathStyle, Places, ToolError};
@@ -31,6 +54,7 @@ use serde_json::Value;
 use crate::clock::now_ms;
 use crate::fleet::Devices;
 use crate::fleet::presence::facts_to_json;
+use crate::pipeline::Pipeline;
 use crate::store::{Store, StoreError};
 
 pub use task::start;
@@ -49,6 +73,8 @@ struct Context {
     dry_run: bool,
     /// The devices, their database and the active policy.
     devices: Devices,
+    /// Runs the calls that this one makes.
+    pipeline: Arc<Pipeline>,
 }
 
 impl Context {
@@ -75,8 +101,26 @@ struct Outcome<R> {
     truncated: bool,
 }
 
+/// Where the effect of a tool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// In the database, in one transaction with the result. Once it began, the call ends as it ends.
+    Database,
+    /// Elsewhere. The call is broken off when it is cancelled, when its time is over and when the backend stops; what
+    /// happened by then may be unknown.
+    Outside {
+        /// What is unknown of a call that was broken off, a sentence.
+        unknown: &'static str,
+        /// What its person can do.
+        hint: &'static str,
+    },
+}
+
 /// A tool that runs on the backend.
 trait LocalTool: Tool {
+    /// Where its effect is, for a tool that has effects.
+    const EFFECT: Effect = Effect::Database;
+
     /// Runs one call.
     fn run(
         arguments: Self::Arguments,
@@ -89,6 +133,7 @@ type Running = BoxFuture<'static, Result<Outcome<Value>, ToolError>>;
 /// The executor of one tool.
 struct Executor {
     name: &'static str,
+    effect: Effect,
     run: fn(Vec<u8>, Context) -> Running,
 }
 
@@ -101,11 +146,21 @@ const EXECUTORS: &[Executor] = &[
     Executor::of::<HttpRequest>(),
     Executor::of::<WriteMemory>(),
     Executor::of::<QueryMemory>(),
+    Executor::of::<GenerateOpenscad>(),
+    Executor::of::<GenerateArduinoCode>(),
+    Executor::of::<ScheduleTask>(),
+    Executor::of::<ListTasks>(),
+    Executor::of::<CancelTask>(),
+    Executor::of::<GetJob>(),
+    Executor::of::<CancelJob>(),
+    Executor::of::<SaveMacro>(),
+    Executor::of::<ListMacros>(),
+    Executor::of::<RunMacro>(),
 ];
 
 impl Executor {
     const fn of<T: LocalTool>() -> Self {
-        Self { name: T::NAME, run: boxed::<T> }
+        Self { name: T::NAME, effect: T::EFFECT, run: boxed::<T> }
     }
 
     /// Returns the executor of a tool. None if the tool does not run here.

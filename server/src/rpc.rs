@@ -11,9 +11,12 @@ mod chat;
 mod content;
 mod device;
 mod enrollment;
+mod insight;
+mod macros;
 mod memory;
 mod plan;
 mod policy;
+mod schedule;
 mod signed;
 mod status;
 mod tool;
@@ -30,9 +33,10 @@ use orion_wire::v1::{
     audit_service_server::AuditServiceServer, auth_service_server::AuthServiceServer,
     chat_service_server::ChatServiceServer, content_service_server::ContentServiceServer,
     device_service_server::DeviceServiceServer, enrollment_service_server::EnrollmentServiceServer,
+    insight_service_server::InsightServiceServer, macro_service_server::MacroServiceServer,
     memory_service_server::MemoryServiceServer, plan_service_server::PlanServiceServer,
-    policy_service_server::PolicyServiceServer, tool_service_server::ToolServiceServer,
-    transfer_service_server::TransferServiceServer,
+    policy_service_server::PolicyServiceServer, schedule_service_server::ScheduleServiceServer,
+    tool_service_server::ToolServiceServer, transfer_service_server::TransferServiceServer,
 };
 use tokio_stream::Stream;
 use tonic::service::Routes;
@@ -46,9 +50,12 @@ use self::chat::ChatApi;
 use self::content::ContentApi;
 use self::device::DeviceApi;
 use self::enrollment::EnrollmentApi;
+use self::insight::InsightApi;
+use self::macros::MacroApi;
 use self::memory::MemoryApi;
 use self::plan::PlanApi;
 use self::policy::PolicyApi;
+use self::schedule::ScheduleApi;
 use self::tool::ToolApi;
 use self::transfer::TransferApi;
 use crate::backend::Backend;
@@ -120,6 +127,9 @@ pub fn people_routes(
         pipeline: Arc::clone(pipeline),
         heavy: heavy.clone(),
     };
+    let insight = InsightApi { store: store.clone() };
+    let schedule = ScheduleApi { store: store.clone() };
+    let macros = MacroApi { store: store.clone() };
     let memory = MemoryApi { store: store.clone() };
     let plan = PlanApi { pipeline: Arc::clone(pipeline) };
     let access_request = AccessRequestApi { pipeline: Arc::clone(pipeline) };
@@ -158,6 +168,9 @@ pub fn people_routes(
             AccessRequestServiceServer::new(access_request).max_decoding_message_size(64 * 1024),
         )
         .add_service(AuditServiceServer::new(audit).max_decoding_message_size(64 * 1024))
+        .add_service(InsightServiceServer::new(insight).max_decoding_message_size(64 * 1024))
+        .add_service(ScheduleServiceServer::new(schedule).max_decoding_message_size(64 * 1024))
+        .add_service(MacroServiceServer::new(macros).max_decoding_message_size(64 * 1024))
         .add_service(MemoryServiceServer::new(memory).max_decoding_message_size(64 * 1024))
         .add_service(AuthServiceServer::new(auth).max_decoding_message_size(64 * 1024))
         .add_service(health)

@@ -21,10 +21,12 @@ mod devices;
 mod invites;
 mod labels;
 mod local_effects;
+mod macros;
 mod memories;
 mod people;
 mod plans;
 mod policies;
+mod schedules;
 mod stops;
 mod turns;
 
@@ -54,7 +56,7 @@ pub use audit::{AuditFilter, AuditVerdict, Found, FoundRow, TrustAnchor, verify_
 pub use authorities::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};
 pub use backup::{Health, check_file};
 pub use calls::{
-    Admitted, CallRow, CloseCall, ClosedBy, NewCall, QueueError, QueueLimits, RecordedCall,
+    Admitted, CallRow, CloseCall, ClosedBy, NewCall, Parent, QueueError, QueueLimits, RecordedCall,
     StateChange, UnreconciledCall, Witness, first_id_at,
 };
 pub use chats::{ChatRow, MessageRow};
@@ -69,6 +71,7 @@ pub use devices::{
 pub use invites::NewInvite;
 pub use labels::{Authorship, Label, LabelledContent, Provenance};
 pub use local_effects::LocalEffect;
+pub use macros::{MAX_MACRO_BYTES, MAX_MACROS, MacroRow};
 pub use memories::{MAX_MEMORIES, MAX_MEMORY_BYTES, MemoryFilter, MemoryRow};
 pub use people::{
     AccountRow, ChangeUserError, LinkedSession, NewToken, TokenError, TokenFilter, TokenRow,
@@ -79,6 +82,7 @@ pub use plans::{
     PlanState, StepEnd, StepRow, StepState,
 };
 pub use policies::{NewPolicy, PolicyRow};
+pub use schedules::{MAX_SCHEDULES, NewScheduleError, ScheduleRow, ScheduleState};
 pub use stops::{StopRow, StopScope};
 pub use turns::{Spender, Spent, TurnRow, UsageChange};
 

@@ -4,6 +4,7 @@
 mod memory;
 mod reserved;
 mod tools;
+mod web_requests;
 
 use orion_domain::{CallState, ErrorCode};
 use orion_tests::{Deceived, LyingServer, World, audit_of};

@@ -1,5 +1,7 @@
 //! A client of the public API.
 
+mod services;
+
 use std::net::IpAddr;
 
 use orion_wire::v1;
@@ -9,7 +11,6 @@ use tokio_stream::StreamExt as _;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 

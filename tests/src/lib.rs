@@ -26,6 +26,8 @@ mod held_model;
 mod http_client;
 mod lying_agent;
 mod lying_server;
+#[cfg(target_os = "linux")]
+mod namespace;
 mod outside;
 mod process;
 mod proxy;
@@ -55,6 +57,8 @@ pub use held_model::{HeldModel, HeldRequest};
 pub use http_client::{HttpAnswer, HttpClient, HttpStream};
 pub use lying_agent::{LyingAgent, hello};
 pub use lying_server::{Deceived, Link, LyingServer};
+#[cfg(target_os = "linux")]
+pub use namespace::{Namespace, enter as enter_namespace, lead_everything_here};
 pub use outside::{Outside, plain_target};
 pub use process::{Launch, Process};
 pub use proxy::{Cut, Faults, Flow, Proxy};

@@ -12,9 +12,12 @@ use orion_wire::v1::audit_service_client::AuditServiceClient;
 use orion_wire::v1::auth_service_client::AuthServiceClient;
 use orion_wire::v1::chat_service_client::ChatServiceClient;
 use orion_wire::v1::device_service_client::DeviceServiceClient;
+use orion_wire::v1::insight_service_client::InsightServiceClient;
+use orion_wire::v1::macro_service_client::MacroServiceClient;
 use orion_wire::v1::memory_service_client::MemoryServiceClient;
 use orion_wire::v1::plan_service_client::PlanServiceClient;
 use orion_wire::v1::policy_service_client::PolicyServiceClient;
+use orion_wire::v1::schedule_service_client::ScheduleServiceClient;
 use orion_wire::v1::tool_service_client::ToolServiceClient;
 use orion_wire::v1::transfer_service_client::TransferServiceClient;
 use tonic::body::Body;
@@ -90,6 +93,12 @@ services! {
     access_requests = AccessRequestServiceClient;
     /// Plans.
     plans = PlanServiceClient;
+    /// The use of tools.
+    insights = InsightServiceClient;
+    /// Calls at times to come.
+    schedules = ScheduleServiceClient;
+    /// Calls that are made in order by one name.
+    macros = MacroServiceClient;
     /// What the person keeps for later chats.
     memories = MemoryServiceClient;
     /// The content of files.

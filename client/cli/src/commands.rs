@@ -14,8 +14,10 @@ pub(crate) mod cp;
 pub(crate) mod demo;
 pub(crate) mod devices;
 pub(crate) mod extract;
+pub(crate) mod insights;
 pub(crate) mod login;
 pub(crate) mod logout;
+pub(crate) mod macros;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod memory;
@@ -26,6 +28,7 @@ pub(crate) mod policy;
 pub(crate) mod request;
 pub(crate) mod requests;
 pub(crate) mod resume;
+pub(crate) mod schedule;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod tokens;
@@ -73,6 +76,7 @@ pub(crate) enum Command {
     /// Copy files between this computer and your devices
     Cp(cp::Cp),
     /// What is under way, what waits for a device, and how a call goes on
+    #[command(visible_alias = "jobs")]
     Calls(calls::Calls),
     /// End what runs and waits, and refuse new calls until they are resumed
     Stop(stop::Stop),
@@ -92,6 +96,12 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     /// Names of your own for a tool with some of its arguments
     Aliases(aliases::Aliases),
+    /// Several calls by one name
+    Macros(macros::Macros),
+    /// Calls at times to come
+    Schedule(schedule::Schedule),
+    /// How often tools were used, and what would save typing or asking
+    Insights(insights::Insights),
     /// What was kept for you for later chats
     Memory(memory::Memory),
     /// The devices, and what is granted on them
@@ -167,6 +177,9 @@ pub(crate) async fn run(
         Command::Requests(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,
         Command::Aliases(command) => interruptible(command.run(&app()?)).await,
+        Command::Insights(command) => interruptible(command.run(&app()?)).await,
+        Command::Macros(command) => interruptible(command.run(&app()?)).await,
+        Command::Schedule(command) => interruptible(command.run(&app()?)).await,
         Command::Memory(command) => interruptible(command.run(&app()?)).await,
         Command::Devices(command) => interruptible(command.run(&app()?)).await,
         Command::Policy(command) => interruptible(command.run(&app()?)).await,

@@ -131,6 +131,24 @@ pub(crate) fn aliases() -> Vec<CompletionCandidate> {
     }))
 }
 
+/// Returns this person's macros.
+pub(crate) fn macros() -> Vec<CompletionCandidate> {
+    candidates(asked(async |client| {
+        let list = client.ask(client.macros().list_macros(v1::ListMacrosRequest {})).await?.macros;
+        let about = |kept: v1::Macro| (kept.name, format!("{} calls", kept.steps.len()));
+        Ok(list.into_iter().map(about))
+    }))
+}
+
+/// Returns this person's tasks.
+pub(crate) fn schedules() -> Vec<CompletionCandidate> {
+    candidates(asked(async |client| {
+        let request = v1::ListSchedulesRequest::default();
+        let list = client.ask(client.schedules().list_schedules(request)).await?.schedules;
+        Ok(list.into_iter().map(|task| (task.schedule_id, task.name)))
+    }))
+}
+
 /// Returns the arguments of the tool that the command line names, each with its `=`.
 pub(crate) fn arguments() -> Vec<CompletionCandidate> {
     arguments_of(std::env::args())

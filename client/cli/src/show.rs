@@ -8,10 +8,13 @@ mod call;
 pub(crate) mod card;
 mod custom_tool;
 mod device;
+mod insights;
+mod macros;
 mod memory;
 mod person;
 mod plan;
 mod policy;
+mod schedule;
 mod short_card;
 mod stop;
 mod tool;
@@ -28,6 +31,8 @@ pub(crate) use approval_stats::{ApprovalStatsView, approval_stats};
 pub(crate) use call::{CallView, call_page, calls_table};
 pub(crate) use custom_tool::{CustomToolView, custom_tool_page, custom_tools_table};
 pub(crate) use device::{DeviceView, devices_table, pending_table};
+pub(crate) use insights::{InsightsView, insights_page};
+pub(crate) use macros::{MacroView, macro_page, macros_table};
 pub(crate) use memory::{MemoryView, memories_table};
 pub(crate) use person::{TokenView, UserView, tokens_table, users_table};
 pub(crate) use plan::{PlanView, StepView, plan_page, plans_table};
@@ -35,6 +40,7 @@ pub(crate) use policy::{
     DeviceChangeView, FindingView, OnDeviceView, VersionView, changes_text, findings_text,
     found_there, on_devices_table, versions_table,
 };
+pub(crate) use schedule::{ScheduleView, schedule_page, schedules_table};
 pub(crate) use short_card::short_card;
 pub(crate) use stop::{StopView, stops_table};
 pub(crate) use tool::{ToolView, openai, tool_page, tools_table};

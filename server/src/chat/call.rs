@@ -2,12 +2,18 @@
 
 use std::sync::Arc;
 
-use orion_catalog::{Content, without_secrets};
+use orion_catalog::tools::generate_arduino_code::GenerateArduinoCode;
+use orion_catalog::tools::generate_openscad::GenerateOpenscad;
+use orion_catalog::tools::run_macro::RunMacro;
+use orion_catalog::tools::save_macro::SaveMacro;
+use orion_catalog::tools::schedule_task::ScheduleTask;
+use orion_catalog::tools::write_file::WriteFile;
+use orion_catalog::{Content, Tool as _, find, without_secrets};
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{
     CallId, CallRequest, CallState, CanonicalArguments, Digest, Envelope, ErrorCode, ToolError,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::error::ChatError;
 use super::turn::Turn;
@@ -164,6 +170,9 @@ fn narrowed(
     if !assistant.calls(target.spec.name) {
         return denied(format!("does not call {}", target.spec.name));
     }
+    if let Some(what) = narrowed_within(assistant, target, &request.arguments) {
+        return denied(what);
+    }
     // A call can also name a device that it takes content from.
     let named = request.arguments.values().filter_map(Value::as_str);
     let named = named.filter(|name| {
@@ -174,6 +183,41 @@ fn narrowed(
         Some(name) => denied(format!("calls no tools on {name}")),
         None => None,
     }
+}
+
+/// Returns what an assistant does not do of the calls that a call makes in turn.
+fn narrowed_within(
+    assistant: &Assistant,
+    target: &Target,
+    arguments: &Map<String, Value>,
+) -> Option<String> {
+    if assistant.tools.is_empty() && assistant.devices.is_empty() {
+        return None;
+    }
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (tool, device) = match target.spec.name {
+        ScheduleTask::NAME => {
+            let Some(call) = arguments.get("call") else {
+                return Some("runs no macros".to_owned());
+            };
+            (text(call.get("tool")), text(call.get("device")))
+        }
+        // Which calls they make is not written in the call.
+        RunMacro::NAME | SaveMacro::NAME => return Some("runs no macros".to_owned()),
+        GenerateOpenscad::NAME | GenerateArduinoCode::NAME => {
+            let device = text(arguments.get("save_on"));
+            if device.is_empty() {
+                return None;
+            }
+            (WriteFile::NAME.to_owned(), device)
+        }
+        _ => return None,
+    };
+    let own = find(&tool).map_or(tool.as_str(), |(spec, _)| spec.name);
+    if !assistant.calls(own) {
+        return Some(format!("does not call {own}"));
+    }
+    (!assistant.reaches(&device)).then(|| format!("calls no tools on {device}"))
 }
 
 /// Returns the id of the call that an approver made instead of this one.

@@ -9,7 +9,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SET_COOK
 use serde_json::Value;
 
 use super::web::{Answer, Outgoing, WebClient};
-use super::{Context, LocalTool, Outcome};
+use super::{Context, Effect, LocalTool, Outcome, secrets_of_request};
 
 /// How much of an answer is returned.
 const MAX_BODY_BYTES: usize = 10 * 1024;
@@ -18,6 +18,11 @@ const MAX_HEADERS: usize = 50;
 const MAX_HEADER_BYTES: usize = 1024;
 
 impl LocalTool for HttpRequest {
+    const EFFECT: Effect = Effect::Outside {
+        unknown: "Whether the request was received is not known.",
+        hint: "see at the other side what became of it, before it is sent again",
+    };
+
     async fn run(arguments: Arguments, context: Context) -> Result<Outcome<Returns>, ToolError> {
         let url = RequestedUrl::parse(&arguments.url)?.url;
         let body = arguments.body();
@@ -29,7 +34,7 @@ impl LocalTool for HttpRequest {
             let data = Returns { status_code: None, headers: BTreeMap::new(), body: String::new() };
             return Ok(Outcome { message, data, truncated: false });
         }
-        let granted = context.granted::<Self>()?;
+        let (granted, secrets) = (context.granted::<Self>()?, arguments.secrets());
         let headers = headers_of(&arguments)?;
         let method = match arguments.method {
             Method::Get => reqwest::Method::GET,
@@ -44,8 +49,12 @@ impl LocalTool for HttpRequest {
         }
         let data = Returns {
             status_code: Some(answer.status),
-            headers: shown(&answer),
-            body: if is_text { answer.text() } else { String::new() },
+            headers: shown(&answer, &secrets),
+            body: if is_text {
+                secrets_of_request::remove(answer.text(), &secrets)
+            } else {
+                String::new()
+            },
         };
         Ok(Outcome { message, data, truncated: answer.truncated })
     }
@@ -63,23 +72,26 @@ fn headers_of(arguments: &Arguments) -> Result<HeaderMap, ToolError> {
         }
     }
     for (name, value) in &arguments.headers {
-        let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse::<HeaderValue>())
+        let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), value.parse::<HeaderValue>())
         else {
             let message = "A header of the request cannot be sent.";
             return Err(ToolError::new(ErrorCode::InvalidArgument, message)
                 .hint("write names and values in plain ASCII"));
         };
+        // Libraries that log headers leave these out.
+        value.set_sensitive(true);
         headers.insert(name, value);
     }
     Ok(headers)
 }
 
-/// Returns the headers that are shown: no cookies, for they let others in.
-fn shown(answer: &Answer) -> BTreeMap<String, String> {
+/// Returns the headers that are shown: no cookies, for they let others in, and no secret of the request.
+fn shown(answer: &Answer, secrets: &[String]) -> BTreeMap<String, String> {
     let headers = answer.headers.iter().filter(|(name, _)| **name != SET_COOKIE);
     let text = |value: &HeaderValue| {
         let text = String::from_utf8_lossy(value.as_bytes());
-        text.chars().take(MAX_HEADER_BYTES).collect()
+        let text = secrets_of_request::remove(text.into_owned(), secrets);
+        text.chars().take(MAX_HEADER_BYTES).collect::<String>()
     };
     headers.take(MAX_HEADERS).map(|(name, value)| (name.to_string(), text(value))).collect()
 }

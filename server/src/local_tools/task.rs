@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use orion_catalog::tools::http_request::HttpRequest;
-use orion_catalog::{Tool as _, find};
+use orion_catalog::find;
 use orion_domain::{CallId, DeviceId, ErrorCode, ToolError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, Executor, effect, report};
+use super::{Context, Effect, Executor, effect, report};
 use crate::bus::Change;
 use crate::clock::now_ms;
 use crate::fleet::{DeviceLink, DeviceResult, Dispatch, ToDevice};
@@ -111,7 +110,7 @@ impl LocalCalls {
         }
     }
 
-    /// Starts a call. A call is started once. A call that changes something is not interrupted: its result must say
+    /// Starts a call. A call is started once. A call that changes the database is not interrupted: its result must say
     /// whether it did.
     fn run(&mut self, order: Arc<Dispatch>, left: Duration) {
         let call = order.call;
@@ -119,23 +118,33 @@ impl LocalCalls {
             return;
         }
         let has_effects = find(order.tool).is_some_and(|(spec, _)| spec.has_effects);
-        let changes = has_effects && !order.dry_run;
+        let effect = Executor::find(order.tool).map_or(Effect::Database, |it| it.effect);
+        let outside = match effect {
+            Effect::Outside { unknown, hint } if has_effects && !order.dry_run => {
+                Some((unknown, hint))
+            }
+            Effect::Outside { .. } | Effect::Database => None,
+        };
+        let changes = has_effects && !order.dry_run && outside.is_none();
         if changes {
             self.changing.insert(call);
         }
         let stop = CancellationToken::new();
         self.running.insert(call, stop.clone());
+        let shutdown = self.pipeline.tasks.shutdown.clone();
         let devices = self.pipeline.devices.clone();
         let (caller, dry_run) = (order.caller.clone(), order.dry_run);
-        let context = Context { call, caller, dry_run, devices };
+        let pipeline = Arc::clone(&self.pipeline);
+        let context = Context { call, caller, dry_run, devices, pipeline };
         self.tasks.spawn(async move {
             let began = Instant::now();
             let ended = tokio::select! {
                 // A change is one transaction. Once it began, it ends as it ends.
                 biased;
                 ended = execute(&order, context) => ended,
-                () = stop.cancelled(), if !changes => Err(cancelled()),
-                () = tokio::time::sleep(left), if !changes => Err(timed_out(&order)),
+                () = stop.cancelled(), if !changes => Err(cancelled(outside)),
+                () = tokio::time::sleep(left), if !changes => Err(timed_out(&order, outside)),
+                () = shutdown.cancelled(), if !changes => Err(stopped(outside)),
             };
             report::result(&order, ended, began.elapsed())
         });
@@ -189,10 +198,9 @@ impl LocalCalls {
         let store = &self.pipeline.store;
         let row = store.call(call).await?;
         let ended = effect::earlier(store, call).await?.ok_or_else(|| {
-            if row.tool == HttpRequest::NAME && !row.dry_run {
-                let message = "The backend stopped while this call ran. Whether the request was received is not known.";
-                return ToolError::new(ErrorCode::OutcomeUnknown, message)
-                    .hint("see at the other side what became of it, before it is sent again");
+            let effect = Executor::find(&row.tool).map(|executor| executor.effect);
+            if let (Some(Effect::Outside { unknown, hint }), false) = (effect, row.dry_run) {
+                return stopped(Some((unknown, hint)));
             }
             let message = "The backend stopped while this call ran. The call has changed nothing.";
             ToolError::new(ErrorCode::Internal, message).hint("make the call again")
@@ -240,11 +248,27 @@ async fn execute(
     })
 }
 
-fn cancelled() -> ToolError {
-    ToolError::new(ErrorCode::Cancelled, "This call was cancelled while it ran.")
+/// What is unknown of a call that is broken off, and what its person can do. None if it has no effect.
+type Unknown = Option<(&'static str, &'static str)>;
+
+fn cancelled(outside: Unknown) -> ToolError {
+    with_unknown(ErrorCode::Cancelled, "This call was cancelled while it ran.", outside)
 }
 
-fn timed_out(order: &Dispatch) -> ToolError {
+fn timed_out(order: &Dispatch, outside: Unknown) -> ToolError {
     let message = format!("{} did not end within the call's timeout.", order.tool);
-    ToolError::new(ErrorCode::Timeout, message)
+    with_unknown(ErrorCode::Timeout, &message, outside)
+}
+
+/// Returns the error of a call that the stop of the backend broke off.
+fn stopped(outside: Unknown) -> ToolError {
+    let code = if outside.is_some() { ErrorCode::OutcomeUnknown } else { ErrorCode::Cancelled };
+    with_unknown(code, "The backend stopped while this call ran.", outside)
+}
+
+fn with_unknown(code: ErrorCode, message: &str, outside: Unknown) -> ToolError {
+    match outside {
+        Some((unknown, hint)) => ToolError::new(code, format!("{message} {unknown}")).hint(hint),
+        None => ToolError::new(code, message),
+    }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::preview::PreviewResult;
 use super::result::DeviceReport;
 use crate::clock::{new_uuid, now_ms};
-use crate::store::Provenance;
+use crate::store::{Parent, Provenance};
 
 pub use origin::Origin;
 pub use stored::{Stage, StoredCall};
@@ -75,6 +75,8 @@ pub struct CallContext {
     pub alias: Option<String>,
     /// The ended call that this one replaces, because its device reported a higher risk. None otherwise.
     pub replaces: Option<CallId>,
+    /// What made the call in the place of its person. None for a call that was requested.
+    pub parent: Option<Parent>,
     /// SHA-256 of the session or token of the request. None if the request did not come over the network.
     pub token: Option<Digest>,
 }
@@ -103,6 +105,7 @@ impl CallContext {
             turn: None,
             alias: None,
             replaces: None,
+            parent: None,
             token: None,
         }
     }

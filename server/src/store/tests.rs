@@ -19,6 +19,7 @@ mod people;
 mod plans;
 mod policies;
 mod redeeming;
+mod schedules;
 mod standing;
 mod statements;
 mod stops;
@@ -147,6 +148,7 @@ fn call(n: u128) -> NewCall {
         idempotency_key: None,
         replaces: None,
         plan: None,
+        parent: None,
         is_own_preview: false,
         deadline_at: 61_000,
         queued_until: None,

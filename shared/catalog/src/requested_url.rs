@@ -57,7 +57,10 @@ pub fn address_in(url: &Url) -> Option<Address> {
 
 /// Returns the text with its host as DNS has it.
 fn in_ascii(text: &str) -> Result<String, ToolError> {
-    let Some(host) = host_in_ascii(text)? else { return Ok(text.to_owned()) };
+    let host = host_in_ascii(text).map_err(|_| {
+        forbidden(text, "has a host that mixes scripts, or characters that are not seen")
+    })?;
+    let Some(host) = host else { return Ok(text.to_owned()) };
     let no_host = || forbidden(text, "has no host");
     let (scheme, rest) = text.split_once("://").ok_or_else(no_host)?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -81,14 +84,48 @@ pub fn requested<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
 }
 
 fn forbidden(text: &str, what: &str) -> ToolError {
-    let shown = visible(&text.chars().take(200).collect::<String>());
+    // Errors are stored and shown, and the rest of an address may hold a secret.
+    let shown = visible(&origin_of(text).chars().take(200).collect::<String>());
     ToolError::new(ErrorCode::UrlForbidden, format!("`{shown}` {what}."))
         .hint("write it like https://example.com/page, without a user in it")
+}
+
+/// Returns the beginning of an address for an error: its scheme and host, and no more where there may be a user.
+fn origin_of(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let ends = |c: char| matches!(c, '?' | '#' | '/' | '\\') || c.is_control() || c.is_whitespace();
+    let host = rest.split(ends).next().unwrap_or_default();
+    match (scheme, text.contains('@')) {
+        (_, true) => "the address".to_owned(),
+        ("", false) => host.to_owned(),
+        (scheme, false) => format!("{scheme}://{host}"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_shows_the_host_and_neither_user_nor_path_nor_query() {
+        for text in [
+            "https://ann:hunter2@example.com/",
+            "https://example.com./hunter2",
+            "https://example.com.?token=hunter2",
+            "https://example.com\\hunter2",
+            "ftp://example.com/?hunter2",
+            "example.com#hunter2",
+            "https:///?hunter2",
+            "https://ann:hunter2\\@example.com/",
+            "https://example.com/?a=b@hunter2",
+            "https://example.com\thunter2",
+            "https://exa\u{202e}mple.com/?hunter2",
+            "https://p\u{430}ypal.com/?hunter2",
+        ] {
+            let error = RequestedUrl::parse(text).unwrap_err();
+            assert!(!format!("{error:?}").contains("hunter2"), "{text}: {error:?}");
+        }
+    }
 
     #[test]
     fn an_address_is_written_in_one_way() {

@@ -2,6 +2,8 @@
 
 pub mod analyze_disk;
 pub mod calculate;
+pub mod cancel_job;
+pub mod cancel_task;
 pub mod check_compose;
 pub mod check_disk_space;
 pub mod check_docker;
@@ -21,10 +23,13 @@ pub mod download_file;
 pub mod edit_file;
 pub mod execute_command;
 pub mod fetch_webpage;
+pub mod generate_arduino_code;
+pub mod generate_openscad;
 pub mod get_audit_log;
 pub mod get_datetime;
 pub mod get_device_info;
 pub mod get_file_info;
+pub mod get_job;
 pub mod git_diff;
 pub mod git_status;
 pub mod health_check;
@@ -33,8 +38,10 @@ pub mod install_artifact;
 pub mod list_apps;
 pub mod list_devices;
 pub mod list_directory;
+pub mod list_macros;
 pub mod list_processes;
 pub mod list_services;
+pub mod list_tasks;
 pub mod modify_config;
 pub mod move_path;
 pub mod open_app;
@@ -47,8 +54,11 @@ pub mod restart_service;
 pub mod run_build;
 pub mod run_format;
 pub mod run_lint;
+pub mod run_macro;
 pub mod run_tests;
 pub mod run_typecheck;
+pub mod save_macro;
+pub mod schedule_task;
 pub mod search_directory;
 pub mod search_files;
 pub mod search_text;
@@ -122,4 +132,14 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<http_request::HttpRequest>(),
     ToolSpec::of::<write_memory::WriteMemory>(),
     ToolSpec::of::<query_memory::QueryMemory>(),
+    ToolSpec::of::<generate_openscad::GenerateOpenscad>(),
+    ToolSpec::of::<generate_arduino_code::GenerateArduinoCode>(),
+    ToolSpec::of::<schedule_task::ScheduleTask>(),
+    ToolSpec::of::<list_tasks::ListTasks>(),
+    ToolSpec::of::<cancel_task::CancelTask>(),
+    ToolSpec::of::<get_job::GetJob>(),
+    ToolSpec::of::<cancel_job::CancelJob>(),
+    ToolSpec::of::<save_macro::SaveMacro>(),
+    ToolSpec::of::<list_macros::ListMacros>(),
+    ToolSpec::of::<run_macro::RunMacro>(),
 ];

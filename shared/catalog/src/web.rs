@@ -3,7 +3,9 @@
 use orion_domain::hosts::{Address, address_of};
 use orion_domain::{ErrorCode, ToolError};
 
-use crate::secret_argument::hidden;
+use serde_json::Value;
+
+use crate::secret_argument::{hidden, hide_text};
 
 /// The longest web address, in bytes. One that is signed beforehand is long.
 pub const MAX_URL_BYTES: usize = 4096;
@@ -63,6 +65,11 @@ pub(crate) fn hide_query(url: &str) -> String {
         (Ok(_), Some((before, query))) => format!("{before}?{}", hidden(query)),
         (Err(_), _) => hidden(url),
     }
+}
+
+/// Hides the query of an argument that is an address, as [`hide_query`] does.
+pub(crate) fn hide_query_of(value: &Value) -> Value {
+    hide_text(value, hide_query)
 }
 
 #[cfg(test)]

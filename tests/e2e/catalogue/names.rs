@@ -69,6 +69,24 @@ async fn prepared(
         "fetch_webpage" | "http_request" => {
             json!({"url": format!("http://localhost:{}/health", host.port)})
         }
+        "schedule_task" => hourly("sum"),
+        "cancel_task" => {
+            let request = world.admin().call("backend", "schedule_task", hourly("cancelled")).await;
+            world.admin().decide(request.approval_id(), true, "").await.unwrap();
+            let made = world.admin().ended(&request.id).await.unwrap();
+            json!({"task_id": made.data()["task_id"]})
+        }
+        "get_job" | "cancel_job" => {
+            let made =
+                world.admin().call("backend", "calculate", json!({"expression": "1+1"})).await;
+            json!({"job_id": made.id})
+        }
+        "run_macro" => {
+            let calls = json!([{"tool": "calculate", "arguments": {"expression": "1+1"}}]);
+            let arguments = json!({"name": "sum", "calls": calls});
+            assert_success(spec, &world.admin().call("backend", "save_macro", arguments).await);
+            json!({"name": "sum"})
+        }
         "open_app" => {
             kiosk.write_file("ends", "exit 0\n");
             json!({"app": "note", "args": ["ends"]})
@@ -85,6 +103,12 @@ async fn prepared(
         }
         _ => sample(kiosk, spec, name),
     }
+}
+
+/// The arguments of a task that calculates every hour.
+fn hourly(name: &str) -> Value {
+    let call = json!({"tool": "calculate", "arguments": {"expression": "1+1"}});
+    json!({"name": name, "when": "every 1h", "call": call, "confirm": true})
 }
 
 /// Lets a model call the tool by this name as a dry run. Returns whether it was offered the tool, and the call.

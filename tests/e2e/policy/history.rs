@@ -125,6 +125,7 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
             idempotency_key: None,
             replaces: None,
             plan: None,
+            parent: None,
             is_own_preview: false,
             deadline_at: at + 30_000,
             queued_until: None,

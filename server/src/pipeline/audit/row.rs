@@ -129,6 +129,7 @@ fn common(
         idempotency_key: context.request.idempotency_key.clone(),
         replaces: context.replaces,
         plan: context.plan(),
+        parent: context.parent,
         is_own_preview: context.is_preview() && context.request.dry_run,
         deadline_at: context.created_at
             + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2),

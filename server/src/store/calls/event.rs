@@ -8,7 +8,7 @@ use orion_domain::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{CloseCall, NewCall, StateChange, Witness};
+use super::{CloseCall, NewCall, Parent, StateChange, Witness};
 use crate::store::StoreError;
 use crate::store::db::AuditEvent;
 
@@ -66,6 +66,8 @@ struct Opened<'a> {
     replaces: Option<CallId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<PlanId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<Parent>,
     deadline_at: i64,
 }
 
@@ -104,6 +106,7 @@ impl<'a> Opened<'a> {
             idempotency_key: call.idempotency_key.as_deref().map(|key| cut(key, NAME_BYTES)),
             replaces: call.replaces,
             plan: call.plan,
+            parent: call.parent,
             deadline_at: call.deadline_at,
         }
     }

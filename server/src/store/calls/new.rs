@@ -7,6 +7,16 @@ use orion_domain::{
 };
 use serde::Serialize;
 
+/// What made a call in the place of its person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parent {
+    /// The task with this id, at a time of it.
+    Schedule(CallId),
+    /// The call with this id, which runs a macro or saves what it made.
+    Call(CallId),
+}
+
 /// A new call. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCall {
@@ -66,6 +76,8 @@ pub struct NewCall {
     pub replaces: Option<CallId>,
     /// The plan of which the call is a step or a step's preview. None outside a plan.
     pub plan: Option<PlanId>,
+    /// What made the call in the place of its person, for the audit log. None for a call that was requested.
+    pub parent: Option<Parent>,
     /// Whether the backend made the call itself, as a preview of another call.
     pub is_own_preview: bool,
     /// When it must have ended.

@@ -8,7 +8,7 @@ use super::{ChangeUserError, UserRow, find, find_any, insert, sign_out};
 use crate::store::access_requests::end_access_of;
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::memories::forget_all;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, macros, schedules};
 
 /// The audit event of a changed role.
 #[derive(Serialize)]
@@ -139,7 +139,8 @@ impl Store {
                     .await?;
                 tx.execute(sql("DELETE FROM aliases WHERE user_name = $1").bind(name.as_str()))
                     .await?;
-                for statement in forget_all(&name) {
+                let kept = [schedules::delete_all(&name), macros::delete_all(&name)];
+                for statement in forget_all(&name).into_iter().chain(kept) {
                     tx.execute(statement).await?;
                 }
                 let devices = end_access_of(tx, &name, &by, now).await?;

@@ -21,6 +21,7 @@ const SMALL: &[(&str, &str)] = &[
     ("device_modes", "a row for each device that is dangerous just now"),
     ("local_effects", "a row for each call on the backend whose end is not stored yet"),
     ("policies", "a version for each change that a person makes"),
+    ("schedules", "50 active tasks a person at most, and those that ended in 30 days"),
     ("stops", "a row for each stop that somebody set and nobody has lifted"),
     ("users", "there are at most so many accounts"),
 ];

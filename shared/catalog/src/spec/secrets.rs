@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::ToolSpec;
-use crate::secret_argument::hidden;
 
 impl ToolSpec {
     /// Takes the secrets out of arguments, and leaves digests in their places. Returns the values by the names of
@@ -20,16 +19,9 @@ impl ToolSpec {
             let Some(secret) = self.secrets.iter().find(|secret| secret.name == own) else {
                 continue;
             };
-            let shown = match &*value {
-                Value::String(text) => (secret.hide)(text),
-                Value::Null => continue,
-                other
-                @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-                    hidden(&other.to_string())
-                }
-            };
-            if value.as_str() != Some(&shown) {
-                taken.insert(name.clone(), std::mem::replace(value, shown.into()));
+            let shown = (secret.hide)(value);
+            if *value != shown {
+                taken.insert(name.clone(), std::mem::replace(value, shown));
             }
         }
         taken

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::execution::{Execution, RunsOn};
+use crate::request_secrets::{hide_in_url, hide_in_url_argument};
 use crate::requested_url::{RequestedUrl, requested};
+use crate::secret_argument::SecretArgument;
 use crate::spec::{Category, Tool};
 
 /// The `fetch_webpage` tool.
@@ -18,7 +20,7 @@ pub struct FetchWebpage;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The http or https address of the page.
+    /// The http or https address of the page. What may be a credential in it is secret.
     #[serde(deserialize_with = "requested")]
     #[schemars(length(min = 1, max = 4096))]
     pub url: String,
@@ -45,7 +47,7 @@ pub struct Returns {
     pub title: String,
     /// The text, or one link or image a line: its address, then its text.
     pub content: String,
-    /// The address of the page after redirects.
+    /// The address of the page after redirects, with digests in the places of what may be a credential.
     pub final_url: String,
 }
 
@@ -66,10 +68,12 @@ impl Tool for FetchWebpage {
     const EXAMPLE: &'static str = r#"{"tool":"fetch_webpage","url":"https://example.com/"}"#;
     const RUNS_ON: RunsOn = RunsOn::Backend;
     const EXECUTION: Execution = Execution::Plain;
+    const SECRETS: &'static [SecretArgument] =
+        &[SecretArgument { name: "url", hide: hide_in_url_argument }];
     const TIMEOUT: Option<Duration> = Some(Duration::from_secs(40));
 
     fn touches(arguments: &Arguments, _: &Places) -> Result<Touches, ToolError> {
         let requested = RequestedUrl::parse(&arguments.url)?;
-        Ok(Touches { urls: vec![requested.url.into()], ..Touches::nothing() })
+        Ok(Touches { urls: vec![hide_in_url(requested.url.as_str())], ..Touches::nothing() })
     }
 }

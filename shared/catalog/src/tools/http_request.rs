@@ -9,7 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::execution::{Execution, RunsOn};
+use crate::request_secrets::{
+    hide_in_headers, hide_in_url, hide_in_url_argument, is_secret_header, secrets_in_url,
+};
 use crate::requested_url::{RequestedUrl, requested};
+use crate::secret_argument::SecretArgument;
 use crate::spec::{Category, Tool};
 
 /// The most headers of a request.
@@ -18,10 +22,6 @@ const MAX_HEADERS: usize = 20;
 const MAX_VALUE_BYTES: usize = 4096;
 /// The most bytes that a request sends.
 const MAX_DATA_BYTES: usize = 64 * 1024;
-
-/// Headers that carry credentials. The arguments of a call are stored and shown.
-const CREDENTIALS: [&str; 5] =
-    ["authorization", "cookie", "proxy-authorization", "x-api-key", "x-auth-token"];
 
 /// Headers that belong to the connection, and are not the call's to set.
 const CONNECTION: [&str; 11] = [
@@ -46,7 +46,7 @@ pub struct HttpRequest;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The http or https address.
+    /// The http or https address. What may be a credential in it is secret.
     #[serde(deserialize_with = "requested")]
     #[schemars(length(min = 1, max = 4096))]
     pub url: String,
@@ -57,7 +57,7 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(extend("type" = ["string", "object", "array", "number", "boolean", "null"]))]
     pub data: Value,
-    /// Headers of the request, at most 20. None that carries a credential.
+    /// Headers of the request, at most 20. The value of one that may carry a credential is secret.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
 }
@@ -107,6 +107,38 @@ impl Arguments {
         }
     }
 
+    /// Returns the values of the request that are secret, as they are sent.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        let headers = self.headers.iter().filter(|(name, value)| is_secret_header(name, value));
+        let words = headers.flat_map(|(_, value)| {
+            let words = value.split_whitespace().map(str::to_owned);
+            std::iter::once(value.clone()).chain(words)
+        });
+        secrets_in_url(&self.url).into_iter().chain(words).collect()
+    }
+
+    /// Returns what an approver is told of the values that are hidden: where they are, how long they are, and whether
+    /// they are sent unencrypted.
+    fn hidden_parts(&self) -> Vec<String> {
+        let headers = self.headers.iter().filter(|(name, value)| is_secret_header(name, value));
+        let mut parts: Vec<_> = headers
+            .map(|(name, value)| format!("the header {} ({} bytes)", visible(name), value.len()))
+            .collect();
+        if hide_in_url(&self.url) != self.url {
+            parts.push("a part of the address".to_owned());
+        }
+        if parts.is_empty() {
+            return parts;
+        }
+        let mut sentences =
+            vec![format!("It sends values that are not shown: {}.", parts.join(", "))];
+        if !self.url.starts_with("https://") {
+            sentences.push("They are sent unencrypted.".to_owned());
+        }
+        sentences
+    }
+
     fn check(&self) -> Result<(), ToolError> {
         let invalid = |message: String| ToolError::new(ErrorCode::InvalidArgument, message);
         let body = self.body();
@@ -129,10 +161,6 @@ impl Arguments {
                 && value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
             if !is_name || !is_value {
                 return Err(invalid(format!("The header `{shown}` is no plain header.")));
-            }
-            if CREDENTIALS.contains(&lower.as_str()) {
-                return Err(invalid(format!("The header `{shown}` carries a credential."))
-                    .hint("leave it out: the arguments of a call are stored and shown"));
             }
             if CONNECTION.contains(&lower.as_str()) || lower.starts_with("proxy-") {
                 return Err(invalid(format!("The header `{shown}` is set by Orion itself."))
@@ -161,12 +189,20 @@ impl Tool for HttpRequest {
         r#"{"tool":"http_request","url":"https://example.com/api","method":"POST","data":{"a":1}}"#;
     const RUNS_ON: RunsOn = RunsOn::Backend;
     const EXECUTION: Execution = Execution::Plain;
+    const SECRETS: &'static [SecretArgument] = &[
+        SecretArgument { name: "url", hide: hide_in_url_argument },
+        SecretArgument { name: "headers", hide: hide_in_headers },
+    ];
     const TIMEOUT: Option<Duration> = Some(Duration::from_secs(40));
 
     fn touches(arguments: &Arguments, _: &Places) -> Result<Touches, ToolError> {
         arguments.check()?;
         let requested = RequestedUrl::parse(&arguments.url)?;
-        Ok(Touches { urls: vec![requested.url.into()], ..Touches::nothing() })
+        Ok(Touches { urls: vec![hide_in_url(requested.url.as_str())], ..Touches::nothing() })
+    }
+
+    fn reasons(arguments: &Arguments) -> Vec<String> {
+        arguments.hidden_parts()
     }
 }
 
@@ -188,10 +224,6 @@ mod tests {
         for (arguments, message) in [
             (json!({"url": url, "data": "a"}), "A GET sends no data."),
             (
-                json!({"url": url, "headers": {"Authorization": "Bearer x"}}),
-                "The header `Authorization` carries a credential.",
-            ),
-            (
                 json!({"url": url, "headers": {"HOST": "x"}}),
                 "The header `HOST` is set by Orion itself.",
             ),
@@ -207,7 +239,25 @@ mod tests {
         ] {
             assert_eq!(of(arguments), Err(message.to_owned()));
         }
+        assert_eq!(of(json!({"url": url, "headers": {"Authorization": "Bearer x"}})), Ok(()));
         let large = json!({"url": url, "method": "POST", "data": "x".repeat(MAX_DATA_BYTES + 1)});
         assert!(of(large).is_err());
+    }
+
+    #[test]
+    fn an_approver_is_told_where_hidden_values_are_and_not_what_they_are() {
+        let reasons =
+            |arguments: Value| HttpRequest::reasons(&serde_json::from_value(arguments).unwrap());
+        let plain = json!({"url": "http://example.com/?q=1", "headers": {"Accept": "text/plain"}});
+        assert_eq!(reasons(plain), Vec::<String>::new());
+        let secret =
+            json!({"url": "http://example.com/?token=hunter2", "headers": {"api-key": "hunter2"}});
+        assert_eq!(
+            reasons(secret),
+            [
+                "It sends values that are not shown: the header api-key (7 bytes), a part of the address.",
+                "They are sent unencrypted."
+            ]
+        );
     }
 }

@@ -10,7 +10,7 @@ use crate::artifact::{ArtifactName, of_hostagent};
 use crate::execution::Execution;
 use crate::secret_argument::SecretArgument;
 use crate::spec::{Alias, Category, Tool};
-use crate::web::{WebAddress, hide_query};
+use crate::web::{WebAddress, hide_query_of};
 
 /// The `install_artifact` tool.
 #[derive(Debug)]
@@ -118,7 +118,8 @@ impl Tool for InstallArtifact {
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"install_artifact","device":"laptop-123","name":"hostagent-server","url":"https://files.example.com/hostagent-server.tar.gz","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","confirm":true}"#;
     const EXECUTION: Execution = Execution::ChildProcess;
-    const SECRETS: &'static [SecretArgument] = &[SecretArgument { name: "url", hide: hide_query }];
+    const SECRETS: &'static [SecretArgument] =
+        &[SecretArgument { name: "url", hide: hide_query_of }];
     const TIMEOUT: Option<Duration> = Some(Duration::from_mins(10));
 
     fn touches(arguments: &Arguments, _: &Places) -> Result<Touches, ToolError> {

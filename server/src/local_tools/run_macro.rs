@@ -1,0 +1,110 @@
+//! `run_macro`: makes the calls of a macro of the person who asks, each through the pipeline.
+
+use orion_catalog::macro_calls::filled;
+use orion_catalog::planned_call::PlannedCall;
+use orion_catalog::tools::run_macro::{Arguments, Returns, RunMacro, Step};
+use orion_domain::{CallState, Envelope, ErrorCode, Hint, ToolError};
+use tokio::sync::Semaphore;
+
+use super::effect::failed;
+use super::own_calls::OwnCalls;
+use super::{Context, Effect, LocalTool, Outcome};
+use crate::pipeline::CallView;
+use crate::store::MacroRow;
+
+/// How many macros run at once. Their calls need slots on the backend as well.
+static RUNNING: Semaphore = Semaphore::const_new(6);
+/// The most bytes of the result of one call that are returned.
+const MAX_RESULT_BYTES: usize = 8 * 1024;
+
+impl LocalTool for RunMacro {
+    const EFFECT: Effect = Effect::Outside {
+        unknown: "Some of its calls may have been made.",
+        hint: "list your calls to see which, before it is run again",
+    };
+
+    async fn run(arguments: Arguments, context: Context) -> Result<Outcome<Returns>, ToolError> {
+        let Arguments { name, parameters } = arguments;
+        let found = context.devices.store.find_macro(&context.caller.user, &name).await;
+        let Some(row) = found.map_err(failed)? else {
+            let message = format!("You have no macro `{name}`.");
+            return Err(ToolError::new(ErrorCode::NotFound, message)
+                .hint(Hint::run("list your macros", "orion macros list")));
+        };
+        if let Some(odd) = parameters.keys().find(|given| !row.parameters.contains(given)) {
+            let shown: String = odd.chars().take(40).collect();
+            let message = format!("The macro `{name}` has no parameter `{shown}`.");
+            return Err(ToolError::new(ErrorCode::InvalidArgument, message)
+                .with("parameters", row.parameters.clone()));
+        }
+        let calls = row.steps.iter().map(|step| filled(step, &parameters));
+        let calls: Vec<_> = calls.collect::<Result<_, _>>()?;
+        for call in &calls {
+            // A value may have brought in what a macro cannot hold.
+            call.check()?;
+        }
+        if context.dry_run {
+            let steps: Vec<_> = calls.iter().map(|call| unmade(call, "planned")).collect();
+            let message = format!("`{name}` would make {} calls.", steps.len());
+            let data = Returns { name, steps, succeeded: 0 };
+            return Ok(Outcome { message, data, truncated: false });
+        }
+        let Ok(_place) = RUNNING.try_acquire() else {
+            let message = "Too many macros run at this moment.";
+            return Err(ToolError::new(ErrorCode::ResourceExhausted, message)
+                .hint("run it again when one has ended"));
+        };
+        made(&context, row, &calls).await
+    }
+}
+
+/// Makes the calls in order, up to the first that does not succeed.
+async fn made(
+    context: &Context,
+    row: MacroRow,
+    calls: &[PlannedCall],
+) -> Result<Outcome<Returns>, ToolError> {
+    let own = OwnCalls::of(context, row.tainted).await?;
+    let (mut steps, mut succeeded) = (Vec::new(), 0);
+    for call in calls {
+        if succeeded < steps.len() {
+            steps.push(unmade(call, "skipped"));
+            continue;
+        }
+        let view = own.make(call).await?;
+        succeeded += usize::from(view.state == CallState::Succeeded);
+        steps.push(step(call, &view));
+    }
+    let (name, all) = (row.name, steps.len());
+    let message = if succeeded == all {
+        format!("`{name}` has made its {all} calls.")
+    } else {
+        format!("`{name}` stopped: {succeeded} of {all} calls succeeded.")
+    };
+    Ok(Outcome { message, data: Returns { name, steps, succeeded }, truncated: false })
+}
+
+fn step(call: &PlannedCall, view: &CallView) -> Step {
+    let envelope: Option<Envelope> = serde_json::from_slice(&view.result).ok();
+    let message = envelope.as_ref().map(|it| it.message.clone()).unwrap_or_default();
+    let data = envelope.and_then(|envelope| envelope.data);
+    let is_small = |data: &serde_json::Value| data.to_string().len() <= MAX_RESULT_BYTES;
+    Step {
+        call_id: Some(view.call.to_string()),
+        state: view.state.as_str().to_owned(),
+        message,
+        result: data.filter(is_small),
+        ..unmade(call, "")
+    }
+}
+
+fn unmade(call: &PlannedCall, state: &str) -> Step {
+    Step {
+        tool: call.tool.clone(),
+        device: call.device.clone(),
+        call_id: None,
+        state: state.to_owned(),
+        message: String::new(),
+        result: None,
+    }
+}

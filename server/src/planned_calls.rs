@@ -1,0 +1,81 @@
+//! Calls that are made later, by a schedule or as the steps of a macro: what they are is settled when they are kept, and
+//! whether they may run is decided when they are made.
+
+use std::sync::Arc;
+
+use orion_catalog::planned_call::PlannedCall;
+use orion_domain::{CallId, CallRequest, Caller, ErrorCode, Hint, ToolError};
+
+use crate::pipeline::calls::tools_on;
+use crate::pipeline::{Pipeline, aliases, validate};
+use crate::store::{Label, Provenance, StoreError};
+
+/// Returns a call with the tool that its person's alias stands for. It is checked again, with the arguments of the alias.
+///
+/// # Errors
+/// The database cannot be read. The inner error says what does not fit.
+pub async fn resolved(
+    pipeline: &Pipeline,
+    caller: &Caller,
+    call: &PlannedCall,
+) -> Result<Result<PlannedCall, ToolError>, StoreError> {
+    let mut request = request(call);
+    aliases::expand(pipeline, caller, &mut request).await?;
+    let CallRequest { tool, device, arguments, .. } = request;
+    let resolved = PlannedCall { tool, device, arguments };
+    Ok(resolved.check().map(|()| resolved))
+}
+
+/// Checks that a call could be made now: its tool and device exist, its arguments fit, and its person may call the tool
+/// there. It is decided again when it is made.
+///
+/// # Errors
+/// The database cannot be read. The inner error says why it could not.
+pub async fn could_be_made(
+    pipeline: &Arc<Pipeline>,
+    caller: &Caller,
+    call: &PlannedCall,
+) -> Result<Result<(), ToolError>, StoreError> {
+    let target = match validate::target(pipeline, &request(call)) {
+        Ok(target) => target,
+        Err(error) => return Ok(Err(error)),
+    };
+    if !tools_on(caller, &target.device).iter().any(|spec| spec.name == target.spec.name) {
+        let (tool, device) = (target.spec.name, &target.device.name);
+        let message = format!("{} may not call {tool} on {device}.", caller.user);
+        let why = format!("orion why {device} {tool}");
+        return Ok(Err(ToolError::new(ErrorCode::PermissionDenied, message)
+            .hint(Hint::run("see what would allow it", why))));
+    }
+    let arguments = call.arguments.clone();
+    Ok(match validate::arguments(pipeline, caller, &target, arguments).await? {
+        Ok(_) => Ok(()),
+        // What else is wrong may be right when the call is made, such as a device that is away.
+        Err(error) if error.code == ErrorCode::InvalidArgument => Err(error),
+        Err(_) => Ok(()),
+    })
+}
+
+/// Returns the request of a call.
+#[must_use]
+pub fn request(call: &PlannedCall) -> CallRequest {
+    let PlannedCall { tool, device, arguments } = call;
+    CallRequest {
+        tool: tool.clone(),
+        device: device.clone(),
+        arguments: arguments.clone(),
+        ..CallRequest::default()
+    }
+}
+
+/// Returns the provenance of a call that was kept by a call of this tool, while strangers may have written it.
+#[must_use]
+pub fn provenance(tainted: bool, kept_by: CallId, tool: &str) -> Provenance {
+    let label = Label {
+        call: kept_by,
+        tool: tool.to_owned(),
+        device: orion_domain::DeviceName::BACKEND.to_owned(),
+        place: String::new(),
+    };
+    Provenance { content: if tainted { vec![label] } else { Vec::new() }, ..Provenance::default() }
+}

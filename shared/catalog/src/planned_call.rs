@@ -1,0 +1,125 @@
+//! Calls inside the arguments of another call: what a schedule makes at its times, and the steps of a macro.
+
+use orion_domain::{ErrorCode, ToolError, visible};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::secret_argument::{hidden, hide_text};
+use crate::table::{find, without_secrets};
+
+/// The most bytes of the arguments of one such call.
+pub const MAX_ARGUMENT_BYTES: usize = 16 * 1024;
+
+/// Tools that begin further calls. A call inside another call is none of them, so that no call can go on without end.
+const BEGIN_CALLS: [&str; 3] = ["run_macro", "save_macro", "schedule_task"];
+
+/// A call that is made later.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedCall {
+    /// The name of the tool.
+    #[schemars(length(min = 1, max = 64))]
+    pub tool: String,
+    /// The name of the device. When left out: the backend for a tool that runs there, else the only device.
+    #[serde(default)]
+    #[schemars(length(max = 63))]
+    pub device: Option<String>,
+    /// The arguments of the tool.
+    #[serde(default)]
+    pub arguments: Map<String, Value>,
+}
+
+impl PlannedCall {
+    /// Checks what can be checked without a device: the size, that the call begins no others, and that it holds no
+    /// secret, because it is stored and shown.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT`, without any value of the arguments.
+    pub fn check(&self) -> Result<(), ToolError> {
+        let invalid = |message: String| ToolError::new(ErrorCode::InvalidArgument, message);
+        let shown = visible(&self.tool);
+        let own = find(&self.tool).map_or(self.tool.as_str(), |(spec, _)| spec.name);
+        if BEGIN_CALLS.contains(&own) {
+            return Err(invalid(format!("{shown} cannot be called inside another call."))
+                .hint("give the calls themselves"));
+        }
+        if Value::Object(self.arguments.clone()).to_string().len() > MAX_ARGUMENT_BYTES {
+            return Err(invalid(format!(
+                "The arguments of {shown} have more than {MAX_ARGUMENT_BYTES} bytes."
+            )));
+        }
+        if without_secrets(&self.tool, self.arguments.clone()) != self.arguments {
+            return Err(invalid(format!("The arguments of {shown} hold a secret."))
+                .hint("a call that is stored for later holds none: make it directly"));
+        }
+        Ok(())
+    }
+
+    /// Describes the call for its approver: the tool, the device and the arguments.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let on = self.device.as_deref().map(|device| format!(" on {device}")).unwrap_or_default();
+        let arguments = Value::Object(self.arguments.clone()).to_string();
+        visible(&format!("{}{on} {arguments}", self.tool))
+    }
+}
+
+/// Hides the secrets in an argument that is a planned call.
+pub(crate) fn hide_in_call(call: &Value) -> Value {
+    let Value::Object(fields) = call else { return hide_text(call, hidden) };
+    let mut shown = fields.clone();
+    let tool = fields.get("tool").and_then(Value::as_str).unwrap_or_default();
+    if let Some(arguments) = shown.get_mut("arguments") {
+        *arguments = match std::mem::take(arguments) {
+            Value::Object(arguments) => Value::Object(without_secrets(tool, arguments)),
+            other => hide_text(&other, hidden),
+        };
+    }
+    Value::Object(shown)
+}
+
+/// Hides the secrets in an argument that is a list of planned calls.
+pub(crate) fn hide_in_calls(calls: &Value) -> Value {
+    match calls {
+        Value::Array(calls) => calls.iter().map(hide_in_call).collect(),
+        other => hide_text(other, hidden),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(value: Value) -> PlannedCall {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_call_that_holds_a_secret_or_begins_others_is_refused_and_never_shown_with_it() {
+        let secret = json!({"tool": "http_request", "arguments": {
+            "url": "https://a.example/?token=hunter2", "headers": {"api-key": "hunter2"},
+        }});
+        let error = call(secret.clone()).check().unwrap_err();
+        assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+        for shown in [hide_in_call(&secret), hide_in_calls(&json!([secret]))] {
+            assert!(!shown.to_string().contains("hunter2"), "{shown}");
+        }
+        for odd in [json!("hunter2"), json!({"tool": "read_file", "arguments": "hunter2"})] {
+            assert!(!hide_in_call(&odd).to_string().contains("hunter2"), "{odd}");
+        }
+        for tool in ["run_macro", "save_macro", "schedule_task"] {
+            let error = call(json!({"tool": tool})).check().unwrap_err();
+            assert!(error.message.contains("inside another call"), "{error:?}");
+        }
+        let long = json!({"tool": "read_file", "arguments": {"path": "x".repeat(20_000)}});
+        assert!(call(long).check().is_err());
+        let good = json!({"tool": "read_file", "device": "kiosk", "arguments": {"path": "a"}});
+        assert_eq!(hide_in_call(&good), good);
+        let good = call(good);
+        assert_eq!(good.check(), Ok(()));
+        assert_eq!(good.description(), r#"read_file on kiosk {"path":"a"}"#);
+    }
+}
