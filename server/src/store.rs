@@ -25,6 +25,7 @@ mod memories;
 mod people;
 mod plans;
 mod policies;
+mod spending;
 mod stops;
 mod turns;
 
@@ -78,8 +79,9 @@ pub use plans::{
     PlanState, StepEnd, StepRow, StepState,
 };
 pub use policies::{NewPolicy, PolicyRow};
+pub use spending::{Reservation, Spender, SpendingLimit, Spent};
 pub use stops::{StopRow, StopScope};
-pub use turns::{Spender, Spent, TurnRow, UsageChange};
+pub use turns::{TurnRow, UsageChange};
 
 use calls::OpenCalls;
 use db::{Db, Durability, Tx};
