@@ -8,11 +8,14 @@ mod fetch_webpage;
 mod get_audit_log;
 mod http_request;
 mod list_devices;
+mod list_llm_models;
 mod query_memory;
 mod report;
 mod task;
 mod web;
 mod write_memory;
+
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use futures_util::future::BoxFuture;
@@ -21,6 +24,7 @@ use orion_catalog::tools::fetch_webpage::FetchWebpage;
 use orion_catalog::tools::get_audit_log::GetAuditLog;
 use orion_catalog::tools::http_request::HttpRequest;
 use orion_catalog::tools::list_devices::ListDevices;
+use orion_catalog::tools::list_llm_models::ListLlmModels;
 use orion_catalog::tools::query_memory::QueryMemory;
 use orion_catalog::tools::write_memory::WriteMemory;
 use orion_catalog::{Tool, ToolSpec};
@@ -29,6 +33,7 @@ use orion_wire::{DeviceFacts, Os};
 use serde_json::Value;
 
 use crate::clock::now_ms;
+use crate::config::Config;
 use crate::fleet::Devices;
 use crate::fleet::presence::facts_to_json;
 use crate::store::{Store, StoreError};
@@ -49,6 +54,8 @@ struct Context {
     dry_run: bool,
     /// The devices, their database and the active policy.
     devices: Devices,
+    /// The operator's configuration.
+    config: Arc<Config>,
 }
 
 impl Context {
@@ -96,6 +103,7 @@ struct Executor {
 const EXECUTORS: &[Executor] = &[
     Executor::of::<Calculate>(),
     Executor::of::<ListDevices>(),
+    Executor::of::<ListLlmModels>(),
     Executor::of::<GetAuditLog>(),
     Executor::of::<FetchWebpage>(),
     Executor::of::<HttpRequest>(),

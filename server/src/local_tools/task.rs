@@ -127,7 +127,8 @@ impl LocalCalls {
         self.running.insert(call, stop.clone());
         let devices = self.pipeline.devices.clone();
         let (caller, dry_run) = (order.caller.clone(), order.dry_run);
-        let context = Context { call, caller, dry_run, devices };
+        let config = Arc::clone(&self.pipeline.config);
+        let context = Context { call, caller, dry_run, devices, config };
         self.tasks.spawn(async move {
             let began = Instant::now();
             let ended = tokio::select! {
