@@ -316,7 +316,10 @@ impl TaintTracker {
 
     /// Returns the descriptions of tools that may influence a call.
     fn described(&self, written: &WrittenCall<'_>) -> impl Iterator<Item = &Label> {
-        self.descriptions.iter().map(|(label, _)| label).filter(move |label| !written.is_beside(label))
+        self.descriptions
+            .iter()
+            .map(|(label, _)| label)
+            .filter(move |label| !written.is_beside(label))
     }
 
     /// Returns whether content came from elsewhere than this device, which the person has not named and which
