@@ -63,7 +63,7 @@ impl Ground {
     pub(super) async fn new(pairs: &[Pair]) -> Self {
         let model = HeldModel::start().await;
         let world = World::configured(&model.section).await;
-        let of = |channel: &str| pairs.iter().filter(move |pair| pair.channel == channel);
+        let of = |channel: &'static str| pairs.iter().filter(move |pair| pair.channel == channel);
         let servers = if of("tool_description").next().is_some() {
             "[mcp.team]\ncommand = \"team-server\"\nrisk = \"low\"\n"
         } else {

@@ -129,7 +129,7 @@ impl Redteam {
         let client = app.signed_in().await?;
         let victims = victims(client, &self.devices).await?;
         if victims.is_empty() {
-            app.out.note("there is no device to try anything on");
+            return Err(Failure::NotFound("there is no device to try anything on".to_owned()));
         }
         let mut report = ReportView::default();
         for victim in &victims {
