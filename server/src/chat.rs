@@ -16,6 +16,7 @@ mod recall;
 mod relay;
 mod resume;
 mod round;
+mod seen;
 mod spending;
 mod turn;
 mod window;
@@ -38,6 +39,7 @@ pub use program::{program_call, record_program_result};
 pub use prompt::tools as offered_tools;
 use provenance::{Persons, TaintTracker};
 pub use relay::{arguments_text, result_of};
+pub use seen::{SeenText, seen_in_chat};
 use turn::Turn;
 
 /// What chats use.
@@ -128,7 +130,7 @@ async fn take_turn(
             false
         }
     };
-    let devices: Vec<_> = pipeline.fleet.all().iter().map(|it| it.name.clone()).collect();
+    let devices = provenance::devices(pipeline);
     let Earlier { stored, given } = earlier;
     let mut messages = [&stored[..], &given].concat();
     if !said.resume {
@@ -140,7 +142,7 @@ async fn take_turn(
     }
     let mut taint =
         TaintTracker::before(&pipeline.store, conversation, persons, planner_alone).await?;
-    taint.add_relayed(&pipeline.store, conversation, &messages).await?;
+    taint.record_relayed(&pipeline.store, conversation, &given).await?;
     let mut turn = Turn::new(pipeline, (caller, token), chosen, events, id, taint);
     turn.take_up(stored, given, said).await?;
     let text = turn.rounds().await?;

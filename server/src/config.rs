@@ -14,7 +14,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::ModelConfig;
+use crate::model::{ModelConfig, ModelKind};
 
 pub use approvals::Approvals;
 pub use artifacts::{Artifact, Artifacts};
@@ -132,9 +132,18 @@ impl Config {
         if let Some(problem) = assistants::problem(&self.assistants, &names) {
             return Err(ConfigError::Chat(format!("[[assistants]]: {problem}")));
         }
-        match self.spending.wrong_cost() {
-            Some(key) => Err(ConfigError::Chat(format!(
+        if let Some(key) = self.spending.wrong_cost() {
+            return Err(ConfigError::Chat(format!(
                 "[spending] {key} is out of its range; write a number from 0 to 1000000"
+            )));
+        }
+        let is_open = |model: &&ModelConfig| {
+            model.kind != ModelKind::Planner && model.max_output_tokens.is_none()
+        };
+        match self.models.iter().find(is_open).filter(|_| self.spending.limits()) {
+            Some(model) => Err(ConfigError::Chat(format!(
+                "[[models]] `{}` needs `max_output_tokens`: [spending] reserves that much for each answer",
+                model.name
             ))),
             None => Ok(()),
         }
@@ -179,6 +188,10 @@ mod tests {
             ("[[assistants]]\nname = \"a\"\nmodel = \"b\"\n", "names the model `b`"),
             ("[[assistants]]\nname = \"a\"\n[[assistants]]\nname = \"a\"\n", "two assistants"),
             ("[spending]\ncost_per_day = -1.0\n", "cost_per_day is out of its range"),
+            (
+                "[spending]\ncost_per_day = 1.0\n[[models]]\nname = \"a\"\nkind = \"gemini\"\nmodel = \"m\"\n",
+                "`a` needs `max_output_tokens`",
+            ),
         ] {
             let said = load(text).unwrap_err();
             assert!(said.contains(part), "{said}");

@@ -11,6 +11,7 @@ mod get_audit_log;
 mod get_job;
 mod http_request;
 mod list_devices;
+mod list_llm_models;
 mod list_macros;
 mod list_tasks;
 mod own_calls;
@@ -39,6 +40,7 @@ use orion_catalog::tools::get_audit_log::GetAuditLog;
 use orion_catalog::tools::get_job::GetJob;
 use orion_catalog::tools::http_request::HttpRequest;
 use orion_catalog::tools::list_devices::ListDevices;
+use orion_catalog::tools::list_llm_models::ListLlmModels;
 use orion_catalog::tools::list_macros::ListMacros;
 use orion_catalog::tools::list_tasks::ListTasks;
 use orion_catalog::tools::query_memory::QueryMemory;
@@ -52,6 +54,7 @@ use orion_wire::{DeviceFacts, Os};
 use serde_json::Value;
 
 use crate::clock::now_ms;
+use crate::config::Config;
 use crate::fleet::Devices;
 use crate::fleet::presence::facts_to_json;
 use crate::pipeline::Pipeline;
@@ -73,6 +76,8 @@ struct Context {
     dry_run: bool,
     /// The devices, their database and the active policy.
     devices: Devices,
+    /// The operator's configuration.
+    config: Arc<Config>,
     /// Runs the calls that this one makes.
     pipeline: Arc<Pipeline>,
 }
@@ -141,6 +146,7 @@ struct Executor {
 const EXECUTORS: &[Executor] = &[
     Executor::of::<Calculate>(),
     Executor::of::<ListDevices>(),
+    Executor::of::<ListLlmModels>(),
     Executor::of::<GetAuditLog>(),
     Executor::of::<FetchWebpage>(),
     Executor::of::<HttpRequest>(),

@@ -1,5 +1,5 @@
-//! Hides keys, tokens and passwords in the results that a model or a program is given, and in the log. What is stored
-//! stays as it is.
+//! Hides keys, tokens and passwords in the results that a model or a program is given, in those that are looked up
+//! later, and in the log. What is stored stays as it is.
 //!
 //! A mark names the kind, and a short keyed digest, so that the same secret is recognised again and nobody can try
 //! guesses against it.
@@ -89,6 +89,19 @@ pub(crate) fn prepare() {
 /// Hides the secrets in every text of a value, the names of its fields included.
 pub(crate) fn hide_in(value: &mut Value) {
     hide_below(value, MAX_DEPTH);
+}
+
+/// Returns a result with its secrets hidden. None where there are none.
+pub(crate) fn hidden_in_json(result: &[u8]) -> Option<Vec<u8>> {
+    if result.is_empty() {
+        return None;
+    }
+    let Ok(read) = serde_json::from_slice::<Value>(result) else {
+        return hidden(&String::from_utf8_lossy(result)).map(String::into_bytes);
+    };
+    let mut value = read.clone();
+    hide_in(&mut value);
+    (value != read).then(|| value.to_string().into_bytes())
 }
 
 fn hide_below(value: &mut Value, levels: usize) {

@@ -27,6 +27,7 @@ mod people;
 mod plans;
 mod policies;
 mod schedules;
+mod spending;
 mod stops;
 mod turns;
 
@@ -83,8 +84,9 @@ pub use plans::{
 };
 pub use policies::{NewPolicy, PolicyRow};
 pub use schedules::{MAX_SCHEDULES, NewScheduleError, ScheduleRow, ScheduleState};
+pub use spending::{Reservation, Spender, SpendingLimit, Spent};
 pub use stops::{StopRow, StopScope};
-pub use turns::{Spender, Spent, TurnRow, UsageChange};
+pub use turns::{TurnRow, UsageChange};
 
 use calls::OpenCalls;
 use db::{Db, Durability, Tx};

@@ -61,35 +61,48 @@ pub(crate) async fn run() -> anyhow::Result<Value> {
     let url = format!("http://{address}/v1/chat/completions");
 
     let (short, long) = (filled(&backend, 10).await?, filled(&backend, 200).await?);
-    let (mut ours, mut theirs, mut longer, mut ratios, mut starts) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut of_short, mut of_long, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let orion = turns(&mut door, &short, &seen, &mut starts).await?;
-        let bodies = locked(&seen).bodies.clone();
-        let bare = bare(&client, &url, &bodies).await?;
-        let many = turns(&mut door, &long, &seen, &mut Vec::new()).await?;
-        ratios.push(many / orion);
-        ours.push(orion);
-        theirs.push(bare);
-        longer.push(many);
+        for (chats, times) in [(&short, &mut of_short), (&long, &mut of_long)] {
+            let orion = turns(&mut door, chats, &seen, &mut starts).await?;
+            let bodies = locked(&seen).bodies.clone();
+            times.push((orion, bare(&client, &url, &bodies).await?));
+        }
     }
     shutdown.cancel();
     serving.await??;
-    let (orion, ..) = median(ours);
-    let (bare, ..) = median(theirs);
-    let (long_turn, ..) = median(longer);
-    let (ratio, least, most) = median(ratios);
-    let (start, ..) = median(starts);
-    println!("\na chat of two rounds with one call; the model answers at once");
-    println!("{:<34}{orion:>14.0}{bare:>14.0}", "a turn, orion and bare loop, µs");
-    println!("{:<34}{:>14.0}", "orion's own time per round, µs", (orion - bare) / 2.0);
-    println!("{:<34}{start:>14.0}", "model's last byte to device, µs");
     println!(
-        "{:<34}{long_turn:>14.0}{ratio:>14.2} ({least:.2}–{most:.2})",
-        "200 messages instead of 10, µs"
+        "\na chat of two rounds with one call; the model answers at once; medians of {ROUNDS}, with spread"
     );
-    Ok(json!({"turn_us": orion, "bare_us": bare, "own_per_round_us": (orion - bare) / 2.0,
-        "to_device_us": start, "long_turn_us": long_turn, "long_ratio": ratio}))
+    println!("{:<34}{:>14}{:>14}{:>14}", "", "orion, µs", "bare loop, µs", "own time, µs");
+    let short = row("a round in a chat of 10 messages", &of_short);
+    let long = row("a round in a chat of 200 messages", &of_long);
+    let both = || of_short.iter().zip(&of_long);
+    let ratio = ratio_row("200 messages instead of 10", both().map(|(one, two)| two.0 / one.0));
+    let own = |(orion, bare): &(f64, f64)| orion - bare;
+    let own = ratio_row("the same of its own time", both().map(|(one, two)| own(two) / own(one)));
+    let (start, least, most) = median(starts);
+    println!("{:<34}{start:>14.0} ({least:.0}–{most:.0})", "model's last byte to device, µs");
+    Ok(json!({"round_of_10": short, "round_of_200": long, "ratio": ratio, "own_ratio": own,
+        "to_device_us": start}))
+}
+
+/// Prints and returns the microseconds of a round, of the bare loop, and what is Orion's own of it. A turn has two
+/// rounds.
+#[expect(clippy::print_stdout, reason = "the table is what was asked for")]
+fn row(what: &str, turns: &[(f64, f64)]) -> Value {
+    let half = |of: fn(&(f64, f64)) -> f64| median(turns.iter().map(|it| of(it) / 2.0).collect()).0;
+    let (orion, bare, own) = (half(|it| it.0), half(|it| it.1), half(|it| it.0 - it.1));
+    println!("{what:<34}{orion:>14.0}{bare:>14.0}{own:>14.0}");
+    json!({"orion_us": orion, "bare_us": bare, "own_us": own})
+}
+
+/// Prints and returns a ratio with its spread.
+#[expect(clippy::print_stdout, reason = "the table is what was asked for")]
+fn ratio_row(what: &str, ratios: impl Iterator<Item = f64>) -> Value {
+    let (ratio, least, most) = median(ratios.collect());
+    println!("{what:<34}{ratio:>14.2} ({least:.2}–{most:.2})");
+    json!({"median": ratio, "least": least, "most": most})
 }
 
 struct Door {

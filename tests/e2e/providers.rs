@@ -194,37 +194,6 @@ async fn a_chat_keeps_its_model_until_another_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn limits_of_spending_are_refused_before_the_model_is_asked() {
-    let mut held = HeldModel::start().await;
-    let limits = "[spending]\ntokens_per_chat = 1\n";
-    let world = World::configured(&format!("{}{limits}", held.section)).await;
-    let talk = |chat: &str| {
-        let (admin, chat) = (world.admin().clone(), chat.to_owned());
-        tokio::spawn(async move { admin.say_in(&chat, "hello").await })
-    };
-    let talking = talk("");
-    held.asked().await.answer("Hello.").await;
-    let first = talking.await.unwrap();
-    let usage = first.usage.unwrap();
-    assert!(usage.estimated && usage.input_tokens > 1, "nothing was reported: {usage:?}");
-    let refused = talk(&first.conversation).await.unwrap().failure.unwrap();
-    assert!(
-        refused.message().contains("This chat has reached its limit of 1 tokens"),
-        "{refused:?}"
-    );
-    // Another chat has its own limit, and one that is left in the middle counts.
-    let request = v1::SendMessageRequest { text: "hello".to_owned(), ..Default::default() };
-    let mut events = world.admin().chats().send_message(request).await.unwrap().into_inner();
-    let began = events.message().await.unwrap().unwrap().event.unwrap();
-    let v1::send_message_response::Event::Began(began) = began else { panic!("{began:?}") };
-    let asked = held.asked().await;
-    drop(events);
-    asked.dropped().await;
-    let refused = talk(&began.conversation_id).await.unwrap().failure.unwrap();
-    assert!(refused.message().contains("limit of 1 tokens"), "{refused:?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_assistant_narrows_what_its_person_may_use_and_stays_with_the_chat() {
     let mut held = HeldModel::start().await;
     let assistant = "[[assistants]]\nname = \"reader\"\nprompt = \"Only read.\"\n\

@@ -125,6 +125,9 @@ impl CallResult {
     /// # Errors
     /// The output cannot be written.
     pub(crate) fn print(&self, out: &Output) -> Result<(), Failure> {
+        if String::from_utf8_lossy(&self.bytes).contains(show::HIDDEN_SECRET) {
+            show::note_hidden_secrets(out, &self.envelope.meta.call_id);
+        }
         match out.format {
             Format::Json => out.line(&json::pretty(&self.bytes)?),
             Format::Yaml => out.line(&json::yaml(&self.bytes)?),

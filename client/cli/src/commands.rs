@@ -25,6 +25,7 @@ pub(crate) mod page;
 pub(crate) mod password;
 pub(crate) mod plan;
 pub(crate) mod policy;
+pub(crate) mod redteam;
 pub(crate) mod request;
 pub(crate) mod requests;
 pub(crate) mod resume;
@@ -88,6 +89,8 @@ pub(crate) enum Command {
     Undo(undo::Undo),
     /// Show what each layer says to a call, without making it
     Why(why::Why),
+    /// Try attacks on your policy and devices, without executing anything
+    Redteam(redteam::Redteam),
     /// Ask an admin for access that was denied
     Request(request::Request),
     /// Requests for access, and their answers
@@ -173,6 +176,7 @@ pub(crate) async fn run(
         Command::Chats(command) => interruptible(command.run(&app()?)).await,
         Command::Undo(command) => interruptible(command.run(&app()?)).await,
         Command::Why(command) => interruptible(command.run(&app()?)).await,
+        Command::Redteam(command) => interruptible(command.run(&app()?)).await,
         Command::Request(command) => interruptible(command.run(&app()?)).await,
         Command::Requests(command) => interruptible(command.run(&app()?)).await,
         Command::Tools(command) => interruptible(command.run(&app()?)).await,

@@ -160,6 +160,7 @@ pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.ToolService/ListTools", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.ToolService/CallTool", Access::Person(VIEWER, CALL), None),
     rpc("/orion.v1.ToolService/GetCall", Access::Person(VIEWER, READ_OR_CALL), None),
+    rpc("/orion.v1.ToolService/RevealCall", Access::Person(VIEWER, SESSION), Some(120)),
     rpc("/orion.v1.ToolService/WatchCall", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.ToolService/ListCalls", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.ToolService/CancelCall", Access::Person(VIEWER, CALL), None),

@@ -6,14 +6,13 @@ use super::{prompt, relay, window};
 use crate::config::Config;
 use crate::model::{Answer, Model, ModelConfig, ModelError, Request};
 
-/// The part of a window that is left for the answer where the section says nothing: one of this many.
-const PART_FOR_ANSWER: u32 = 4;
-
 impl Turn<'_> {
     /// Sends the conversation to the first model that can be asked. Returns the answer and the text that was
     /// shown already.
     pub(super) async fn ask(&mut self) -> Result<(Answer, String), ChatError> {
         let tools = if self.pipeline.config.chat.tools_enabled {
+            let custom = prompt::custom(self.pipeline, &self.caller, self.assistant);
+            self.taint.add_described(&custom);
             prompt::tools(self.pipeline, &self.caller, self.assistant)
         } else {
             Vec::new()
@@ -38,19 +37,16 @@ impl Turn<'_> {
                 )
                 .await?;
             }
-            let prices = config.prices();
-            let reserved = self.reserve(name, &prices, &request).await?;
+            let reserved = self.reserve(&config, &request).await?;
             let failure = match relay::complete(model, &request, self.events).await {
                 Ok((answer, shown)) => {
-                    self.settle(name, &prices, &request, &answer, reserved).await?;
+                    self.settle(&config, &request, &answer, reserved).await?;
                     return Ok((answer, shown));
                 }
                 Err(ChatError::Model(failure)) => failure,
                 Err(error) => return Err(error),
             };
-            if failure.is_unavailable() {
-                self.release(name, reserved).await?;
-            }
+            self.settle_failed(&config, &failure, reserved).await?;
             self.stand_in(name, failure).await?;
         }
     }
@@ -80,6 +76,6 @@ fn section(config: &Config, name: &str) -> ModelConfig {
 
 /// Returns how many tokens a request may have.
 fn room(config: &ModelConfig) -> usize {
-    let for_answer = config.max_output_tokens.unwrap_or(config.context_tokens / PART_FOR_ANSWER);
-    usize::try_from(config.context_tokens.saturating_sub(for_answer)).unwrap_or(usize::MAX)
+    let room = config.context_tokens.saturating_sub(config.answer_tokens());
+    usize::try_from(room).unwrap_or(usize::MAX)
 }

@@ -19,9 +19,10 @@ use super::error::ChatError;
 use super::turn::Turn;
 use super::{Event, ToolUse, say};
 use crate::config::Assistant;
+use crate::fleet::Fleet;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::validate::Target;
-use crate::pipeline::{self, CallView, Pipeline, aliases};
+use crate::pipeline::{self, CallView, aliases};
 
 /// A call that is about to run.
 pub(super) struct Prepared {
@@ -44,13 +45,14 @@ impl Turn<'_> {
         let key = identity_of(&written);
         let mut request = pipeline::extract::request(written.clone());
         let alias = aliases::expand(self.pipeline, &self.caller, &mut request).await?;
-        let target = pipeline::validate::target(self.pipeline, &request).ok();
-        let mut provenance = self.taint.about(&written, target.as_ref());
+        let found = pipeline::validate::target(self.pipeline, &request);
+        let target = found.as_ref().ok();
+        let mut provenance = self.taint.about(&written, target);
         if alias.is_some() {
             // Content may hold the call by either name.
             let (tool, arguments) = (request.tool.clone(), request.arguments.clone());
             let expanded = ExtractedCall { tool, arguments, ..written.clone() };
-            provenance = provenance.and(self.taint.about(&expanded, target.as_ref()));
+            provenance = provenance.and(self.taint.about(&expanded, target));
         }
         let denied = match self.fatal.get(&key) {
             Some(earlier) => {
@@ -59,11 +61,11 @@ impl Turn<'_> {
                     format!("This call failed for good before in this turn: {}", error.message);
                 Some(error)
             }
-            None => self.assistant.zip(target.as_ref()).and_then(|(assistant, target)| {
-                narrowed(self.pipeline, assistant, target, &request)
-            }),
+            None => self
+                .assistant
+                .and_then(|assistant| narrowed(&self.pipeline.fleet, assistant, &found, &request)),
         };
-        if let (Some(_), Some(target)) = (self.assistant, &target) {
+        if let (Some(_), Some(target)) = (self.assistant, target) {
             // The device that was checked is the one that is called.
             request.device = Some(target.device.name.to_string());
         }
@@ -157,9 +159,9 @@ impl Turn<'_> {
 
 /// Returns why an assistant does not make a call that its person may make.
 fn narrowed(
-    pipeline: &Pipeline,
+    fleet: &Fleet,
     assistant: &Assistant,
-    target: &Target,
+    found: &Result<Target, ToolError>,
     request: &CallRequest,
 ) -> Option<ToolError> {
     let denied = |what: String| {
@@ -167,17 +169,24 @@ fn narrowed(
         let hint = "choose another assistant, or none, in a new chat";
         Some(ToolError::new(ErrorCode::PermissionDenied, message).hint(hint))
     };
+    let target = match found {
+        Ok(target) => target,
+        // By the time that it runs, it may have a target, which nothing has checked.
+        Err(unknown) => return Some(unknown.clone()),
+    };
     if !assistant.calls(target.spec.name) {
         return denied(format!("does not call {}", target.spec.name));
     }
     if let Some(what) = narrowed_within(assistant, target, &request.arguments) {
         return denied(what);
     }
-    // A call can also name a device that it takes content from.
-    let named = request.arguments.values().filter_map(Value::as_str);
-    let named = named.filter(|name| {
-        target.spec.content == Content::FromDevice && pipeline.fleet.find(name).is_ok()
-    });
+    // A call can also name a device that it takes content from, whether or not that is known by now.
+    let takes = target.spec.content == Content::FromDevice;
+    let is_device = |(name, value): &(&String, &str)| {
+        takes && (*name == "from_device" || fleet.find(value).is_ok())
+    };
+    let named = request.arguments.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
+    let named = named.filter(is_device).map(|(_, value)| value);
     let mut reached = std::iter::once(target.device.name.as_str()).chain(named);
     match reached.find(|name| !assistant.reaches(name)) {
         Some(name) => denied(format!("calls no tools on {name}")),
@@ -239,4 +248,26 @@ pub(super) fn identity_of(call: &ExtractedCall) -> Digest {
             arguments.as_bytes(),
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_assistant_makes_no_call_whose_target_is_not_known() {
+        let assistant = Assistant {
+            name: "reader".to_owned(),
+            prompt: String::new(),
+            model: None,
+            tools: vec!["read_file".to_owned()],
+            devices: Vec::new(),
+        };
+        let unknown = ToolError::new(ErrorCode::DeviceNotFound, "There is no device `nas`.");
+        let written = r#"{"tool":"delete_file","device":"nas","path":"a"}"#;
+        let call = orion_domain::extract::extract(written).calls.remove(0);
+        let request = pipeline::extract::request(call);
+        let denied = narrowed(&Fleet::default(), &assistant, &Err(unknown.clone()), &request);
+        assert_eq!(denied, Some(unknown));
+    }
 }

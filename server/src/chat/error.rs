@@ -16,13 +16,19 @@ pub enum ChatError {
     /// The newest turn of the conversation has its answer, so that nothing is left to go on with.
     #[error("the newest turn of this chat has its answer, so there is nothing to go on with")]
     NothingToResume,
-    /// A limit of `[spending]` is reached.
-    #[error("{what} has reached its limit of {limit} for models")]
+    /// A limit of `[spending]` could be exceeded.
+    #[error(
+        "{what} has a limit of {limit} for models: {used} are used or reserved, and this request may need {more}"
+    )]
     Spent {
         /// Whose limit it is.
         what: &'static str,
         /// The limit.
         limit: String,
+        /// What is used or reserved.
+        used: String,
+        /// What the request may need.
+        more: String,
     },
     /// The conversation does not exist, or is another person's.
     #[error("there is no such conversation of yours")]

@@ -7,8 +7,8 @@ use crate::clock::now_ms;
 use crate::model::{Message, Role};
 use crate::store::{Store, StoreError};
 
-/// How many of the newest messages a model receives.
-const MAX_MESSAGES: u32 = 60;
+/// How many of the newest messages a model receives, with the rest of the turn in which they begin.
+const MIN_MESSAGES: u32 = 60;
 
 /// Takes the place of a result that is not in the database.
 const MISSING_RESULT: &str = "The person left before this call had ended; what came of it was not seen in this conversation.";
@@ -36,7 +36,7 @@ pub(super) async fn open(
         store.create_conversation(id, &caller.user, now_ms()).await?;
         return Ok((id, Earlier { stored: Vec::new(), given }));
     };
-    let rows = match store.messages(id, &caller.user, MAX_MESSAGES).await {
+    let rows = match store.newest_turns(id, &caller.user, MIN_MESSAGES).await {
         Ok(rows) => rows,
         Err(StoreError::NotFound) => return Err(ChatError::NoConversation),
         Err(error) => return Err(error.into()),

@@ -4,7 +4,8 @@
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{Caller, ConversationId, Digest};
 
-use super::provenance::{Persons, TaintTracker};
+use super::prompt;
+use super::provenance::{self, Persons, TaintTracker};
 use crate::pipeline::call::CallContext;
 use crate::pipeline::{self, CallView, Pipeline, aliases};
 use crate::store::{Store, StoreError};
@@ -20,8 +21,9 @@ pub async fn program_call(
     written: ExtractedCall,
 ) -> Result<CallContext, StoreError> {
     let conversation = caller.conversation.ok_or(StoreError::NotFound)?;
-    let taint =
-        TaintTracker::before(&pipeline.store, conversation, Persons::default(), false).await?;
+    let persons = Persons::said(&[], &provenance::devices(pipeline));
+    let mut taint = TaintTracker::before(&pipeline.store, conversation, persons, false).await?;
+    taint.add_described(&prompt::custom(pipeline, &caller, None));
     let mut request = pipeline::extract::request(written.clone());
     let alias = aliases::expand(pipeline, &caller, &mut request).await?;
     let target = pipeline::validate::target(pipeline, &request).ok();

@@ -91,9 +91,21 @@ pub fn tools(
     let own = calls::tools_anywhere(pipeline, caller).into_iter().filter(|spec| {
         calls(spec.name) && (spec.runs_on == RunsOn::Device || reaches(DeviceName::BACKEND))
     });
-    let mut custom = calls::custom_tools_anywhere(pipeline, caller);
-    custom.retain(|(spec, device)| calls(spec.name) && reaches(device.as_str()));
+    let custom = custom(pipeline, caller, assistant);
     own.map(definition).chain(custom_tools::definitions(&custom)).collect()
+}
+
+/// Returns the custom tools that this person may call, each with its device, as far as the assistant calls them.
+pub(super) fn custom(
+    pipeline: &Pipeline,
+    caller: &Caller,
+    assistant: Option<&Assistant>,
+) -> Vec<(&'static ToolSpec, DeviceName)> {
+    let mut custom = calls::custom_tools_anywhere(pipeline, caller);
+    custom.retain(|(spec, device)| {
+        assistant.is_none_or(|it| it.calls(spec.name) && it.reaches(device.as_str()))
+    });
+    custom
 }
 
 fn definition(spec: &ToolSpec) -> ToolDefinition {

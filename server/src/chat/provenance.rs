@@ -8,15 +8,16 @@ mod written;
 
 use std::collections::BTreeSet;
 
+use orion_catalog::ToolSpec;
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{CallId, CallState, ContentRaise, ConversationId, DeviceName, Digest};
 use uuid::Uuid;
 
 use crate::clock::now_ms;
 use crate::model::{Message, Role};
-use crate::pipeline::CallView;
 use crate::pipeline::validate::Target;
-use crate::store::{Authorship, CallRow, Label, Provenance, Store, StoreError};
+use crate::pipeline::{CallView, Pipeline};
+use crate::store::{Authorship, CallRow, Label, LabelledContent, Provenance, Store, StoreError};
 
 use copied::{Sought, letters};
 use occurrence::{Text, digest_of, leaves, search};
@@ -44,6 +45,9 @@ pub(super) struct TaintTracker {
     /// Labels of the devices' own messages. They may influence calls to every other device, because whoever
     /// controls a device can make it report anything.
     device_reports: Vec<Label>,
+    /// Labels of the descriptions of custom tools that the model is offered. Whoever writes the server of the
+    /// tools writes them, so they may influence every call but those of the same device's custom tools.
+    descriptions: Vec<(Label, Option<Digest>)>,
     texts: Vec<Text>,
     /// What the person said.
     persons: Persons,
@@ -58,8 +62,17 @@ pub(super) struct Persons {
     words: Vec<String>,
     /// The devices that the newest message names that names any.
     devices: BTreeSet<DeviceName>,
+    /// The only device that there is, which needs no naming.
+    only: Option<DeviceName>,
     /// The web addresses that the messages hold, as [`address_key`] has them.
     addresses: BTreeSet<String>,
+}
+
+/// Returns the names of all devices.
+pub(super) fn devices(pipeline: &Pipeline) -> Vec<DeviceName> {
+    let all = pipeline.fleet.all();
+    let names = all.iter().map(|device| &device.name);
+    names.filter(|name| name.as_str() != DeviceName::BACKEND).cloned().collect()
 }
 
 /// Returns a web address without its scheme and a slash at its end, for comparison.
@@ -92,6 +105,10 @@ impl Persons {
         };
         Self {
             words: said().map(|text| letters(text)).collect(),
+            only: match devices {
+                [one] => Some(one.clone()),
+                _ => None,
+            },
             devices: said().rev().map(named).find(|it| !it.is_empty()).unwrap_or_default(),
             addresses: said()
                 .flat_map(|text| text.split(|c: char| c.is_whitespace() || "<>\"'()".contains(c)))
@@ -100,6 +117,11 @@ impl Persons {
                 .map(str::to_owned)
                 .collect(),
         }
+    }
+
+    /// Returns whether the person means this device.
+    fn means(&self, device: &DeviceName) -> bool {
+        self.devices.contains(device) || self.only.as_ref() == Some(device)
     }
 }
 
@@ -116,40 +138,77 @@ impl TaintTracker {
             return Ok(tracker);
         }
         for content in store.labelled_content(conversation).await? {
-            let result = store.result_of(content.label.call).await?.unwrap_or_default();
-            let texts = split_texts(&content.label.tool, &result);
-            tracker.add(content.label, content.voice, texts, content.calls);
+            let LabelledContent { label, voice, calls, text } = content;
+            let texts = match text {
+                Some(content) => ResultTexts { content, ..ResultTexts::default() },
+                None => {
+                    let result = store.result_of(label.call).await?.unwrap_or_default();
+                    split_texts(&label.tool, &result)
+                }
+            };
+            tracker.add(label, voice, texts, calls);
         }
         Ok(tracker)
     }
 
-    /// Adds the messages that a client brought: they may hold what anybody wrote, on any device. The chat keeps the
-    /// label when it has grown beyond these messages.
-    pub(super) async fn add_relayed(
+    /// Creates the content of a chat that has read one text. Its first 64 KiB count.
+    pub(super) fn of_text(persons: Persons, label: Label, mut text: String) -> Self {
+        text.truncate(text.floor_char_boundary(MAX_RESULT_BYTES));
+        let texts = ResultTexts { content: text, own: String::new() };
+        let calls = search(&texts);
+        let mut tracker = Self { persons, ..Self::default() };
+        tracker.add(label, Authorship::Untrusted, texts, calls);
+        tracker
+    }
+
+    /// Adds the descriptions of the custom tools that a model is offered, each once.
+    pub(super) fn add_described(&mut self, tools: &[(&'static ToolSpec, DeviceName)]) {
+        for (spec, device) in tools {
+            let label = Label {
+                call: CallId::new(Uuid::nil()),
+                tool: spec.name.to_owned(),
+                device: device.to_string(),
+                place: "the description of the tool".to_owned(),
+            };
+            let described = (label, spec.definition().map(|(_, digest)| digest));
+            if self.descriptions.contains(&described) {
+                continue;
+            }
+            let content = format!("{}\n{}", spec.description, spec.arguments_schema());
+            let texts = ResultTexts { content, own: String::new() };
+            let calls = search(&texts);
+            let label = described.0.clone();
+            self.texts.push(Text::new(label, texts, calls, MAX_RESULT_BYTES));
+            self.descriptions.push(described);
+        }
+    }
+
+    /// Records the messages that a client reports: they may hold what anybody wrote, on any device.
+    pub(super) async fn record_relayed(
         &mut self,
         store: &Store,
         conversation: ConversationId,
         messages: &[Message],
     ) -> Result<(), StoreError> {
-        let label = Label {
-            call: CallId::new(Uuid::nil()),
-            tool: "messages of a program".to_owned(),
-            device: "the API's client".to_owned(),
-            place: String::new(),
-        };
-        let relayed = messages.iter().filter(|message| message.relayed).map(|message| {
-            let texts = ResultTexts { content: message.content.clone(), ..ResultTexts::default() };
+        for message in messages.iter().filter(|message| message.relayed) {
+            let label = Label {
+                call: CallId::new(Uuid::nil()),
+                tool: "earlier messages".to_owned(),
+                device: "the API's client".to_owned(),
+                place: String::new(),
+            };
+            let mut content = message.content.clone();
+            let texts = ResultTexts { content: content.clone(), ..ResultTexts::default() };
             let calls = search(&texts);
-            (texts, calls)
-        });
-        let relayed: Vec<_> = relayed.collect();
-        let voice = Authorship::Untrusted;
-        if !relayed.is_empty() && !self.content.contains(&label) {
-            let calls: Vec<_> = relayed.iter().flat_map(|(_, calls)| calls).copied().collect();
-            store.label_content(conversation, label.clone(), voice, &calls, now_ms()).await?;
-        }
-        for (texts, calls) in relayed {
-            self.add(label.clone(), voice, texts, calls);
+            content.truncate(content.floor_char_boundary(MAX_RESULT_BYTES));
+            let recorded = LabelledContent {
+                label: label.clone(),
+                voice: Authorship::Untrusted,
+                calls: calls.clone(),
+                text: Some(content),
+            };
+            store.label_content(conversation, recorded, now_ms()).await?;
+            self.add(label, Authorship::Untrusted, texts, calls);
         }
         Ok(())
     }
@@ -181,7 +240,9 @@ impl TaintTracker {
             place: place.map(|(_, place)| place.to_owned()).unwrap_or_default(),
         };
         let calls = search(&texts);
-        store.label_content(conversation, label.clone(), voice, &calls, now_ms()).await?;
+        let recorded =
+            LabelledContent { label: label.clone(), voice, calls: calls.clone(), text: None };
+        store.label_content(conversation, recorded, now_ms()).await?;
         self.add(label, voice, texts, calls);
         Ok(())
     }
@@ -198,10 +259,7 @@ impl TaintTracker {
                 self.device_reports.push(label);
             }
         }
-        for labels in [&mut self.content, &mut self.device_reports] {
-            let surplus = labels.len().saturating_sub(MAX_LABELS);
-            labels.drain(..surplus);
-        }
+        forget_oldest(&mut self.content);
         let mut room = MAX_CONTENT_BYTES;
         let fits = |text: &&Text| {
             let left = room.checked_sub(text.size());
@@ -236,11 +294,12 @@ impl TaintTracker {
         names.dedup();
         let elsewhere = |label: &&Label| device.is_none_or(|name| label.device != name.as_str());
         let others = self.device_reports.iter().filter(elsewhere);
-        let content: Vec<_> = others.chain(&self.content).cloned().collect();
+        let described = self.described(written);
+        let content: Vec<_> = described.chain(others).chain(&self.content).cloned().collect();
         let surplus = content.len().saturating_sub(MAX_LABELS);
         let copied_from = self.copied_from(written);
         let mut raises = Vec::new();
-        if !content.is_empty() && (written.moves_between_devices || self.crosses(device)) {
+        if !content.is_empty() && (written.moves_between_devices || self.crosses(written)) {
             raises.push(ContentRaise::CrossesDevices);
         }
         let unnamed =
@@ -260,16 +319,24 @@ impl TaintTracker {
         }
     }
 
-    /// Returns whether content came from another device than this one, which the person has not named.
-    fn crosses(&self, device: Option<&DeviceName>) -> bool {
-        if device.is_some_and(|name| self.persons.devices.contains(name)) {
+    /// Returns the descriptions of tools that may influence a call.
+    fn described(&self, written: &WrittenCall<'_>) -> impl Iterator<Item = &Label> {
+        self.descriptions
+            .iter()
+            .map(|(label, _)| label)
+            .filter(move |label| !written.is_beside(label))
+    }
+
+    /// Returns whether content came from elsewhere than this device, which the person has not named and which
+    /// is not their only one.
+    fn crosses(&self, written: &WrittenCall<'_>) -> bool {
+        let device = written.device;
+        if device.is_some_and(|name| self.persons.means(name)) {
             return false;
         }
-        let is_elsewhere = |label: &Label| {
-            label.device != DeviceName::BACKEND
-                && device.is_none_or(|name| label.device != name.as_str())
-        };
-        self.content.iter().chain(&self.device_reports).any(is_elsewhere)
+        let is_elsewhere = |label: &Label| device.is_none_or(|name| label.device != name.as_str());
+        let described = self.described(written);
+        self.content.iter().chain(&self.device_reports).chain(described).any(is_elsewhere)
     }
 
     /// Returns the content in which a text stands that the call writes. What the same file held before is no
@@ -288,6 +355,22 @@ impl TaintTracker {
             }
         }
         found
+    }
+}
+
+/// Forgets the oldest labels beyond the limit, but none that is the newest of its device: a chat that has read
+/// much of one device has still read the others.
+fn forget_oldest(labels: &mut Vec<Label>) {
+    let mut surplus = labels.len().saturating_sub(MAX_LABELS);
+    let mut at = 0;
+    while surplus > 0 && at < labels.len() {
+        let mut newer = labels.iter().skip(at + 1);
+        if labels.get(at).is_some_and(|it| newer.any(|newer| newer.device == it.device)) {
+            labels.remove(at);
+            surplus -= 1;
+        } else {
+            at += 1;
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::error::ChatError;
 use super::turn::{Turn, unread};
 use super::{prompt, relay};
 use crate::clock::new_uuid;
-use crate::model::{Message, NativeCall, ProviderState};
+use crate::model::{Answer, Message, NativeCall};
 use crate::pipeline::validate::{self, Target};
 use crate::pipeline::{self, CallView, aliases};
 
@@ -20,6 +20,9 @@ use crate::pipeline::{self, CallView, aliases};
 const MAX_CALLS: usize = 64;
 /// Maximum number of calls that run at the same time.
 const MAX_AT_ONCE: usize = 8;
+
+/// How much of its own words a model gets back with a correction, in bytes.
+const MAX_WRITTEN_BYTES: usize = 16 * 1024;
 
 /// A call of an answer, with its ids.
 struct Planned {
@@ -64,7 +67,7 @@ impl Turn<'_> {
         &mut self,
         mut calls: Vec<ExtractedCall>,
         problems: Vec<ExtractProblem>,
-        state: Option<ProviderState>,
+        answer: Answer,
     ) -> Result<(), ChatError> {
         let surplus = calls.len().saturating_sub(MAX_CALLS);
         calls.truncate(MAX_CALLS);
@@ -75,11 +78,15 @@ impl Turn<'_> {
             correction = Some(Message::user(format!("{text}. Write it again, correctly.")));
         }
         if calls.is_empty() {
+            // Without its own words, a model does not know what it should write again.
+            let written = prompt::capped(written(&answer).as_bytes(), MAX_WRITTEN_BYTES);
+            self.messages.push(Message::assistant(written, Vec::new()));
             self.messages.extend(correction);
             return Ok(());
         }
         let (planned, native) = self.plan(calls).await?;
         let made = planned.iter().map(|call| call.id).collect();
+        let state = answer.state;
         self.keep(Message { state, made, ..Message::assistant(String::new(), native) }).await?;
         let mut rest = planned.into_iter().peekable();
         while let Some(first) = rest.next() {
@@ -111,11 +118,12 @@ impl Turn<'_> {
     ) -> Result<(Vec<Planned>, Vec<NativeCall>), ChatError> {
         let (mut planned, mut native) = (Vec::new(), Vec::new());
         let mut taken = HashSet::new();
-        for (index, mut written) in calls.into_iter().enumerate() {
-            // The ids of text forms are the model's own words: they may be empty, or the same twice.
+        for mut written in calls {
+            let id = CallId::new(new_uuid());
+            // The ids of text forms are the model's own words: they may be empty, or the same twice. The id in
+            // the store is one that no model can have written before.
             let given = written.id.take().filter(|id| !id.is_empty() && !taken.contains(id));
-            let native_id =
-                given.unwrap_or_else(|| format!("call_{}_{index}", self.messages.len()));
+            let native_id = given.unwrap_or_else(|| id.to_string());
             taken.insert(native_id.clone());
             let mut request = pipeline::extract::request(written.clone());
             aliases::expand(self.pipeline, &self.caller, &mut request).await?;
@@ -127,7 +135,7 @@ impl Turn<'_> {
                 arguments: relay::arguments_text(&written, &request.tool),
             });
             let reach = Reach::new(&written, target.as_ref());
-            planned.push(Planned { native_id, id: CallId::new(new_uuid()), written, reach });
+            planned.push(Planned { native_id, id, written, reach });
         }
         Ok((planned, native))
     }
@@ -163,6 +171,13 @@ impl Turn<'_> {
         let result = relay::result_of(reply);
         self.keep(Message::tool(native_id, prompt::capped(&result, limit))).await
     }
+}
+
+/// Returns what a model wrote, with its native calls as text: those that cannot be read have no other form.
+fn written(answer: &Answer) -> String {
+    let calls = answer.native_calls.iter().map(|call| format!("{}({})", call.name, call.arguments));
+    let text = Some(answer.text.clone()).filter(|text| !text.trim().is_empty());
+    text.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ impl<'a> Turn<'a> {
                 .await?;
                 return Ok(words);
             }
-            self.round(calls, problems, answer.state).await?;
+            self.round(calls, problems, answer).await?;
         }
         Ok(words)
     }

@@ -134,8 +134,8 @@ impl LocalCalls {
         let shutdown = self.pipeline.tasks.shutdown.clone();
         let devices = self.pipeline.devices.clone();
         let (caller, dry_run) = (order.caller.clone(), order.dry_run);
-        let pipeline = Arc::clone(&self.pipeline);
-        let context = Context { call, caller, dry_run, devices, pipeline };
+        let (pipeline, config) = (Arc::clone(&self.pipeline), Arc::clone(&self.pipeline.config));
+        let context = Context { call, caller, dry_run, devices, pipeline, config };
         self.tasks.spawn(async move {
             let began = Instant::now();
             let ended = tokio::select! {

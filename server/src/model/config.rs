@@ -13,6 +13,8 @@ const MAX_KEY_BYTES: usize = 8 * 1024;
 
 /// Maximum number of models that may answer instead of one.
 const MAX_FALLBACKS: usize = 8;
+/// The part of a window that is left for the answer where the section says nothing: one of this many.
+const PART_FOR_ANSWER: u32 = 4;
 
 /// The kind of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,6 +194,12 @@ impl ModelConfig {
             }
             ModelKind::Openai | ModelKind::Anthropic | ModelKind::Gemini => Ok(()),
         }
+    }
+
+    /// Returns how many tokens of the window are left for an answer.
+    #[must_use]
+    pub fn answer_tokens(&self) -> u32 {
+        self.max_output_tokens.unwrap_or(self.context_tokens / PART_FOR_ANSWER)
     }
 
     /// Returns the base address: `url`, or the provider's own.

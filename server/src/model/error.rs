@@ -14,6 +14,8 @@ pub enum ModelError {
         host: String,
         /// The network's own reason.
         reason: String,
+        /// Whether the request may have arrived.
+        is_sent: bool,
     },
     /// The server rejected the request.
     #[error(
@@ -104,6 +106,24 @@ impl ModelError {
             | Self::BadConfig { .. } => false,
         }
     }
+
+    /// Returns whether the server surely did not begin with the request, so that no provider counts it.
+    #[must_use]
+    pub const fn is_uncounted(&self) -> bool {
+        match self {
+            Self::Unreachable { is_sent, .. } => !*is_sent,
+            Self::Refused { status: 400..=499, .. }
+            | Self::Unauthorized
+            | Self::RateLimited { .. }
+            | Self::ContextTooLong
+            | Self::BadConfig { .. } => true,
+            Self::Refused { .. }
+            | Self::Overloaded { .. }
+            | Self::TimedOut { .. }
+            | Self::BrokenStream { .. }
+            | Self::TooLarge { .. } => false,
+        }
+    }
 }
 
 fn when(retry_after: Option<Duration>) -> String {
@@ -116,6 +136,36 @@ fn when(retry_after: Option<Duration>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_request_that_surely_was_not_begun_is_not_counted() {
+        let refused = |status| ModelError::Refused { status, message: String::new() };
+        let unreachable = |is_sent| ModelError::Unreachable {
+            host: "a:1".to_owned(),
+            reason: "refused".to_owned(),
+            is_sent,
+        };
+        for error in [
+            unreachable(false),
+            refused(400),
+            ModelError::Unauthorized,
+            ModelError::RateLimited { retry_after: None },
+            ModelError::ContextTooLong,
+        ] {
+            assert!(error.is_uncounted(), "{error}");
+        }
+        for error in [
+            unreachable(true),
+            refused(200),
+            refused(502),
+            ModelError::Overloaded { retry_after: None },
+            ModelError::TimedOut { after: Duration::from_secs(1), begun: false },
+            ModelError::BrokenStream { reason: "x".to_owned() },
+            ModelError::TooLarge { limit_bytes: 1 },
+        ] {
+            assert!(!error.is_uncounted(), "{error}");
+        }
+    }
 
     #[test]
     fn each_sentence_says_what_to_do() {

@@ -18,7 +18,7 @@ use super::view::CallView;
 use super::{Pipeline, rate_limit};
 use crate::clock::now_ms;
 use crate::fleet::DeviceSnapshot;
-use crate::store::StoreError;
+use crate::store::{Provenance, StoreError};
 
 pub use device::{DeviceVerdict, ask_device};
 
@@ -68,7 +68,8 @@ fn dangerous(known: &DeviceSnapshot) -> Option<(String, String)> {
     Some((mode.by.to_string(), mode.reason.clone()))
 }
 
-/// Evaluates a call without running it. `preview` is a preview of the call, which reports the quantity.
+/// Evaluates a call without running it. `preview` is a preview of the call, which reports the quantity;
+/// `provenance` is what may have influenced the call.
 ///
 /// # Errors
 /// The database cannot be read.
@@ -77,8 +78,10 @@ pub async fn explain(
     caller: Caller,
     request: CallRequest,
     preview: Option<&CallView>,
+    provenance: Provenance,
 ) -> Result<Explanation, StoreError> {
-    let call = match evaluate(pipeline, CallContext::new(caller, request)).await? {
+    let context = CallContext { provenance, ..CallContext::new(caller, request) };
+    let call = match evaluate(pipeline, context).await? {
         Ok(call) => call,
         Err(stopped) => return Ok(refused(*stopped)),
     };

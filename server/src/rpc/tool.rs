@@ -11,6 +11,7 @@ mod list_stops;
 mod list_tools;
 mod remove_alias;
 mod resume_calls;
+mod reveal_call;
 mod set_alias;
 mod stop_calls;
 mod stop_scope;
@@ -55,6 +56,13 @@ impl ToolService for ToolApi {
         request: Request<v1::GetCallRequest>,
     ) -> RpcResult<v1::GetCallResponse> {
         get_call::get_call(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn reveal_call(
+        &self,
+        request: Request<v1::RevealCallRequest>,
+    ) -> RpcResult<v1::RevealCallResponse> {
+        reveal_call::reveal_call(self, request.try_into()?).await.map(Response::new)
     }
 
     async fn watch_call(

@@ -258,6 +258,37 @@ impl Store {
             .await
     }
 
+    /// Returns the newest messages of this person's conversation, oldest first: at least so many of them, from a
+    /// message of the person on. At most 500: of a turn that is longer, its newest ones behind the person's
+    /// message.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] if this person has no such conversation.
+    pub async fn newest_turns(
+        &self,
+        conversation: ConversationId,
+        user: &UserName,
+        least: u32,
+    ) -> Result<Vec<MessageRow>, StoreError> {
+        const NEWEST: &str = "SELECT role, content_json, at, turn_id FROM messages \
+            WHERE conversation_id = $1 AND seq >= COALESCE((SELECT seq FROM messages \
+            WHERE conversation_id = $1 AND role = 'user' AND seq <= (SELECT seq FROM messages \
+            WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2) \
+            ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq DESC LIMIT $3";
+        const SAID: &str = "SELECT role, content_json, at, turn_id FROM messages \
+            WHERE conversation_id = $1 AND role = 'user' ORDER BY seq DESC LIMIT 1";
+        if !self.owns_conversation(conversation, user).await? {
+            return Err(StoreError::NotFound);
+        }
+        let newest = sql(NEWEST).with(values![conversation, least.saturating_sub(1), MESSAGES]);
+        let mut messages: Vec<MessageRow> = self.db().query(newest).await?;
+        if messages.iter().all(|message| message.role != "user") {
+            messages.extend(self.db().query_optional(sql(SAID).bind(conversation)).await?);
+        }
+        messages.reverse();
+        Ok(messages)
+    }
+
     /// Returns the newest messages of this person's conversation, oldest first; at most 500.
     ///
     /// # Errors

@@ -33,6 +33,8 @@ pub struct LabelledContent {
     pub voice: Authorship,
     /// Digests of the calls that occur in it.
     pub calls: Vec<Digest>,
+    /// The content itself. None for that of a call, which is its result.
+    pub text: Option<String>,
 }
 
 /// Who may have written the content.
@@ -103,38 +105,40 @@ impl FromRow for LabelledContent {
             label: Label::from_row(row)?,
             voice: if is_own { Authorship::Device } else { Authorship::Untrusted },
             calls: json(row, "calls")?,
+            text: row.get("content")?,
         })
     }
 }
 
 impl Store {
-    /// Labels a chat with content from this origin, in which these calls occur. Content that is read again has one
-    /// label, so that it displaces no other.
+    /// Labels a chat with content. What a call read again has one label, so that it displaces no other.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] if there is no such chat.
     pub async fn label_content(
         &self,
         conversation: ConversationId,
-        label: Label,
-        voice: Authorship,
-        calls: &[Digest],
+        content: LabelledContent,
         now: i64,
     ) -> Result<(), StoreError> {
+        let LabelledContent { label, voice, calls, text } = content;
         let is_own = voice == Authorship::Device;
-        let calls = serde_json::to_string(calls).map_err(|_| StoreError::Corrupt)?;
+        let calls = serde_json::to_string(&calls).map_err(|_| StoreError::Corrupt)?;
         self.write(Durability::Commit, move |tx| {
             Box::pin(async move {
-                tx.execute(
-                    sql("DELETE FROM content_labels WHERE conversation_id = $1 AND call_id = $2 \
-                     AND is_own = $3")
-                    .with(values![conversation, label.call, is_own]),
-                )
-                .await?;
+                // The messages of a client are of no call, and each counts.
+                if !label.call.uuid().is_nil() {
+                    tx.execute(
+                        sql("DELETE FROM content_labels WHERE conversation_id = $1 \
+                         AND call_id = $2 AND is_own = $3")
+                        .with(values![conversation, label.call, is_own]),
+                    )
+                    .await?;
+                }
                 tx.execute(
                     sql("INSERT INTO content_labels \
-                     (conversation_id, call_id, tool, device, place, is_own, calls, at) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)")
+                     (conversation_id, call_id, tool, device, place, is_own, calls, at, content) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
                     .with(values![
                         conversation,
                         label.call,
@@ -143,7 +147,8 @@ impl Store {
                         label.place,
                         is_own,
                         calls,
-                        now
+                        now,
+                        text,
                     ]),
                 )
                 .await?;
@@ -163,7 +168,7 @@ impl Store {
         .await
     }
 
-    /// Returns the labelled content of a chat, oldest first. The content itself is the result of its call.
+    /// Returns the labelled content of a chat, oldest first.
     ///
     /// # Errors
     /// The database cannot be read.

@@ -7,6 +7,7 @@ mod audit;
 mod batches;
 mod calls;
 mod certificates;
+mod chats;
 mod checkpoints;
 mod closing;
 mod deferring;

@@ -3,7 +3,7 @@
 use orion_domain::{ConversationId, TurnId, UserName};
 
 use super::columns::{parsed, unsigned};
-use super::db::{Batch, DecodeError, Durability, FromRow, Row, sql, values};
+use super::db::{Batch, DecodeError, Durability, FromRow, Row, Statement, sql, values};
 use super::{Store, StoreError};
 
 /// How many turns of a chat are returned, the newest ones.
@@ -20,7 +20,7 @@ pub struct UsageChange {
     pub cached_tokens: i64,
     /// More cost, in billionths of the currency.
     pub cost_nanos: i64,
-    /// Whether a part is estimated.
+    /// Whether a part of what the turn used so far is estimated.
     pub is_estimated: bool,
 }
 
@@ -57,32 +57,6 @@ impl FromRow for TurnRow {
     }
 }
 
-/// What several turns used together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
-    /// The tokens of requests and answers.
-    pub tokens: u64,
-    /// The cost, in billionths of the currency.
-    pub cost_nanos: u64,
-}
-
-impl FromRow for Spent {
-    fn from_row(row: &Row) -> Result<Self, DecodeError> {
-        Ok(Self { tokens: unsigned(row, "tokens")?, cost_nanos: unsigned(row, "cost_nanos")? })
-    }
-}
-
-/// Whose turns are summed.
-#[derive(Debug, Clone, Copy)]
-pub enum Spender<'a> {
-    /// All turns of a chat.
-    Chat(ConversationId),
-    /// The turns of a person since a moment, in Unix milliseconds.
-    Person(&'a UserName, i64),
-    /// Everybody's turns since a moment, in Unix milliseconds.
-    Everybody(i64),
-}
-
 impl Store {
     /// Adds to what a turn used.
     ///
@@ -90,53 +64,13 @@ impl Store {
     /// The database cannot be written.
     pub async fn add_usage(
         &self,
-        (turn, conversation, user): (TurnId, ConversationId, &UserName),
+        place: (TurnId, ConversationId, &UserName),
         model: &str,
         change: UsageChange,
         now: i64,
     ) -> Result<(), StoreError> {
-        let add =
-            sql("INSERT INTO turns (id, conversation_id, user_name, model, at, input_tokens, \
-             output_tokens, cached_tokens, is_estimated, cost_nanos) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
-             ON CONFLICT (id) DO UPDATE SET model = excluded.model, \
-             input_tokens = turns.input_tokens + excluded.input_tokens, \
-             output_tokens = turns.output_tokens + excluded.output_tokens, \
-             cached_tokens = turns.cached_tokens + excluded.cached_tokens, \
-             is_estimated = (turns.is_estimated OR excluded.is_estimated), \
-             cost_nanos = turns.cost_nanos + excluded.cost_nanos")
-            .with(values![
-                turn,
-                conversation,
-                user,
-                model,
-                now,
-                change.input_tokens,
-                change.output_tokens,
-                change.cached_tokens,
-                change.is_estimated,
-                change.cost_nanos,
-            ]);
+        let add = adding(place, model, change, now);
         self.db().apply(Batch::new(Durability::Commit).statement(add)).await.map(drop)
-    }
-
-    /// Returns what the turns of this chat or person, or of everybody, used together.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub async fn spent(&self, by: Spender<'_>) -> Result<Spent, StoreError> {
-        const OF_CHAT: &str = "SELECT COALESCE(SUM(input_tokens + output_tokens), 0) AS tokens, \
-            COALESCE(SUM(cost_nanos), 0) AS cost_nanos FROM turns WHERE conversation_id = $1";
-        const OF_PERSON: &str = "SELECT COALESCE(SUM(input_tokens + output_tokens), 0) AS tokens, \
-            COALESCE(SUM(cost_nanos), 0) AS cost_nanos FROM turns WHERE user_name = $1 AND at >= $2";
-        const OF_ALL: &str = "SELECT COALESCE(SUM(input_tokens + output_tokens), 0) AS tokens, \
-            COALESCE(SUM(cost_nanos), 0) AS cost_nanos FROM turns WHERE at >= $1";
-        let sum = match by {
-            Spender::Chat(chat) => sql(OF_CHAT).bind(chat),
-            Spender::Person(user, since) => sql(OF_PERSON).with(values![user, since]),
-            Spender::Everybody(since) => sql(OF_ALL).bind(since),
-        };
-        self.db().query_one(sum).await
     }
 
     /// Returns what the newest 500 turns of a chat used, oldest first.
@@ -179,4 +113,34 @@ impl Store {
             Batch::new(Durability::Commit).statement(set.with(values![chat, model, assistant]));
         self.db().apply(batch).await.map(drop)
     }
+}
+
+/// Returns the statement that adds to what a turn used.
+pub(super) fn adding(
+    (turn, conversation, user): (TurnId, ConversationId, &UserName),
+    model: &str,
+    change: UsageChange,
+    now: i64,
+) -> Statement {
+    sql("INSERT INTO turns (id, conversation_id, user_name, model, at, input_tokens, \
+         output_tokens, cached_tokens, is_estimated, cost_nanos) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+         ON CONFLICT (id) DO UPDATE SET model = excluded.model, \
+         input_tokens = turns.input_tokens + excluded.input_tokens, \
+         output_tokens = turns.output_tokens + excluded.output_tokens, \
+         cached_tokens = turns.cached_tokens + excluded.cached_tokens, \
+         is_estimated = excluded.is_estimated, \
+         cost_nanos = turns.cost_nanos + excluded.cost_nanos")
+    .with(values![
+        turn,
+        conversation,
+        user,
+        model,
+        now,
+        change.input_tokens,
+        change.output_tokens,
+        change.cached_tokens,
+        change.is_estimated,
+        change.cost_nanos,
+    ])
 }

@@ -38,6 +38,7 @@ pub mod install_artifact;
 pub mod list_apps;
 pub mod list_devices;
 pub mod list_directory;
+pub mod list_llm_models;
 pub mod list_macros;
 pub mod list_processes;
 pub mod list_services;
@@ -127,6 +128,7 @@ pub const CATALOG: &[ToolSpec] = &[
     ToolSpec::of::<verify_artifact::VerifyArtifact>(),
     ToolSpec::of::<calculate::Calculate>(),
     ToolSpec::of::<list_devices::ListDevices>(),
+    ToolSpec::of::<list_llm_models::ListLlmModels>(),
     ToolSpec::of::<get_audit_log::GetAuditLog>(),
     ToolSpec::of::<fetch_webpage::FetchWebpage>(),
     ToolSpec::of::<http_request::HttpRequest>(),

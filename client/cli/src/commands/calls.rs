@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
 use crate::follow::wait_for_end;
-use crate::show::{CallView, call_page, calls_table};
+use crate::show::{self, CallView, call_page, calls_table};
 
 /// What is under way, what waits for a device, and how a call goes on.
 #[derive(Debug, Args)]
@@ -45,12 +45,18 @@ enum CallsCommand {
         #[arg(long, value_name = "COUNT", default_value_t = 50)]
         limit: u32,
     },
-    /// Show one call and its result
-    #[command(after_help = "Example:\n  orion calls show 0199b2c4-7f3e-7c11 -o json")]
+    /// Show one call and its result, with the secrets in it hidden
+    #[command(after_help = "\
+Examples:
+  orion calls show 0199b2c4-7f3e-7c11 -o json
+  orion calls show 0199b2c4-7f3e-7c11 --reveal")]
     Show {
         /// The call's id; may be shortened
         #[arg(value_name = "CALL", add = ArgValueCandidates::new(complete::calls))]
         call: String,
+        /// Show the secrets in the result; the audit log records that you saw them
+        #[arg(long)]
+        reveal: bool,
     },
     /// Follow a call to its end, and end as it does
     #[command(after_help = "Example:\n  orion calls watch 0199b2c4-7f3e-7c11")]
@@ -80,7 +86,7 @@ impl Calls {
                 let device = device.unwrap_or_default();
                 list(app, client, v1::ListCallsRequest { device, open, limit, previews }).await
             }
-            CallsCommand::Show { call } => show(app, client, call).await,
+            CallsCommand::Show { call, reveal } => show(app, client, call, reveal).await,
             CallsCommand::Watch { call } => {
                 let deadline = app.timeout.map(|limit| tokio::time::Instant::now() + limit);
                 let result = wait_for_end(app, client, &call, deadline, true).await?;
@@ -109,11 +115,31 @@ async fn list(
     Ok(0)
 }
 
-async fn show(app: &App<'_>, client: &Client, call: String) -> Result<u8, Failure> {
-    let request = v1::GetCallRequest { call_id: call, wait_ms: 0 };
-    let answer = client.ask(client.tools().get_call(request)).await?;
-    let call = CallView::from(answer.call.unwrap_or_default());
-    app.out.show(&call, || call_page(app.out, &call))?;
+async fn show(
+    app: &App<'_>,
+    client: &Client,
+    call_id: String,
+    reveal: bool,
+) -> Result<u8, Failure> {
+    let call = if reveal {
+        let request = v1::RevealCallRequest { call_id };
+        client.ask(client.tools().reveal_call(request)).await?.call
+    } else {
+        let request = v1::GetCallRequest { call_id, wait_ms: 0 };
+        client.ask(client.tools().get_call(request)).await?.call
+    };
+    let call = CallView::from(call.unwrap_or_default());
+    app.out.show(&call, || {
+        let mut page = call_page(app.out, &call);
+        if reveal {
+            page.push('\n');
+            page.push_str(&show::value(&call.result["data"]));
+        }
+        page
+    })?;
+    if !reveal && call.hides_secrets() {
+        show::note_hidden_secrets(app.out, &call.call_id);
+    }
     Ok(0)
 }
 

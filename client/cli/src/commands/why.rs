@@ -134,9 +134,15 @@ impl Why {
         let Self { target, as_user, no_device, dry_run } = self;
         let client = app.signed_in().await?;
         let v1::CallToolRequest { tool, device, arguments, .. } = target.request(client).await?;
-        let ask_device = !no_device;
-        let request =
-            v1::ExplainCallRequest { tool, device, arguments, dry_run, as_user, ask_device };
+        let request = v1::ExplainCallRequest {
+            tool,
+            device,
+            arguments,
+            dry_run,
+            as_user,
+            ask_device: !no_device,
+            seen: None,
+        };
         explain(app, client, request).await
     }
 }
@@ -155,6 +161,7 @@ pub(crate) async fn why_call(app: &App<'_>, call: v1::Call) -> Result<u8, Failur
         dry_run,
         as_user: String::new(),
         ask_device: false,
+        seen: None,
     };
     explain(app, client, request).await
 }

@@ -9,6 +9,17 @@ use super::short_arguments;
 use crate::output::{Output, facts, table};
 use crate::text;
 
+/// What stands in the place of a secret begins so.
+pub(crate) const HIDDEN_SECRET: &str = "[secret: ";
+
+/// Says that secrets in the result of a call are hidden, and how they are seen.
+pub(crate) fn note_hidden_secrets(out: &Output, call_id: &str) {
+    let id = text::one_line(text::short_id(call_id), 40);
+    out.note(&format!(
+        "secrets in the result are hidden; `orion calls show {id} --reveal` shows them, and the audit log records it"
+    ));
+}
+
 /// A call for programs; the comments in `proto/` describe the fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct CallView {
@@ -77,6 +88,11 @@ impl CallView {
             (done, total) => format!("{done} of {total}"),
         };
         [share, note].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns whether a secret in the result is hidden.
+    pub(crate) fn hides_secrets(&self) -> bool {
+        self.result.to_string().contains(HIDDEN_SECRET)
     }
 
     /// Returns the state in words.

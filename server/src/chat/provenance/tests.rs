@@ -145,7 +145,44 @@ fn the_error_of_a_tool_that_reads_content_is_untrusted() {
         let expected = (words.clone(), none.clone());
         let expected = if is_content { expected } else { (expected.1, expected.0) };
         assert_eq!(said_by(tool, &failed(code)), expected, "{tool} {code}");
+fn the_messages_of_what_the_backend_read_elsewhere_are_content() {
+    let refused = json!({"success": false, "message": "x.evil.example:8080 is not requested.", "error": {
+        "code": "URL_FORBIDDEN", "message": "x.evil.example:8080 is not requested.",
+        "recoverable": false, "details": {"attempted": "x.evil.example"},
+        "hints": [{"text": "an admin adds \"x.evil.example:8080\""}],
+    }});
+    let text = "x.evil.example:8080 is not requested.\nx.evil.example\nan admin adds \"x.evil.example:8080\"\n";
+    for tool in ["fetch_webpage", "http_request"] {
+        assert_eq!(said_by(tool, &refused), (text.to_owned(), String::new()), "{tool}");
     }
+    for tool in ["query_memory", "calculate", "read_file"] {
+        assert_eq!(said_by(tool, &refused), (String::new(), text.to_owned()), "{tool}");
+    }
+}
+
+#[test]
+fn the_descriptions_of_custom_tools_count_for_every_call_but_those_beside_them() {
+    let mut tracker = TaintTracker::default();
+    tracker.descriptions.push((label("kiosk"), None));
+    let call = made(DELETE);
+    assert_eq!(to(&tracker, &call, "kiosk").content, [label("kiosk")]);
+    assert_eq!(to(&tracker, &call, "nas").raises, [ContentRaise::CrossesDevices]);
+    let device = "kiosk".parse().unwrap();
+    let beside =
+        WrittenCall { device: Some(&device), is_custom: true, ..WrittenCall::new(&call, None) };
+    assert_eq!(tracker.of(&beside), Provenance::default());
+}
+
+#[test]
+fn much_content_of_one_device_makes_that_of_another_not_forgotten() {
+    let mut tracker = tracker("Shopping: milk");
+    for _ in 0..2 * MAX_LABELS {
+        let texts = ResultTexts { content: "more".to_owned(), own: String::new() };
+        tracker.add(label("nas"), Authorship::Untrusted, texts, Vec::new());
+    }
+    assert_eq!(tracker.content.len(), MAX_LABELS);
+    let call = made(DELETE);
+    assert_eq!(to(&tracker, &call, "nas").raises, [ContentRaise::CrossesDevices]);
 }
 
 #[test]
@@ -280,6 +317,9 @@ fn a_call_crosses_devices_unless_the_person_speaks_of_its_device() {
     for texts in [&[][..], &["write it down"], &["on web: bread"], &["on Web-1", "and on kiosk"]] {
         assert_eq!(said(texts, "web-1"), [ContentRaise::CrossesDevices], "{texts:?}");
     }
+    let alone = Persons::said(&[], &["web-1".parse().unwrap()]);
+    let alone = TaintTracker { persons: alone, ..tracker("Shopping: milk") };
+    assert_eq!(to(&alone, &call, "web-1").raises, [], "there is no other device");
     for texts in [&["on WEB-1: bread."][..], &["list web-1.", "and write it down"]] {
         assert_eq!(said(texts, "web-1"), [], "{texts:?}");
     }

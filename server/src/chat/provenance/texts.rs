@@ -1,7 +1,7 @@
 //! Splits the texts of a result by their author.
 
 use orion_catalog::tools::query_memory::QueryMemory;
-use orion_catalog::{Tool as _, find};
+use orion_catalog::{RunsOn, Tool as _, find};
 use orion_domain::{Envelope, ErrorCode, Hint};
 use serde_json::Value;
 
@@ -14,8 +14,9 @@ pub(super) struct ResultTexts {
     pub(super) own: String,
 }
 
-/// Splits the texts of a result by their author. The data and the errors of untrusted tools, the output of programs
-/// and the names that a hint offers are untrusted; all other texts are the agent's.
+/// Splits the texts of a result by their author. The data and the errors of untrusted tools, the output of programs and
+/// the names that a hint offers are untrusted, and so is whatever an untrusted tool of the backend says; all other
+/// texts are the agent's.
 pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
     fn walk(value: &Value, into: &mut String) {
         match value {
@@ -35,12 +36,10 @@ pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
         return ResultTexts::default();
     };
     let mut texts = ResultTexts::default();
+    let spec = find(tool).map(|(spec, _)| spec);
     // What a custom tool returns is what its program wrote.
-    let is_found = find(tool)
-        .is_none_or(|(spec, _)| spec.untrusted || (spec.untrusted_preview && envelope.dry_run));
-    let error = envelope.error.as_ref();
-    let repeats = is_found && error.is_some_and(|it| may_repeat(it.code));
-    line(&envelope.message, if repeats { &mut texts.content } else { &mut texts.own });
+    let is_found =
+        spec.is_none_or(|spec| spec.untrusted || (spec.untrusted_preview && envelope.dry_run));
     if tool == QueryMemory::NAME {
         // What the person kept, with no untrusted content in sight, is not a stranger's.
         let matches = envelope.data.iter().filter_map(|data| data["matches"].as_array());
@@ -52,18 +51,27 @@ pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
         let found = if is_found { &mut texts.content } else { &mut texts.own };
         envelope.data.iter().for_each(|data| walk(data, found));
     }
+    // The backend's own messages of what it read elsewhere have parts of it, such as the host that a redirect
+    // names. Of a device, its messages count anyway; nobody else would count those of the backend.
+    let is_elsewhere = tool != QueryMemory::NAME
+        && spec.is_some_and(|spec| spec.untrusted && spec.runs_on == RunsOn::Backend);
+    let error = envelope.error.as_ref();
+    let repeats = is_elsewhere || (is_found && error.is_some_and(|it| may_repeat(it.code)));
+    let mut said = String::new();
+    line(&envelope.message, &mut said);
     if let Some(error) = error {
-        let said = if repeats { &mut texts.content } else { &mut texts.own };
         if error.message != envelope.message {
-            line(&error.message, said);
+            line(&error.message, &mut said);
         }
-        error.details.values().for_each(|value| walk(value, said));
+        error.details.values().for_each(|value| walk(value, &mut said));
         for Hint { text, command, who: _, values } in &error.hints {
-            line(text, &mut texts.own);
-            command.iter().for_each(|command| line(command, &mut texts.own));
+            line(text, &mut said);
+            command.iter().for_each(|command| line(command, &mut said));
             values.iter().for_each(|name| line(name, &mut texts.content));
         }
     }
+    let by = if repeats { &mut texts.content } else { &mut texts.own };
+    by.insert_str(0, &said);
     for tail in [&envelope.meta.stdout_tail, &envelope.meta.stderr_tail].into_iter().flatten() {
         line(tail, &mut texts.content);
     }

@@ -20,6 +20,8 @@ pub(in crate::chat) struct WrittenCall<'a> {
     pub(super) texts: Vec<String>,
     /// The paths that it touches.
     pub(super) paths: Vec<String>,
+    /// Whether it is a call of a custom tool.
+    pub(super) is_custom: bool,
     /// Whether it moves a file from one device to another.
     pub(super) moves_between_devices: bool,
 }
@@ -40,9 +42,15 @@ impl<'a> WrittenCall<'a> {
             device: target.map(|target| &target.device.name),
             texts,
             paths: paths.into_iter().map(|touch| touch.path.to_string()).collect(),
+            is_custom: target.is_some_and(|target| target.spec.definition().is_some()),
             moves_between_devices: target
                 .is_some_and(|target| target.spec.content == Content::FromDevice),
         }
+    }
+
+    /// Returns whether the call is of a custom tool of the device that this label is of.
+    pub(super) fn is_beside(&self, label: &Label) -> bool {
+        self.is_custom && self.device.is_some_and(|device| label.device == device.as_str())
     }
 
     /// Returns whether content is what a file of the call held before.

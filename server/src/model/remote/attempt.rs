@@ -54,6 +54,7 @@ impl Remote {
                     error: ModelError::Unreachable {
                         host: self.host.clone(),
                         reason: cause(&error),
+                        is_sent: !error.is_connect(),
                     },
                     no_tools: false,
                     no_extras: false,

@@ -88,7 +88,7 @@ impl<'a> Conversation<'a> {
                         .iter()
                         .map(|call| {
                             number += 1;
-                            sent(call, number)
+                            sent(call, number, &message.tool_calls)
                         })
                         .collect();
                     let names =
@@ -157,13 +157,20 @@ impl<'a> Conversation<'a> {
 
 /// Returns a call as providers accept it. Some parse the arguments of earlier calls, and fail where they are
 /// not an object.
-fn sent(call: &NativeCall, number: usize) -> Call<'_> {
+fn sent<'a>(call: &'a NativeCall, number: usize, beside: &[NativeCall]) -> Call<'a> {
     let valid = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
     let is_plain = |text: &str| {
         (1..=MAX_NAME_BYTES).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
     };
-    let id = if is_plain(&call.id) { call.id.clone() } else { format!("call_sent_{number}") };
+    let is_taken = |id: &String| beside.iter().any(|it| it.id == *id);
+    let id = if is_plain(&call.id) {
+        call.id.clone()
+    } else {
+        let others = (1..=beside.len()).map(|more| format!("call_sent_{number}_{more}"));
+        let mut free = std::iter::once(format!("call_sent_{number}")).chain(others);
+        free.find(|id| !is_taken(id)).unwrap_or_default()
+    };
     let name = if is_plain(&call.name) {
         call.name.clone()
     } else {

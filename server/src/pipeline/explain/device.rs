@@ -8,7 +8,7 @@ use super::explain;
 use crate::pipeline::Pipeline;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::view::CallView;
-use crate::store::StoreError;
+use crate::store::{Provenance, StoreError};
 
 /// The device's own evaluation of a call.
 #[derive(Debug)]
@@ -30,7 +30,8 @@ pub async fn ask_device(
     request: CallRequest,
 ) -> Result<DeviceVerdict, StoreError> {
     let preview = CallRequest { dry_run: true, idempotency_key: None, ..request };
-    let explained = explain(pipeline, caller.clone(), preview.clone(), None).await?;
+    let clean = Provenance::default();
+    let explained = explain(pipeline, caller.clone(), preview.clone(), None, clean).await?;
     let Some((_, known)) = &explained.target else {
         return Ok(not_asked("there is no such tool or device"));
     };

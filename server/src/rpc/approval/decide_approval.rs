@@ -25,7 +25,7 @@ pub(super) async fn decide_approval(
     let AnswerResult { row, changed } = decided.await.map_err(status::answer)?;
     Ok(v1::DecideApprovalResponse {
         approval: Some(to_proto::approval(row)),
-        changed: changed.map(tool::to_proto::call),
+        changed: changed.map(tool::to_proto::recorded),
     })
 }
 

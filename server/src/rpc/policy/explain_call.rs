@@ -5,11 +5,12 @@ use orion_wire::{call_request, v1};
 use tonic::Status;
 
 use super::{PolicyApi, to_proto};
+use crate::chat::{SeenText, seen_in_chat};
 use crate::pipeline::aliases::expand;
 use crate::pipeline::explain::{DeviceVerdict, ask_device, explain};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
-use crate::store::StoreError;
+use crate::store::{Provenance, StoreError};
 
 /// Explains what would be decided of a call, with all evidence and the smallest changes that would let it run.
 /// With `as_user`, an admin asks for another person; with `ask_device`, the device evaluates a preview too.
@@ -19,8 +20,15 @@ pub(super) async fn explain_call(
 ) -> Result<v1::ExplainCallResponse, Status> {
     let Signed { identity, message } = request;
     let asks = identity.caller;
-    let v1::ExplainCallRequest { tool, device, arguments, dry_run, as_user, ask_device: wants } =
-        message;
+    let v1::ExplainCallRequest {
+        tool,
+        device,
+        arguments,
+        dry_run,
+        as_user,
+        ask_device: wants,
+        seen,
+    } = message;
     let called = v1::CallToolRequest { tool, device, arguments, dry_run, ..Default::default() };
     let (mut request, _) = call_request(called).map_err(status::wire)?;
     let subject = subject(api, &asks, &as_user).await?;
@@ -30,9 +38,17 @@ pub(super) async fn explain_call(
         DeviceVerdict::Asked(reply) => Some(reply.as_ref()),
         DeviceVerdict::NotAsked(_) => None,
     };
-    let explained = explain(&api.pipeline, subject.clone(), request, device_state).await;
+    let provenance = seen.map(|seen| provenance(api, seen, &request)).unwrap_or_default();
+    let explained =
+        explain(&api.pipeline, subject.clone(), request, device_state, provenance).await;
     let explained = explained.map_err(status::store)?;
     Ok(to_proto::explained(&explained, &subject, to_proto::verdict(verdict)))
+}
+
+/// Returns what content may have influenced a call, if a chat had read this text before it.
+fn provenance(api: &PolicyApi, seen: v1::SeenContent, request: &CallRequest) -> Provenance {
+    let v1::SeenContent { device, tool, text, said } = seen;
+    seen_in_chat(&api.pipeline, SeenText { device, tool, text, said }, request)
 }
 
 /// Returns the caller in whose name a call is explained.

@@ -10,6 +10,7 @@ use crate::pipeline::call::CallContext;
 use crate::pipeline::explain::explain;
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
+use crate::store::Provenance;
 
 /// Maximum size of the arguments that are parsed before the caller's permission is checked, in bytes.
 const MAX_UNREAD_BYTES: usize = 64 * 1024;
@@ -40,8 +41,8 @@ pub(super) async fn call_tool(
     let (mut request, asks_why) = call_request(message).map_err(status::wire)?;
     let alias = expand(&api.pipeline, &caller, &mut request).await.map_err(status::store)?;
     if asks_why {
-        let why = explain(&api.pipeline, caller, request, None).await.map_err(status::store)?;
-        return Ok(to_proto::explanation(why));
+        let why = explain(&api.pipeline, caller, request, None, Provenance::default()).await;
+        return Ok(to_proto::explanation(why.map_err(status::store)?));
     }
     status::not_stopping(&api.pipeline.tasks)?;
     let context = in_context(CallContext { alias, ..CallContext::new(caller, request) });

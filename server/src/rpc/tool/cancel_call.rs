@@ -28,5 +28,5 @@ pub(super) async fn cancel_call(
         ));
     }
     let view = cancel(&api.pipeline, &identity.caller, row).await.map_err(status::store)?;
-    Ok(v1::CancelCallResponse { call: Some(to_proto::call(view)) })
+    Ok(v1::CancelCallResponse { call: Some(to_proto::recorded(view)) })
 }

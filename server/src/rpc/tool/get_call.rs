@@ -20,6 +20,6 @@ pub(super) async fn get_call(
     let v1::GetCallRequest { call_id, wait_ms } = message;
     let wait = Duration::from_millis(wait_ms);
     let view = calls::wait_until_closed(&api.pipeline, &identity.caller, &call_id, wait).await;
-    let call = to_proto::call_in_progress(&api.pipeline.fleet, view.map_err(status::store)?);
+    let call = to_proto::recorded_in_progress(&api.pipeline.fleet, view.map_err(status::store)?);
     Ok(v1::GetCallResponse { call: Some(call) })
 }

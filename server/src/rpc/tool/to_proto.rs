@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::fleet::{CallProgress, Fleet};
 use crate::pipeline::CallView;
 use crate::pipeline::explain::Explanation;
+use crate::secret_values;
 use crate::store::{AliasRow, AnnouncedTool, CustomToolRow, CustomToolState, StopRow};
 
 /// Converts a tool.
@@ -61,7 +62,24 @@ pub(super) fn call_in_progress(fleet: &Fleet, view: CallView) -> v1::Call {
     v1::Call { advance, ..call(view) }
 }
 
-/// Converts a call.
+/// Converts a recorded call, with its progress and with the secrets in its result hidden.
+pub(super) fn recorded_in_progress(fleet: &Fleet, view: CallView) -> v1::Call {
+    without_secrets(call_in_progress(fleet, view))
+}
+
+/// Converts a recorded call, with the secrets in its result hidden.
+pub(in crate::rpc) fn recorded(view: CallView) -> v1::Call {
+    without_secrets(call(view))
+}
+
+fn without_secrets(call: v1::Call) -> v1::Call {
+    match secret_values::hidden_in_json(&call.result) {
+        Some(result) => v1::Call { result: result.into(), ..call },
+        None => call,
+    }
+}
+
+/// Converts a call, for the person who makes it.
 pub(in crate::rpc) fn call(view: CallView) -> v1::Call {
     let CallView {
         call,

@@ -95,7 +95,7 @@ impl WatchedCall {
             }
             self.is_current = true;
             self.is_over = view.state.is_closed();
-            let now = to_proto::call_in_progress(&self.pipeline.fleet, view);
+            let now = to_proto::recorded_in_progress(&self.pipeline.fleet, view);
             if self.last_sent.as_ref() != Some(&now) {
                 self.last_sent = Some(now.clone());
                 return Ok(Some(response(Event::Call(now))));

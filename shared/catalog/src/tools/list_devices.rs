@@ -60,6 +60,8 @@ impl Tool for ListDevices {
     const CAPABILITIES: &'static [Capability] = &[];
     const HAS_EFFECTS: bool = false;
     const IDEMPOTENT: bool = true;
+    // Devices may be named by those who enrol them, and say themselves what system they have.
+    const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"list_devices","selector":"all"}"#;
     const RUNS_ON: RunsOn = RunsOn::Backend;
     const EXECUTION: Execution = Execution::Plain;

@@ -238,7 +238,9 @@ pub(super) fn risk(
     let raised = if tainted { least.raised() } else { least };
     // An address that nobody but the content may have chosen can carry anything that the chat has read.
     let unnamed = tainted && requests_unnamed(question, policy);
-    let risk = if unnamed { raised.max(Risk::High) } else { raised };
+    // Nor does content from one device decide what changes on another, however small the change is.
+    let crosses = content_raises.contains(&ContentRaise::CrossesDevices);
+    let risk = if unnamed || crosses { raised.max(Risk::High) } else { raised };
     let preapproved =
         outcome.preapproved_tainted.or_else(|| outcome.preapproved.filter(|_| !tainted));
     let asked = of(risk);

@@ -63,6 +63,9 @@ fn strangers_content_leaves_a_change_alone_that_can_be_undone_and_stays_where_it
         assert_eq!(raised(Ask { content, ..make() }), (content.to_vec(), Decision::Ask));
         assert_eq!(raised(Ask { content, tainted: false, ..make() }), (vec![], Decision::Allow));
     }
+    let crosses = &[ContentRaise::CrossesDevices][..];
+    let small = Ask { risk: Risk::Low, content: crosses, ..make() };
+    assert_eq!(raised(small), (crosses.to_vec(), Decision::Ask), "a low risk counts as high");
     let lost = Ask { raises: &[RiskRaise::CannotBeUndone], ..make() };
     assert_eq!(raised(lost), (vec![ContentRaise::CannotBeUndone], Decision::Ask));
     let starts = Ask::path("write_file", Risk::Medium, "D:/Projects/.x", Access::Write);

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file orion/v1/tool.proto.
  */
 export const file_orion_v1_tool: GenFile = /*@__PURE__*/
-  fileDesc("ChNvcmlvbi92MS90b29sLnByb3RvEghvcmlvbi52MSKlAgoEVG9vbBIMCgRuYW1lGAEgASgJEg8KB2FsaWFzZXMYAiADKAkSEAoIY2F0ZWdvcnkYAyABKAkSEwoLZGVzY3JpcHRpb24YBCABKAkSHAoEcmlzaxgFIAEoDjIOLm9yaW9uLnYxLlJpc2sSEwoLcGVybWlzc2lvbnMYBiADKAkSGAoQYXJndW1lbnRzX3NjaGVtYRgHIAEoCRIWCg5yZXR1cm5zX3NjaGVtYRgIIAEoCRITCgtoYXNfZWZmZWN0cxgJIAEoCBIMCgR1bmRvGAogASgIEhEKCXVudHJ1c3RlZBgLIAEoCBIPCgdleGFtcGxlGAwgASgJEhcKD2FsbG93ZWRfZGV2aWNlcxgNIAMoCRISCgpkZWZpbml0aW9uGA4gASgJIiIKEExpc3RUb29sc1JlcXVlc3QSDgoGZGV2aWNlGAEgASgJIjIKEUxpc3RUb29sc1Jlc3BvbnNlEh0KBXRvb2xzGAEgAygLMg4ub3Jpb24udjEuVG9vbCLdAQoPQ2FsbFRvb2xSZXF1ZXN0EgwKBHRvb2wYASABKAkSDgoGZGV2aWNlGAIgASgJEhEKCWFyZ3VtZW50cxgDIAEoDBIPCgdkcnlfcnVuGAQgASgIEhIKCnRpbWVvdXRfbXMYBSABKAQSFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJEg8KB2V4cGxhaW4YByABKAgSDQoFcXVldWUYCCABKAgSEAoIcXVldWVfbXMYCSABKAQSEgoKYmFja2dyb3VuZBgKIAEoCBIVCg1tb3Zlc19jb250ZW50GAsgASgIIlYKEENhbGxUb29sUmVzcG9uc2USHAoEY2FsbBgBIAEoCzIOLm9yaW9uLnYxLkNhbGwSJAoIZXZpZGVuY2UYAiADKAsyEi5vcmlvbi52MS5FdmlkZW5jZSKXAgoEQ2FsbBIPCgdjYWxsX2lkGAEgASgJEiIKBXN0YXRlGAIgASgOMhMub3Jpb24udjEuQ2FsbFN0YXRlEgwKBHRvb2wYAyABKAkSDgoGZGV2aWNlGAQgASgJEhEKCWFyZ3VtZW50cxgFIAEoDBIPCgdkcnlfcnVuGAYgASgIEg4KBnJlc3VsdBgHIAEoDBITCgthcHByb3ZhbF9pZBgIIAEoCRISCgpjcmVhdGVkX2F0GAkgASgDEhEKCWNsb3NlZF9hdBgKIAEoAxIOCgZjYWxsZXIYCyABKAkSJgoHYWR2YW5jZRgMIAEoCzIVLm9yaW9uLnYxLkNhbGxBZHZhbmNlEhQKDHF1ZXVlZF91bnRpbBgNIAEoAyI4CgtDYWxsQWR2YW5jZRIMCgRkb25lGAEgASgEEg0KBXRvdGFsGAIgASgEEgwKBG5vdGUYAyABKAkiSwoIRXZpZGVuY2USDQoFbGF5ZXIYASABKAkSEAoIZGVjaXNpb24YAiABKAkSDAoEbmFtZRgDIAEoCRIQCghkZWNpZGluZxgEIAEoCCIyCg5HZXRDYWxsUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEg8KB3dhaXRfbXMYAiABKAQiLwoPR2V0Q2FsbFJlc3BvbnNlEhwKBGNhbGwYASABKAsyDi5vcmlvbi52MS5DYWxsIjMKEFdhdGNoQ2FsbFJlcXVlc3QSDwoHY2FsbF9pZBgBIAEoCRIOCgZvdXRwdXQYAiABKAgiZQoRV2F0Y2hDYWxsUmVzcG9uc2USHgoEY2FsbBgBIAEoCzIOLm9yaW9uLnYxLkNhbGxIABInCgZvdXRwdXQYAiABKAsyFS5vcmlvbi52MS5PdXRwdXRQaWVjZUgAQgcKBWV2ZW50IisKC091dHB1dFBpZWNlEg4KBm9mZnNldBgBIAEoBBIMCgRkYXRhGAIgASgMIlEKEExpc3RDYWxsc1JlcXVlc3QSDgoGZGV2aWNlGAEgASgJEgwKBG9wZW4YAiABKAgSDQoFbGltaXQYAyABKA0SEAoIcHJldmlld3MYBCABKAgiMgoRTGlzdENhbGxzUmVzcG9uc2USHQoFY2FsbHMYASADKAsyDi5vcmlvbi52MS5DYWxsIiQKEUNhbmNlbENhbGxSZXF1ZXN0Eg8KB2NhbGxfaWQYASABKAkiMgoSQ2FuY2VsQ2FsbFJlc3BvbnNlEhwKBGNhbGwYASABKAsyDi5vcmlvbi52MS5DYWxsIlwKBFN0b3ASDAoEdXNlchgBIAEoCRIOCgZkZXZpY2UYAiABKAkSEgoKc3RvcHBlZF9ieRgDIAEoCRISCgpzdG9wcGVkX2F0GAQgASgDEg4KBnJlYXNvbhgFIAEoCSJVChBTdG9wQ2FsbHNSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRITCgthbGxfZGV2aWNlcxgCIAEoCBIMCgR1c2VyGAMgASgJEg4KBnJlYXNvbhgEIAEoCSJ3ChFTdG9wQ2FsbHNSZXNwb25zZRIcCgRzdG9wGAEgASgLMg4ub3Jpb24udjEuU3RvcBITCgt3YXNfc3RvcHBlZBgCIAEoCBINCgVjYWxscxgDIAEoDRINCgVwbGFucxgEIAEoDRIRCglpc19lbmRpbmcYBSABKAgiRwoSUmVzdW1lQ2FsbHNSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRITCgthbGxfZGV2aWNlcxgCIAEoCBIMCgR1c2VyGAMgASgJIlgKE1Jlc3VtZUNhbGxzUmVzcG9uc2USHgoGbGlmdGVkGAEgAygLMg4ub3Jpb24udjEuU3RvcBIhCglyZW1haW5pbmcYAiADKAsyDi5vcmlvbi52MS5TdG9wIhIKEExpc3RTdG9wc1JlcXVlc3QiMgoRTGlzdFN0b3BzUmVzcG9uc2USHQoFc3RvcHMYASADKAsyDi5vcmlvbi52MS5TdG9wIuoBCgpDdXN0b21Ub29sEg4KBmRldmljZRgBIAEoCRIMCgRuYW1lGAIgASgJEigKBXN0YXRlGAMgASgOMhkub3Jpb24udjEuQ3VzdG9tVG9vbFN0YXRlEhIKCmRlZmluaXRpb24YBCABKAwSDgoGZGlnZXN0GAUgASgJEhwKBHJpc2sYBiABKA4yDi5vcmlvbi52MS5SaXNrEhQKDGlzX2Fubm91bmNlZBgHIAEoCBIUCgxhbm5vdW5jZWRfYXQYCCABKAMSEgoKZGVjaWRlZF9ieRgJIAEoCRISCgpkZWNpZGVkX2F0GAogASgDIjkKFkxpc3RDdXN0b21Ub29sc1JlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg8KB3BlbmRpbmcYAiABKAgiPgoXTGlzdEN1c3RvbVRvb2xzUmVzcG9uc2USIwoFdG9vbHMYASADKAsyFC5vcmlvbi52MS5DdXN0b21Ub29sInYKF0RlY2lkZUN1c3RvbVRvb2xSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmRpZ2VzdBgDIAEoCRIPCgdhcHByb3ZlGAQgASgIEhwKBHJpc2sYBSABKA4yDi5vcmlvbi52MS5SaXNrIj4KGERlY2lkZUN1c3RvbVRvb2xSZXNwb25zZRIiCgR0b29sGAEgASgLMhQub3Jpb24udjEuQ3VzdG9tVG9vbCJGCgVBbGlhcxIMCgRuYW1lGAEgASgJEgwKBHRvb2wYAiABKAkSEQoJYXJndW1lbnRzGAMgASgMEg4KBnNldF9hdBgEIAEoAyIUChJMaXN0QWxpYXNlc1JlcXVlc3QiNwoTTGlzdEFsaWFzZXNSZXNwb25zZRIgCgdhbGlhc2VzGAEgAygLMg8ub3Jpb24udjEuQWxpYXMiQAoPU2V0QWxpYXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEdG9vbBgCIAEoCRIRCglhcmd1bWVudHMYAyABKAwiMgoQU2V0QWxpYXNSZXNwb25zZRIeCgVhbGlhcxgBIAEoCzIPLm9yaW9uLnYxLkFsaWFzIiIKElJlbW92ZUFsaWFzUmVxdWVzdBIMCgRuYW1lGAEgASgJIjUKE1JlbW92ZUFsaWFzUmVzcG9uc2USHgoFYWxpYXMYASABKAsyDy5vcmlvbi52MS5BbGlhcypdCgRSaXNrEhQKEFJJU0tfVU5TUEVDSUZJRUQQABIMCghSSVNLX0xPVxABEg8KC1JJU0tfTUVESVVNEAISDQoJUklTS19ISUdIEAMSEQoNUklTS19DUklUSUNBTBAEKocBCglSaXNrUmFpc2USGgoWUklTS19SQUlTRV9VTlNQRUNJRklFRBAAEh4KGlJJU0tfUkFJU0VfU1RBUlRTX1BST0dSQU1TEAESHwobUklTS19SQUlTRV9DQU5OT1RfQkVfVU5ET05FEAISHQoZUklTS19SQUlTRV9SRUFDSEVTX0RFTklFRBADKtgCCglDYWxsU3RhdGUSGgoWQ0FMTF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0NBTExfU1RBVEVfUkVDRUlWRUQQARIVChFDQUxMX1NUQVRFX0RFTklFRBACEiAKHENBTExfU1RBVEVfQVdBSVRJTkdfQVBQUk9WQUwQAxIVChFDQUxMX1NUQVRFX1FVRVVFRBAEEhkKFUNBTExfU1RBVEVfRElTUEFUQ0hFRBAFEhYKEkNBTExfU1RBVEVfUlVOTklORxAGEhgKFENBTExfU1RBVEVfU1VDQ0VFREVEEAcSFQoRQ0FMTF9TVEFURV9GQUlMRUQQCBIWChJDQUxMX1NUQVRFX1JFRlVTRUQQCRIYChRDQUxMX1NUQVRFX1RJTUVEX09VVBAKEhgKFENBTExfU1RBVEVfQ0FOQ0VMTEVEEAsSFgoSQ0FMTF9TVEFURV9VTktOT1dOEAwqkwEKD0N1c3RvbVRvb2xTdGF0ZRIhCh1DVVNUT01fVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEh0KGUNVU1RPTV9UT09MX1NUQVRFX1BFTkRJTkcQARIeChpDVVNUT01fVE9PTF9TVEFURV9BUFBST1ZFRBACEh4KGkNVU1RPTV9UT09MX1NUQVRFX1JFSkVDVEVEEAMykwgKC1Rvb2xTZXJ2aWNlEkoKC0xpc3RBbGlhc2VzEhwub3Jpb24udjEuTGlzdEFsaWFzZXNSZXF1ZXN0Gh0ub3Jpb24udjEuTGlzdEFsaWFzZXNSZXNwb25zZRJBCghTZXRBbGlhcxIZLm9yaW9uLnYxLlNldEFsaWFzUmVxdWVzdBoaLm9yaW9uLnYxLlNldEFsaWFzUmVzcG9uc2USSgoLUmVtb3ZlQWxpYXMSHC5vcmlvbi52MS5SZW1vdmVBbGlhc1JlcXVlc3QaHS5vcmlvbi52MS5SZW1vdmVBbGlhc1Jlc3BvbnNlEkQKCUxpc3RUb29scxIaLm9yaW9uLnYxLkxpc3RUb29sc1JlcXVlc3QaGy5vcmlvbi52MS5MaXN0VG9vbHNSZXNwb25zZRJBCghDYWxsVG9vbBIZLm9yaW9uLnYxLkNhbGxUb29sUmVxdWVzdBoaLm9yaW9uLnYxLkNhbGxUb29sUmVzcG9uc2USPgoHR2V0Q2FsbBIYLm9yaW9uLnYxLkdldENhbGxSZXF1ZXN0Ghkub3Jpb24udjEuR2V0Q2FsbFJlc3BvbnNlEkYKCVdhdGNoQ2FsbBIaLm9yaW9uLnYxLldhdGNoQ2FsbFJlcXVlc3QaGy5vcmlvbi52MS5XYXRjaENhbGxSZXNwb25zZTABEkQKCUxpc3RDYWxscxIaLm9yaW9uLnYxLkxpc3RDYWxsc1JlcXVlc3QaGy5vcmlvbi52MS5MaXN0Q2FsbHNSZXNwb25zZRJHCgpDYW5jZWxDYWxsEhsub3Jpb24udjEuQ2FuY2VsQ2FsbFJlcXVlc3QaHC5vcmlvbi52MS5DYW5jZWxDYWxsUmVzcG9uc2USRAoJU3RvcENhbGxzEhoub3Jpb24udjEuU3RvcENhbGxzUmVxdWVzdBobLm9yaW9uLnYxLlN0b3BDYWxsc1Jlc3BvbnNlEkoKC1Jlc3VtZUNhbGxzEhwub3Jpb24udjEuUmVzdW1lQ2FsbHNSZXF1ZXN0Gh0ub3Jpb24udjEuUmVzdW1lQ2FsbHNSZXNwb25zZRJECglMaXN0U3RvcHMSGi5vcmlvbi52MS5MaXN0U3RvcHNSZXF1ZXN0Ghsub3Jpb24udjEuTGlzdFN0b3BzUmVzcG9uc2USVgoPTGlzdEN1c3RvbVRvb2xzEiAub3Jpb24udjEuTGlzdEN1c3RvbVRvb2xzUmVxdWVzdBohLm9yaW9uLnYxLkxpc3RDdXN0b21Ub29sc1Jlc3BvbnNlElkKEERlY2lkZUN1c3RvbVRvb2wSIS5vcmlvbi52MS5EZWNpZGVDdXN0b21Ub29sUmVxdWVzdBoiLm9yaW9uLnYxLkRlY2lkZUN1c3RvbVRvb2xSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChNvcmlvbi92MS90b29sLnByb3RvEghvcmlvbi52MSKlAgoEVG9vbBIMCgRuYW1lGAEgASgJEg8KB2FsaWFzZXMYAiADKAkSEAoIY2F0ZWdvcnkYAyABKAkSEwoLZGVzY3JpcHRpb24YBCABKAkSHAoEcmlzaxgFIAEoDjIOLm9yaW9uLnYxLlJpc2sSEwoLcGVybWlzc2lvbnMYBiADKAkSGAoQYXJndW1lbnRzX3NjaGVtYRgHIAEoCRIWCg5yZXR1cm5zX3NjaGVtYRgIIAEoCRITCgtoYXNfZWZmZWN0cxgJIAEoCBIMCgR1bmRvGAogASgIEhEKCXVudHJ1c3RlZBgLIAEoCBIPCgdleGFtcGxlGAwgASgJEhcKD2FsbG93ZWRfZGV2aWNlcxgNIAMoCRISCgpkZWZpbml0aW9uGA4gASgJIiIKEExpc3RUb29sc1JlcXVlc3QSDgoGZGV2aWNlGAEgASgJIjIKEUxpc3RUb29sc1Jlc3BvbnNlEh0KBXRvb2xzGAEgAygLMg4ub3Jpb24udjEuVG9vbCLdAQoPQ2FsbFRvb2xSZXF1ZXN0EgwKBHRvb2wYASABKAkSDgoGZGV2aWNlGAIgASgJEhEKCWFyZ3VtZW50cxgDIAEoDBIPCgdkcnlfcnVuGAQgASgIEhIKCnRpbWVvdXRfbXMYBSABKAQSFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJEg8KB2V4cGxhaW4YByABKAgSDQoFcXVldWUYCCABKAgSEAoIcXVldWVfbXMYCSABKAQSEgoKYmFja2dyb3VuZBgKIAEoCBIVCg1tb3Zlc19jb250ZW50GAsgASgIIlYKEENhbGxUb29sUmVzcG9uc2USHAoEY2FsbBgBIAEoCzIOLm9yaW9uLnYxLkNhbGwSJAoIZXZpZGVuY2UYAiADKAsyEi5vcmlvbi52MS5FdmlkZW5jZSKXAgoEQ2FsbBIPCgdjYWxsX2lkGAEgASgJEiIKBXN0YXRlGAIgASgOMhMub3Jpb24udjEuQ2FsbFN0YXRlEgwKBHRvb2wYAyABKAkSDgoGZGV2aWNlGAQgASgJEhEKCWFyZ3VtZW50cxgFIAEoDBIPCgdkcnlfcnVuGAYgASgIEg4KBnJlc3VsdBgHIAEoDBITCgthcHByb3ZhbF9pZBgIIAEoCRISCgpjcmVhdGVkX2F0GAkgASgDEhEKCWNsb3NlZF9hdBgKIAEoAxIOCgZjYWxsZXIYCyABKAkSJgoHYWR2YW5jZRgMIAEoCzIVLm9yaW9uLnYxLkNhbGxBZHZhbmNlEhQKDHF1ZXVlZF91bnRpbBgNIAEoAyI4CgtDYWxsQWR2YW5jZRIMCgRkb25lGAEgASgEEg0KBXRvdGFsGAIgASgEEgwKBG5vdGUYAyABKAkiSwoIRXZpZGVuY2USDQoFbGF5ZXIYASABKAkSEAoIZGVjaXNpb24YAiABKAkSDAoEbmFtZRgDIAEoCRIQCghkZWNpZGluZxgEIAEoCCIyCg5HZXRDYWxsUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEg8KB3dhaXRfbXMYAiABKAQiLwoPR2V0Q2FsbFJlc3BvbnNlEhwKBGNhbGwYASABKAsyDi5vcmlvbi52MS5DYWxsIiQKEVJldmVhbENhbGxSZXF1ZXN0Eg8KB2NhbGxfaWQYASABKAkiMgoSUmV2ZWFsQ2FsbFJlc3BvbnNlEhwKBGNhbGwYASABKAsyDi5vcmlvbi52MS5DYWxsIjMKEFdhdGNoQ2FsbFJlcXVlc3QSDwoHY2FsbF9pZBgBIAEoCRIOCgZvdXRwdXQYAiABKAgiZQoRV2F0Y2hDYWxsUmVzcG9uc2USHgoEY2FsbBgBIAEoCzIOLm9yaW9uLnYxLkNhbGxIABInCgZvdXRwdXQYAiABKAsyFS5vcmlvbi52MS5PdXRwdXRQaWVjZUgAQgcKBWV2ZW50IisKC091dHB1dFBpZWNlEg4KBm9mZnNldBgBIAEoBBIMCgRkYXRhGAIgASgMIlEKEExpc3RDYWxsc1JlcXVlc3QSDgoGZGV2aWNlGAEgASgJEgwKBG9wZW4YAiABKAgSDQoFbGltaXQYAyABKA0SEAoIcHJldmlld3MYBCABKAgiMgoRTGlzdENhbGxzUmVzcG9uc2USHQoFY2FsbHMYASADKAsyDi5vcmlvbi52MS5DYWxsIiQKEUNhbmNlbENhbGxSZXF1ZXN0Eg8KB2NhbGxfaWQYASABKAkiMgoSQ2FuY2VsQ2FsbFJlc3BvbnNlEhwKBGNhbGwYASABKAsyDi5vcmlvbi52MS5DYWxsIlwKBFN0b3ASDAoEdXNlchgBIAEoCRIOCgZkZXZpY2UYAiABKAkSEgoKc3RvcHBlZF9ieRgDIAEoCRISCgpzdG9wcGVkX2F0GAQgASgDEg4KBnJlYXNvbhgFIAEoCSJVChBTdG9wQ2FsbHNSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRITCgthbGxfZGV2aWNlcxgCIAEoCBIMCgR1c2VyGAMgASgJEg4KBnJlYXNvbhgEIAEoCSJ3ChFTdG9wQ2FsbHNSZXNwb25zZRIcCgRzdG9wGAEgASgLMg4ub3Jpb24udjEuU3RvcBITCgt3YXNfc3RvcHBlZBgCIAEoCBINCgVjYWxscxgDIAEoDRINCgVwbGFucxgEIAEoDRIRCglpc19lbmRpbmcYBSABKAgiRwoSUmVzdW1lQ2FsbHNSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRITCgthbGxfZGV2aWNlcxgCIAEoCBIMCgR1c2VyGAMgASgJIlgKE1Jlc3VtZUNhbGxzUmVzcG9uc2USHgoGbGlmdGVkGAEgAygLMg4ub3Jpb24udjEuU3RvcBIhCglyZW1haW5pbmcYAiADKAsyDi5vcmlvbi52MS5TdG9wIhIKEExpc3RTdG9wc1JlcXVlc3QiMgoRTGlzdFN0b3BzUmVzcG9uc2USHQoFc3RvcHMYASADKAsyDi5vcmlvbi52MS5TdG9wIuoBCgpDdXN0b21Ub29sEg4KBmRldmljZRgBIAEoCRIMCgRuYW1lGAIgASgJEigKBXN0YXRlGAMgASgOMhkub3Jpb24udjEuQ3VzdG9tVG9vbFN0YXRlEhIKCmRlZmluaXRpb24YBCABKAwSDgoGZGlnZXN0GAUgASgJEhwKBHJpc2sYBiABKA4yDi5vcmlvbi52MS5SaXNrEhQKDGlzX2Fubm91bmNlZBgHIAEoCBIUCgxhbm5vdW5jZWRfYXQYCCABKAMSEgoKZGVjaWRlZF9ieRgJIAEoCRISCgpkZWNpZGVkX2F0GAogASgDIjkKFkxpc3RDdXN0b21Ub29sc1JlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg8KB3BlbmRpbmcYAiABKAgiPgoXTGlzdEN1c3RvbVRvb2xzUmVzcG9uc2USIwoFdG9vbHMYASADKAsyFC5vcmlvbi52MS5DdXN0b21Ub29sInYKF0RlY2lkZUN1c3RvbVRvb2xSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmRpZ2VzdBgDIAEoCRIPCgdhcHByb3ZlGAQgASgIEhwKBHJpc2sYBSABKA4yDi5vcmlvbi52MS5SaXNrIj4KGERlY2lkZUN1c3RvbVRvb2xSZXNwb25zZRIiCgR0b29sGAEgASgLMhQub3Jpb24udjEuQ3VzdG9tVG9vbCJGCgVBbGlhcxIMCgRuYW1lGAEgASgJEgwKBHRvb2wYAiABKAkSEQoJYXJndW1lbnRzGAMgASgMEg4KBnNldF9hdBgEIAEoAyIUChJMaXN0QWxpYXNlc1JlcXVlc3QiNwoTTGlzdEFsaWFzZXNSZXNwb25zZRIgCgdhbGlhc2VzGAEgAygLMg8ub3Jpb24udjEuQWxpYXMiQAoPU2V0QWxpYXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEdG9vbBgCIAEoCRIRCglhcmd1bWVudHMYAyABKAwiMgoQU2V0QWxpYXNSZXNwb25zZRIeCgVhbGlhcxgBIAEoCzIPLm9yaW9uLnYxLkFsaWFzIiIKElJlbW92ZUFsaWFzUmVxdWVzdBIMCgRuYW1lGAEgASgJIjUKE1JlbW92ZUFsaWFzUmVzcG9uc2USHgoFYWxpYXMYASABKAsyDy5vcmlvbi52MS5BbGlhcypdCgRSaXNrEhQKEFJJU0tfVU5TUEVDSUZJRUQQABIMCghSSVNLX0xPVxABEg8KC1JJU0tfTUVESVVNEAISDQoJUklTS19ISUdIEAMSEQoNUklTS19DUklUSUNBTBAEKocBCglSaXNrUmFpc2USGgoWUklTS19SQUlTRV9VTlNQRUNJRklFRBAAEh4KGlJJU0tfUkFJU0VfU1RBUlRTX1BST0dSQU1TEAESHwobUklTS19SQUlTRV9DQU5OT1RfQkVfVU5ET05FEAISHQoZUklTS19SQUlTRV9SRUFDSEVTX0RFTklFRBADKtgCCglDYWxsU3RhdGUSGgoWQ0FMTF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0NBTExfU1RBVEVfUkVDRUlWRUQQARIVChFDQUxMX1NUQVRFX0RFTklFRBACEiAKHENBTExfU1RBVEVfQVdBSVRJTkdfQVBQUk9WQUwQAxIVChFDQUxMX1NUQVRFX1FVRVVFRBAEEhkKFUNBTExfU1RBVEVfRElTUEFUQ0hFRBAFEhYKEkNBTExfU1RBVEVfUlVOTklORxAGEhgKFENBTExfU1RBVEVfU1VDQ0VFREVEEAcSFQoRQ0FMTF9TVEFURV9GQUlMRUQQCBIWChJDQUxMX1NUQVRFX1JFRlVTRUQQCRIYChRDQUxMX1NUQVRFX1RJTUVEX09VVBAKEhgKFENBTExfU1RBVEVfQ0FOQ0VMTEVEEAsSFgoSQ0FMTF9TVEFURV9VTktOT1dOEAwqkwEKD0N1c3RvbVRvb2xTdGF0ZRIhCh1DVVNUT01fVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEh0KGUNVU1RPTV9UT09MX1NUQVRFX1BFTkRJTkcQARIeChpDVVNUT01fVE9PTF9TVEFURV9BUFBST1ZFRBACEh4KGkNVU1RPTV9UT09MX1NUQVRFX1JFSkVDVEVEEAMy3AgKC1Rvb2xTZXJ2aWNlEkoKC0xpc3RBbGlhc2VzEhwub3Jpb24udjEuTGlzdEFsaWFzZXNSZXF1ZXN0Gh0ub3Jpb24udjEuTGlzdEFsaWFzZXNSZXNwb25zZRJBCghTZXRBbGlhcxIZLm9yaW9uLnYxLlNldEFsaWFzUmVxdWVzdBoaLm9yaW9uLnYxLlNldEFsaWFzUmVzcG9uc2USSgoLUmVtb3ZlQWxpYXMSHC5vcmlvbi52MS5SZW1vdmVBbGlhc1JlcXVlc3QaHS5vcmlvbi52MS5SZW1vdmVBbGlhc1Jlc3BvbnNlEkQKCUxpc3RUb29scxIaLm9yaW9uLnYxLkxpc3RUb29sc1JlcXVlc3QaGy5vcmlvbi52MS5MaXN0VG9vbHNSZXNwb25zZRJBCghDYWxsVG9vbBIZLm9yaW9uLnYxLkNhbGxUb29sUmVxdWVzdBoaLm9yaW9uLnYxLkNhbGxUb29sUmVzcG9uc2USPgoHR2V0Q2FsbBIYLm9yaW9uLnYxLkdldENhbGxSZXF1ZXN0Ghkub3Jpb24udjEuR2V0Q2FsbFJlc3BvbnNlEkcKClJldmVhbENhbGwSGy5vcmlvbi52MS5SZXZlYWxDYWxsUmVxdWVzdBocLm9yaW9uLnYxLlJldmVhbENhbGxSZXNwb25zZRJGCglXYXRjaENhbGwSGi5vcmlvbi52MS5XYXRjaENhbGxSZXF1ZXN0Ghsub3Jpb24udjEuV2F0Y2hDYWxsUmVzcG9uc2UwARJECglMaXN0Q2FsbHMSGi5vcmlvbi52MS5MaXN0Q2FsbHNSZXF1ZXN0Ghsub3Jpb24udjEuTGlzdENhbGxzUmVzcG9uc2USRwoKQ2FuY2VsQ2FsbBIbLm9yaW9uLnYxLkNhbmNlbENhbGxSZXF1ZXN0Ghwub3Jpb24udjEuQ2FuY2VsQ2FsbFJlc3BvbnNlEkQKCVN0b3BDYWxscxIaLm9yaW9uLnYxLlN0b3BDYWxsc1JlcXVlc3QaGy5vcmlvbi52MS5TdG9wQ2FsbHNSZXNwb25zZRJKCgtSZXN1bWVDYWxscxIcLm9yaW9uLnYxLlJlc3VtZUNhbGxzUmVxdWVzdBodLm9yaW9uLnYxLlJlc3VtZUNhbGxzUmVzcG9uc2USRAoJTGlzdFN0b3BzEhoub3Jpb24udjEuTGlzdFN0b3BzUmVxdWVzdBobLm9yaW9uLnYxLkxpc3RTdG9wc1Jlc3BvbnNlElYKD0xpc3RDdXN0b21Ub29scxIgLm9yaW9uLnYxLkxpc3RDdXN0b21Ub29sc1JlcXVlc3QaIS5vcmlvbi52MS5MaXN0Q3VzdG9tVG9vbHNSZXNwb25zZRJZChBEZWNpZGVDdXN0b21Ub29sEiEub3Jpb24udjEuRGVjaWRlQ3VzdG9tVG9vbFJlcXVlc3QaIi5vcmlvbi52MS5EZWNpZGVDdXN0b21Ub29sUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * One tool of the catalogue.
@@ -300,7 +300,7 @@ export type Call = Message<"orion.v1.Call"> & {
   dryRun: boolean;
 
   /**
-   * The result envelope, JSON; empty until the call ends.
+   * The result envelope, JSON; empty until the call ends. The secrets in that of a recorded call are hidden.
    *
    * @generated from field: bytes result = 7;
    */
@@ -465,6 +465,42 @@ export const GetCallResponseSchema: GenMessage<GetCallResponse> = /*@__PURE__*/
   messageDesc(file_orion_v1_tool, 9);
 
 /**
+ * @generated from message orion.v1.RevealCallRequest
+ */
+export type RevealCallRequest = Message<"orion.v1.RevealCallRequest"> & {
+  /**
+   * The id, or a unique prefix of it.
+   *
+   * @generated from field: string call_id = 1;
+   */
+  callId: string;
+};
+
+/**
+ * Describes the message orion.v1.RevealCallRequest.
+ * Use `create(RevealCallRequestSchema)` to create a new message.
+ */
+export const RevealCallRequestSchema: GenMessage<RevealCallRequest> = /*@__PURE__*/
+  messageDesc(file_orion_v1_tool, 10);
+
+/**
+ * @generated from message orion.v1.RevealCallResponse
+ */
+export type RevealCallResponse = Message<"orion.v1.RevealCallResponse"> & {
+  /**
+   * @generated from field: orion.v1.Call call = 1;
+   */
+  call?: Call | undefined;
+};
+
+/**
+ * Describes the message orion.v1.RevealCallResponse.
+ * Use `create(RevealCallResponseSchema)` to create a new message.
+ */
+export const RevealCallResponseSchema: GenMessage<RevealCallResponse> = /*@__PURE__*/
+  messageDesc(file_orion_v1_tool, 11);
+
+/**
  * @generated from message orion.v1.WatchCallRequest
  */
 export type WatchCallRequest = Message<"orion.v1.WatchCallRequest"> & {
@@ -488,7 +524,7 @@ export type WatchCallRequest = Message<"orion.v1.WatchCallRequest"> & {
  * Use `create(WatchCallRequestSchema)` to create a new message.
  */
 export const WatchCallRequestSchema: GenMessage<WatchCallRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 10);
+  messageDesc(file_orion_v1_tool, 12);
 
 /**
  * @generated from message orion.v1.WatchCallResponse
@@ -521,7 +557,7 @@ export type WatchCallResponse = Message<"orion.v1.WatchCallResponse"> & {
  * Use `create(WatchCallResponseSchema)` to create a new message.
  */
 export const WatchCallResponseSchema: GenMessage<WatchCallResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 11);
+  messageDesc(file_orion_v1_tool, 13);
 
 /**
  * A piece of what the programs of a running call print. The backend keeps the newest 64 KiB while the call
@@ -549,7 +585,7 @@ export type OutputPiece = Message<"orion.v1.OutputPiece"> & {
  * Use `create(OutputPieceSchema)` to create a new message.
  */
 export const OutputPieceSchema: GenMessage<OutputPiece> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 12);
+  messageDesc(file_orion_v1_tool, 14);
 
 /**
  * @generated from message orion.v1.ListCallsRequest
@@ -589,7 +625,7 @@ export type ListCallsRequest = Message<"orion.v1.ListCallsRequest"> & {
  * Use `create(ListCallsRequestSchema)` to create a new message.
  */
 export const ListCallsRequestSchema: GenMessage<ListCallsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 13);
+  messageDesc(file_orion_v1_tool, 15);
 
 /**
  * @generated from message orion.v1.ListCallsResponse
@@ -608,7 +644,7 @@ export type ListCallsResponse = Message<"orion.v1.ListCallsResponse"> & {
  * Use `create(ListCallsResponseSchema)` to create a new message.
  */
 export const ListCallsResponseSchema: GenMessage<ListCallsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 14);
+  messageDesc(file_orion_v1_tool, 16);
 
 /**
  * @generated from message orion.v1.CancelCallRequest
@@ -625,7 +661,7 @@ export type CancelCallRequest = Message<"orion.v1.CancelCallRequest"> & {
  * Use `create(CancelCallRequestSchema)` to create a new message.
  */
 export const CancelCallRequestSchema: GenMessage<CancelCallRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 15);
+  messageDesc(file_orion_v1_tool, 17);
 
 /**
  * @generated from message orion.v1.CancelCallResponse
@@ -642,7 +678,7 @@ export type CancelCallResponse = Message<"orion.v1.CancelCallResponse"> & {
  * Use `create(CancelCallResponseSchema)` to create a new message.
  */
 export const CancelCallResponseSchema: GenMessage<CancelCallResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 16);
+  messageDesc(file_orion_v1_tool, 18);
 
 /**
  * Calls that do not run until they are resumed.
@@ -689,7 +725,7 @@ export type Stop = Message<"orion.v1.Stop"> & {
  * Use `create(StopSchema)` to create a new message.
  */
 export const StopSchema: GenMessage<Stop> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 17);
+  messageDesc(file_orion_v1_tool, 19);
 
 /**
  * Either a device or `all_devices` is required.
@@ -729,7 +765,7 @@ export type StopCallsRequest = Message<"orion.v1.StopCallsRequest"> & {
  * Use `create(StopCallsRequestSchema)` to create a new message.
  */
 export const StopCallsRequestSchema: GenMessage<StopCallsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 18);
+  messageDesc(file_orion_v1_tool, 20);
 
 /**
  * @generated from message orion.v1.StopCallsResponse
@@ -774,7 +810,7 @@ export type StopCallsResponse = Message<"orion.v1.StopCallsResponse"> & {
  * Use `create(StopCallsResponseSchema)` to create a new message.
  */
 export const StopCallsResponseSchema: GenMessage<StopCallsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 19);
+  messageDesc(file_orion_v1_tool, 21);
 
 /**
  * Either a device or `all_devices` is required.
@@ -809,7 +845,7 @@ export type ResumeCallsRequest = Message<"orion.v1.ResumeCallsRequest"> & {
  * Use `create(ResumeCallsRequestSchema)` to create a new message.
  */
 export const ResumeCallsRequestSchema: GenMessage<ResumeCallsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 20);
+  messageDesc(file_orion_v1_tool, 22);
 
 /**
  * @generated from message orion.v1.ResumeCallsResponse
@@ -835,7 +871,7 @@ export type ResumeCallsResponse = Message<"orion.v1.ResumeCallsResponse"> & {
  * Use `create(ResumeCallsResponseSchema)` to create a new message.
  */
 export const ResumeCallsResponseSchema: GenMessage<ResumeCallsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 21);
+  messageDesc(file_orion_v1_tool, 23);
 
 /**
  * @generated from message orion.v1.ListStopsRequest
@@ -848,7 +884,7 @@ export type ListStopsRequest = Message<"orion.v1.ListStopsRequest"> & {
  * Use `create(ListStopsRequestSchema)` to create a new message.
  */
 export const ListStopsRequestSchema: GenMessage<ListStopsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 22);
+  messageDesc(file_orion_v1_tool, 24);
 
 /**
  * @generated from message orion.v1.ListStopsResponse
@@ -867,7 +903,7 @@ export type ListStopsResponse = Message<"orion.v1.ListStopsResponse"> & {
  * Use `create(ListStopsResponseSchema)` to create a new message.
  */
 export const ListStopsResponseSchema: GenMessage<ListStopsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 23);
+  messageDesc(file_orion_v1_tool, 25);
 
 /**
  * A tool that a device defines.
@@ -943,7 +979,7 @@ export type CustomTool = Message<"orion.v1.CustomTool"> & {
  * Use `create(CustomToolSchema)` to create a new message.
  */
 export const CustomToolSchema: GenMessage<CustomTool> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 24);
+  messageDesc(file_orion_v1_tool, 26);
 
 /**
  * @generated from message orion.v1.ListCustomToolsRequest
@@ -969,7 +1005,7 @@ export type ListCustomToolsRequest = Message<"orion.v1.ListCustomToolsRequest"> 
  * Use `create(ListCustomToolsRequestSchema)` to create a new message.
  */
 export const ListCustomToolsRequestSchema: GenMessage<ListCustomToolsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 25);
+  messageDesc(file_orion_v1_tool, 27);
 
 /**
  * @generated from message orion.v1.ListCustomToolsResponse
@@ -988,7 +1024,7 @@ export type ListCustomToolsResponse = Message<"orion.v1.ListCustomToolsResponse"
  * Use `create(ListCustomToolsResponseSchema)` to create a new message.
  */
 export const ListCustomToolsResponseSchema: GenMessage<ListCustomToolsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 26);
+  messageDesc(file_orion_v1_tool, 28);
 
 /**
  * @generated from message orion.v1.DecideCustomToolRequest
@@ -1031,7 +1067,7 @@ export type DecideCustomToolRequest = Message<"orion.v1.DecideCustomToolRequest"
  * Use `create(DecideCustomToolRequestSchema)` to create a new message.
  */
 export const DecideCustomToolRequestSchema: GenMessage<DecideCustomToolRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 27);
+  messageDesc(file_orion_v1_tool, 29);
 
 /**
  * @generated from message orion.v1.DecideCustomToolResponse
@@ -1048,7 +1084,7 @@ export type DecideCustomToolResponse = Message<"orion.v1.DecideCustomToolRespons
  * Use `create(DecideCustomToolResponseSchema)` to create a new message.
  */
 export const DecideCustomToolResponseSchema: GenMessage<DecideCustomToolResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 28);
+  messageDesc(file_orion_v1_tool, 30);
 
 /**
  * A person's own name for a tool with some of its arguments.
@@ -1086,7 +1122,7 @@ export type Alias = Message<"orion.v1.Alias"> & {
  * Use `create(AliasSchema)` to create a new message.
  */
 export const AliasSchema: GenMessage<Alias> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 29);
+  messageDesc(file_orion_v1_tool, 31);
 
 /**
  * @generated from message orion.v1.ListAliasesRequest
@@ -1099,7 +1135,7 @@ export type ListAliasesRequest = Message<"orion.v1.ListAliasesRequest"> & {
  * Use `create(ListAliasesRequestSchema)` to create a new message.
  */
 export const ListAliasesRequestSchema: GenMessage<ListAliasesRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 30);
+  messageDesc(file_orion_v1_tool, 32);
 
 /**
  * @generated from message orion.v1.ListAliasesResponse
@@ -1116,7 +1152,7 @@ export type ListAliasesResponse = Message<"orion.v1.ListAliasesResponse"> & {
  * Use `create(ListAliasesResponseSchema)` to create a new message.
  */
 export const ListAliasesResponseSchema: GenMessage<ListAliasesResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 31);
+  messageDesc(file_orion_v1_tool, 33);
 
 /**
  * @generated from message orion.v1.SetAliasRequest
@@ -1145,7 +1181,7 @@ export type SetAliasRequest = Message<"orion.v1.SetAliasRequest"> & {
  * Use `create(SetAliasRequestSchema)` to create a new message.
  */
 export const SetAliasRequestSchema: GenMessage<SetAliasRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 32);
+  messageDesc(file_orion_v1_tool, 34);
 
 /**
  * @generated from message orion.v1.SetAliasResponse
@@ -1162,7 +1198,7 @@ export type SetAliasResponse = Message<"orion.v1.SetAliasResponse"> & {
  * Use `create(SetAliasResponseSchema)` to create a new message.
  */
 export const SetAliasResponseSchema: GenMessage<SetAliasResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 33);
+  messageDesc(file_orion_v1_tool, 35);
 
 /**
  * @generated from message orion.v1.RemoveAliasRequest
@@ -1179,7 +1215,7 @@ export type RemoveAliasRequest = Message<"orion.v1.RemoveAliasRequest"> & {
  * Use `create(RemoveAliasRequestSchema)` to create a new message.
  */
 export const RemoveAliasRequestSchema: GenMessage<RemoveAliasRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 34);
+  messageDesc(file_orion_v1_tool, 36);
 
 /**
  * @generated from message orion.v1.RemoveAliasResponse
@@ -1198,7 +1234,7 @@ export type RemoveAliasResponse = Message<"orion.v1.RemoveAliasResponse"> & {
  * Use `create(RemoveAliasResponseSchema)` to create a new message.
  */
 export const RemoveAliasResponseSchema: GenMessage<RemoveAliasResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_tool, 35);
+  messageDesc(file_orion_v1_tool, 37);
 
 /**
  * The worst effect that a call can have.
@@ -1443,7 +1479,7 @@ export const ToolService: GenService<{
     output: typeof CallToolResponseSchema;
   },
   /**
-   * Returns a recorded call; can wait for its end.
+   * Returns a recorded call, with the secrets in its result hidden; can wait for its end.
    *
    * @generated from rpc orion.v1.ToolService.GetCall
    */
@@ -1451,6 +1487,16 @@ export const ToolService: GenService<{
     methodKind: "unary";
     input: typeof GetCallRequestSchema;
     output: typeof GetCallResponseSchema;
+  },
+  /**
+   * Returns a recorded call with the secrets in its result, and records in the audit log who saw them.
+   *
+   * @generated from rpc orion.v1.ToolService.RevealCall
+   */
+  revealCall: {
+    methodKind: "unary";
+    input: typeof RevealCallRequestSchema;
+    output: typeof RevealCallResponseSchema;
   },
   /**
    * Streams a call's state from now to its end. A slow reader receives fewer updates, always of the newest
