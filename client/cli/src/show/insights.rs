@@ -82,7 +82,7 @@ pub(crate) fn insights_page(insights: &InsightsView) -> String {
     let InsightsView { tools, devices, persons, suggestions, .. } = insights;
     let lists = [("TOOL", tools), ("DEVICE", devices), ("PERSON", persons)];
     let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
-    let mut page: String = lists.map(|(head, list)| usage_table(head, list) + "\n").collect();
+    let mut page: String = lists.map(|(head, list)| usage_table(head, list) + "\n\n").collect();
     for suggestion in suggestions {
         let reason = text::one_line(&suggestion.reason, 400);
         page.push_str(&format!("{}: {reason}\n", suggestion.kind));
@@ -90,7 +90,7 @@ pub(crate) fn insights_page(insights: &InsightsView) -> String {
             page.push_str(&format!("  {}\n", text::one_line(&suggestion.command, 4000)));
         }
     }
-    page
+    page.trim_end().to_owned()
 }
 
 fn usage_table(head: &str, list: &[UsageView]) -> String {
@@ -137,6 +137,15 @@ mod tests {
             persons: Vec::new(),
             suggestions: vec![suggestion],
         });
-        insta::assert_snapshot!(insights_page(&insights), @"");
+        let page = insights_page(&insights);
+        let (uses, suggestions) = page.split_once("\n\n").unwrap();
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let lines: Vec<_> = uses.lines().map(words).collect();
+        assert_eq!(lines[0], ["TOOL", "CALLS", "SUCCEEDED", "DENIED", "ASKED", "MEDIAN"]);
+        assert_eq!(lines[1], ["read_file", "3", "2", "1", "0", "6", "ms"]);
+        assert_eq!(
+            suggestions,
+            "alias: ann made the same call of read_file on kiosk 5 times.\n  orion aliases set NAME read_file --json '{\"path\":\"a\"}'"
+        );
     }
 }

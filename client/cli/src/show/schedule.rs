@@ -107,7 +107,7 @@ pub(crate) fn schedule_page(out: &Output, task: &ScheduleView) -> String {
         ("last call", last_call.to_owned()),
         ("from", from.to_owned()),
     ];
-    rows.map(|(name, value)| format!("{name:<10} {value}\n")).concat()
+    rows.map(|(name, value)| format!("{name:<10} {value}")).join("\n")
 }
 
 fn called(task: &ScheduleView) -> String {
@@ -128,6 +128,14 @@ mod tests {
     const OUT: Output =
         Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
 
+    /// The cells of a table, line by line.
+    fn cells(table: &str) -> Vec<Vec<&str>> {
+        table
+            .lines()
+            .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+            .collect()
+    }
+
     #[test]
     fn tasks_stand_in_a_table_and_on_a_page() {
         let task = ScheduleView::from(v1::Schedule {
@@ -146,8 +154,38 @@ mod tests {
             last_call_id: String::new(),
             untrusted: false,
         });
-        insta::assert_snapshot!(schedules_table(&OUT, std::slice::from_ref(&task)), @"");
-        insta::assert_snapshot!(schedule_page(&OUT, &task), @"");
+        assert_eq!(
+            cells(&schedules_table(&OUT, std::slice::from_ref(&task))),
+            [
+                ["ID", "NAME", "WHEN", "CALL", "STATE", "NEXT", "LAST"],
+                [
+                    "01a2fc13-f72a-727b",
+                    "disk check",
+                    "0 8 * * 1-5",
+                    "check_disk_space on nas-1",
+                    "active",
+                    "2023-11-14 22:13:20",
+                    "-"
+                ]
+            ]
+        );
+        let page = schedule_page(&OUT, &task);
+        assert_eq!(
+            page.lines().collect::<Vec<_>>(),
+            [
+                "task       01a2fc13-f72a-727b-b838-c743fc081867",
+                "name       disk check",
+                "person     ann",
+                "when       0 8 * * 1-5 in Europe/Brussels",
+                "call       check_disk_space on nas-1",
+                r#"arguments  {"path":"/srv"}"#,
+                "state      active",
+                "next       2023-11-14 22:13:20",
+                "last       -",
+                "last call  -",
+                "from       its person",
+            ]
+        );
         assert_eq!(schedules_table(&OUT, &[]), "");
     }
 }
