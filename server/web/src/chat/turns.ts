@@ -31,6 +31,9 @@ const withId = (ids: string[], id: string) => (id === "" || ids.includes(id) ? i
 /** Returns the turns of recorded messages. */
 export function turnsOf(messages: ChatMessage[]): Turn[] {
   const turns: Turn[] = [];
+  // A turn that goes on has an id of its own and no message of a person. A result that came late is recorded just before
+  // the next message, with that message's turn.
+  const ofPersons = new Set(messages.filter(({ role }) => role === "user").map(({ turnId }) => turnId));
   for (const message of messages) {
     if (message.role === "user") {
       turns.push({ key: `${message.turnId}-${turns.length}`, turnIds: withId([], message.turnId), said: message.text, items: [], isDone: true, isRecorded: true, isContinued: false });
@@ -38,7 +41,7 @@ export function turnsOf(messages: ChatMessage[]): Turn[] {
     }
     const turn = turns.at(-1);
     if (!turn) continue;
-    turn.turnIds = withId(turn.turnIds, message.turnId);
+    if (!ofPersons.has(message.turnId)) turn.turnIds = withId(turn.turnIds, message.turnId);
     if (message.role === "assistant" && message.text !== "") turn.items.push({ kind: "text", text: message.text });
   }
   return turns;

@@ -51,12 +51,20 @@ export async function signOut(): Promise<OrionError | undefined> {
   return undefined;
 }
 
-/** Takes the secret behind `#` out of the address, so that it stays in no history. */
+/** The secrets that stood behind `#`, by the page that they are for. A page may be drawn twice before it is shown. */
+const secrets = new Map<string, string>();
+
+/** Takes the secret behind `#` out of the address, so that it stays in no history, and returns it until it is forgotten. */
 export function secretInAddress(): string {
-  const secret = location.hash.slice(1);
-  if (secret !== "") history.replaceState(null, "", location.pathname + location.search);
-  return secret;
+  const { hash, pathname, search } = location;
+  if (hash.length > 1) {
+    secrets.set(pathname, hash.slice(1));
+    history.replaceState(null, "", pathname + search);
+  }
+  return secrets.get(pathname) ?? "";
 }
+
+export const forgetSecret = () => secrets.clear();
 
 /** Returns where to go after signing in: an address of this page, and nothing else. */
 export function nextAddress(search: string): string {

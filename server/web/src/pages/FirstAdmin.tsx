@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from "react";
 import { Link, useNavigate } from "react-router";
 import type { OrionError } from "../lib/errors";
-import { createFirstAdmin, secretInAddress } from "../lib/session";
+import { createFirstAdmin, forgetSecret, secretInAddress } from "../lib/session";
 import { Button, Field } from "../ui/basics";
 import { Problem } from "../ui/ErrorNote";
 
@@ -18,7 +18,9 @@ export default function FirstAdmin() {
     const failure = await createFirstAdmin(secret.trim(), String(form.get("user")), String(form.get("password")));
     setBusy(false);
     setProblem(failure);
-    if (!failure) void navigate("/", { replace: true });
+    if (failure) return;
+    forgetSecret();
+    void navigate("/", { replace: true });
   };
   return (
     <div className="alone">

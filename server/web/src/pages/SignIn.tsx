@@ -2,7 +2,7 @@
 import { type FormEvent, useCallback, useEffect, useState } from "react";
 import { Link, useLocation, useNavigate } from "react-router";
 import type { OrionError } from "../lib/errors";
-import { nextAddress, secretInAddress, signIn } from "../lib/session";
+import { forgetSecret, nextAddress, secretInAddress, signIn } from "../lib/session";
 import { ByLink } from "../sign-in/ByLink";
 import { Button, Field } from "../ui/basics";
 import { Problem } from "../ui/ErrorNote";
@@ -19,10 +19,14 @@ export default function SignIn() {
     if (next !== "") setSecret(next);
   }, [hash]);
   const leave = useCallback((failure?: OrionError) => {
+    forgetSecret();
     setSecret("");
     setProblem(failure);
   }, []);
-  const finish = () => void navigate(nextAddress(search), { replace: true });
+  const finish = () => {
+    forgetSecret();
+    void navigate(nextAddress(search), { replace: true });
+  };
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
