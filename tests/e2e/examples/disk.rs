@@ -11,7 +11,7 @@ use orion_domain::Digest;
 const SECRETS: [&str; 2] = ["PRIVATE KEY", "orion_"];
 
 /// The files of the data folder that a running backend writes by itself, at any time.
-const OWN: [&str; 1] = ["audit.head"];
+const OWN: [&str; 2] = ["audit.head", ".audit.head."];
 
 /// A folder that is looked at.
 #[derive(Debug, Clone)]
@@ -52,7 +52,8 @@ fn walk(folder: &Watched, at: &Path, disk: &mut Disk) {
         let Ok(metadata) = std::fs::symlink_metadata(&path) else { continue };
         let within = path.strip_prefix(&folder.path).unwrap().display();
         let is_private = metadata.permissions().mode() & 0o077 == 0;
-        if !folder.by_content && OWN.iter().any(|name| path.ends_with(name)) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !folder.by_content && OWN.iter().any(|own| name.starts_with(own)) {
             continue;
         }
         let mut seen = Seen { content: None, is_private, holds_secret: false };
