@@ -12,9 +12,14 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 PYTHON_MISSING := python3 with venv is missing (3.10 or newer; clients from PyPI are tested): install it with the system packages, such as: apt-get install python3-venv
 CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it with the system packages, such as: apt-get install chromium
+JQ_MISSING := jq or man is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
+<<<<<<< HEAD
 .PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python needs-chromium
+=======
+.PHONY: help demo clean-demo page page-if-npm test-page test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python needs-chromium needs-jq
+>>>>>>> examples
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,7 +128,7 @@ test-mutants: needs-rust ## change the files that decide, one place at a time, a
 	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'cargo-mutants is missing: cargo install --locked cargo-mutants' >&2; exit 1; }
 	$(CARGO) mutants -p orion-domain $(addprefix -f ,$(DECIDING)) --cargo-arg=--lib -j1 --timeout 90 --output $(TARGET) $(ARGS)
 
-test-deps: needs-npm needs-python needs-chromium tests/models/node_modules/.package-lock.json tests/web/node_modules/.package-lock.json tests/clients/node_modules/.package-lock.json tests/clients/.venv/.requirements.txt ## install what the tests need from npm and PyPI, without running its scripts
+test-deps: needs-npm needs-python needs-chromium needs-jq tests/models/node_modules/.package-lock.json tests/web/node_modules/.package-lock.json tests/clients/node_modules/.package-lock.json tests/clients/.venv/.requirements.txt ## install what the tests need from npm and PyPI, without running its scripts
 
 tests/models/node_modules/.package-lock.json: tests/models/package-lock.json
 	$(NPM_CI) --prefix tests/models
@@ -198,6 +203,9 @@ needs-python:
 
 needs-npm:
 	@command -v npm >/dev/null || { echo '$(NODE_MISSING)' >&2; exit 1; }
+
+needs-jq:
+	@command -v jq >/dev/null && command -v man >/dev/null || { echo '$(JQ_MISSING)' >&2; exit 1; }
 
 needs-chromium:
 	@command -v chromium >/dev/null || test -x "$(ORION_CHROMIUM)" || { echo '$(CHROMIUM_MISSING)' >&2; exit 1; }

@@ -37,6 +37,7 @@ mod enrolment;
 mod escapes;
 mod everyday;
 mod everyday_approvals;
+mod examples;
 mod explained;
 mod file_tools;
 mod floods;

@@ -19,8 +19,12 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes over what `script` runs.
-    pub(crate) fn new(mut child: Child) -> Self {
+    /// Takes over what `script` runs, whose input and output are pipes.
+    ///
+    /// # Panics
+    /// They are not.
+    #[must_use]
+    pub fn new(mut child: Child) -> Self {
         let keys = child.stdin.take().unwrap();
         let mut output = child.stdout.take().unwrap();
         let shown = Arc::new(Mutex::new(Vec::new()));
@@ -78,6 +82,12 @@ impl Terminal {
         let Ok(found) = found else { panic!("`{text}` is not shown:\n{}", plain(&self.unseen())) };
         self.seen += found.len();
         plain(&found)
+    }
+
+    /// Returns what was shown and not seen yet.
+    #[must_use]
+    pub fn rest(&self) -> String {
+        plain(&self.unseen())
     }
 
     /// Waits until the program has ended, and returns its exit code.

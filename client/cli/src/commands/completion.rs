@@ -14,8 +14,8 @@ Examples:
   orion completion zsh > \"${fpath[1]}/_orion\"
   orion completion fish > ~/.config/fish/completions/orion.fish
 
-Completes commands, files, tools and their arguments, and what the backend has: devices, calls, approvals,
-plans, people, tokens and policies.")]
+Make the folder first where there is none. Completes commands, files, tools and their arguments, and what
+the backend has: devices, calls, approvals, plans, people, tokens and policies.")]
 pub(crate) struct Completion {
     /// The shell
     #[arg(value_name = "SHELL", value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]

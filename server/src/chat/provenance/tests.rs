@@ -145,6 +145,10 @@ fn the_error_of_a_tool_that_reads_content_is_untrusted() {
         let expected = (words.clone(), none.clone());
         let expected = if is_content { expected } else { (expected.1, expected.0) };
         assert_eq!(said_by(tool, &failed(code)), expected, "{tool} {code}");
+    }
+}
+
+#[test]
 fn the_messages_of_what_the_backend_read_elsewhere_are_content() {
     let refused = json!({"success": false, "message": "x.evil.example:8080 is not requested.", "error": {
         "code": "URL_FORBIDDEN", "message": "x.evil.example:8080 is not requested.",
@@ -155,7 +159,7 @@ fn the_messages_of_what_the_backend_read_elsewhere_are_content() {
     for tool in ["fetch_webpage", "http_request"] {
         assert_eq!(said_by(tool, &refused), (text.to_owned(), String::new()), "{tool}");
     }
-    for tool in ["query_memory", "calculate", "read_file"] {
+    for tool in ["calculate", "create_directory"] {
         assert_eq!(said_by(tool, &refused), (String::new(), text.to_owned()), "{tool}");
     }
 }

@@ -71,7 +71,10 @@ async fn content_that_is_read_again_displaces_no_other() {
     let place = chat(3, 1).await;
     let (store, id) = (&place.store, conversation_id(1));
     for n in 1..=2 {
-        store.label_content(id, content(label(n, "kiosk"), Authorship::Untrusted), 5).await.unwrap();
+        store
+            .label_content(id, content(label(n, "kiosk"), Authorship::Untrusted), 5)
+            .await
+            .unwrap();
     }
     for _ in 0..60 {
         let again = content(label(2, "kiosk"), Authorship::Untrusted);
