@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use orion_catalog::planned_call::PlannedCall;
+use orion_catalog::tools::planned_call::PlannedCall;
 use orion_domain::{CallId, CallRequest, Caller, ErrorCode, Hint, ToolError};
 
 use crate::pipeline::calls::tools_on;

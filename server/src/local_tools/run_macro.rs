@@ -1,7 +1,7 @@
 //! `run_macro`: makes the calls of a macro of the person who asks, each through the pipeline.
 
-use orion_catalog::macro_calls::filled;
-use orion_catalog::planned_call::PlannedCall;
+use orion_catalog::tools::macro_calls::filled;
+use orion_catalog::tools::planned_call::PlannedCall;
 use orion_catalog::tools::run_macro::{Arguments, Returns, RunMacro, Step};
 use orion_domain::{CallState, Envelope, ErrorCode, Hint, ToolError};
 use tokio::sync::Semaphore;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use orion_catalog::macro_calls::{MAX_CALLS, used_in};
-use orion_catalog::planned_call::PlannedCall;
+use orion_catalog::tools::macro_calls::{MAX_CALLS, used_in};
+use orion_catalog::tools::planned_call::PlannedCall;
 use orion_catalog::tools::save_macro::{Arguments, Returns, SaveMacro};
 use orion_catalog::{RunsOn, find};
 use orion_domain::{CallState, ErrorCode, Hint, ToolError};

@@ -5,9 +5,9 @@ mod openscad;
 mod words;
 
 use orion_catalog::generated_code::{Arguments, Returns};
-use orion_catalog::planned_call::PlannedCall;
 use orion_catalog::tools::generate_arduino_code::GenerateArduinoCode;
 use orion_catalog::tools::generate_openscad::GenerateOpenscad;
+use orion_catalog::tools::planned_call::PlannedCall;
 use orion_domain::{CallState, Envelope, ErrorCode, ToolError, visible};
 use serde_json::{Map, Value};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use orion_catalog::Tool as _;
-use orion_catalog::planned_call::PlannedCall;
+use orion_catalog::tools::planned_call::PlannedCall;
 use orion_catalog::tools::schedule_task::ScheduleTask;
 use orion_domain::{CallId, Caller};
 

@@ -1,6 +1,6 @@
 //! Macros: calls that a person makes in order by one name.
 
-use orion_catalog::planned_call::PlannedCall;
+use orion_catalog::tools::planned_call::PlannedCall;
 use orion_domain::UserName;
 use serde::Serialize;
 

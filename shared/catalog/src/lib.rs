@@ -13,8 +13,6 @@ mod execution;
 pub mod generated_code;
 mod host_name;
 pub mod installed;
-pub mod macro_calls;
-pub mod planned_call;
 pub mod project;
 pub mod request_secrets;
 pub mod requested_url;

@@ -24,7 +24,7 @@ Examples:
   orion schedule show 01a2fc13-f72a-727b
   orion schedule cancel 01a2fc13-f72a-727b
 
-Each call is made as you and decided anew at its time. What needs approval then waits for it.")]
+Each call is made as you and decided at its time. What needs approval then waits for it.")]
 pub(crate) struct Schedule {
     #[command(subcommand)]
     what: ScheduleCommand,

@@ -1,6 +1,6 @@
 //! Converts macros to the wire.
 
-use orion_catalog::planned_call::PlannedCall;
+use orion_catalog::tools::planned_call::PlannedCall;
 use orion_wire::v1;
 use serde_json::Value;
 

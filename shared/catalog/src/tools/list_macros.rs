@@ -4,8 +4,8 @@ use orion_domain::{Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::planned_call::PlannedCall;
 use crate::execution::{Execution, RunsOn};
-use crate::planned_call::PlannedCall;
 use crate::spec::{Category, Tool};
 
 /// The `list_macros` tool.

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::macro_calls::check_name;
 use crate::execution::{Execution, RunsOn};
-use crate::macro_calls::check_name;
 use crate::spec::{Category, Tool};
 
 /// The `run_macro` tool.

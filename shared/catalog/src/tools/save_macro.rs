@@ -6,9 +6,9 @@ use orion_domain::{ErrorCode, Places, Risk, ToolError, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::macro_calls::{check_calls, check_name, check_parameters, used_in};
+use super::planned_call::{PlannedCall, hide_in_calls};
 use crate::execution::{Execution, RunsOn};
-use crate::macro_calls::{check_calls, check_name, check_parameters, used_in};
-use crate::planned_call::{PlannedCall, hide_in_calls};
 use crate::secret_argument::SecretArgument;
 use crate::spec::{Category, Tool};
 

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::planned_call::{PlannedCall, hide_in_call};
 use crate::execution::{Execution, RunsOn};
-use crate::planned_call::{PlannedCall, hide_in_call};
 use crate::secret_argument::SecretArgument;
 use crate::spec::{Category, Tool};
 
@@ -93,7 +93,7 @@ impl Tool for ScheduleTask {
     const CATEGORY: Category = Category::Schedule;
     const DESCRIPTION: &'static str = "Makes a call, or runs a macro, at times to come: again and again or once. Use it \
         when the person asks for something to happen later or regularly. Each time the call is made as the person and \
-        decided anew; what needs approval then waits for it. Needs confirm: true, and a person approves it.";
+        decided then; what needs approval then waits for it. Needs confirm: true, and a person approves it.";
     const RISK: Risk = Risk::High;
     const CAPABILITIES: &'static [Capability] = &[Capability::Schedule];
     const HAS_EFFECTS: bool = true;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use orion_domain::{ErrorCode, ToolError, visible};
 use serde_json::{Map, Value};
 
-use crate::planned_call::PlannedCall;
+use super::planned_call::PlannedCall;
 
 /// The longest name of a macro or of a parameter, in bytes.
 const MAX_NAME_BYTES: usize = 40;

@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::CATALOG;
 use crate::secret_argument::{hidden, hide_text};
-use crate::table::{find, without_secrets};
+use crate::spec::ToolSpec;
 
 /// The most bytes of the arguments of one such call.
 pub const MAX_ARGUMENT_BYTES: usize = 16 * 1024;
@@ -39,7 +40,7 @@ impl PlannedCall {
     pub fn check(&self) -> Result<(), ToolError> {
         let invalid = |message: String| ToolError::new(ErrorCode::InvalidArgument, message);
         let shown = visible(&self.tool);
-        let own = find(&self.tool).map_or(self.tool.as_str(), |(spec, _)| spec.name);
+        let own = spec_of(&self.tool).map_or(self.tool.as_str(), |spec| spec.name);
         if BEGIN_CALLS.contains(&own) {
             return Err(invalid(format!("{shown} cannot be called inside another call."))
                 .hint("give the calls themselves"));
@@ -63,6 +64,21 @@ impl PlannedCall {
         let arguments = Value::Object(self.arguments.clone()).to_string();
         visible(&format!("{}{on} {arguments}", self.tool))
     }
+}
+
+/// Returns the tool with this name or alias.
+fn spec_of(name: &str) -> Option<&'static ToolSpec> {
+    CATALOG
+        .iter()
+        .find(|spec| spec.name == name || spec.aliases.iter().any(|alias| alias.name == name))
+}
+
+/// Returns arguments without their secrets. Those of an unknown tool are returned as they are.
+fn without_secrets(tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
+    if let Some(spec) = spec_of(tool) {
+        drop(spec.take_secrets(&mut arguments));
+    }
+    arguments
 }
 
 /// Hides the secrets in an argument that is a planned call.
