@@ -147,6 +147,13 @@ impl ToolService for Router {
         Err(Status::unimplemented("the baseline only routes"))
     }
 
+    async fn reveal_call(
+        &self,
+        _: Request<v1::RevealCallRequest>,
+    ) -> Result<Response<v1::RevealCallResponse>, Status> {
+        Err(Status::unimplemented("the baseline only routes"))
+    }
+
     async fn cancel_call(
         &self,
         _: Request<v1::CancelCallRequest>,

@@ -228,7 +228,7 @@ impl ReportView {
                 Some(held) => held.attacks += 1,
                 None => self.held_by.push(HeldView { by: by.clone(), attacks: 1 }),
             }
-            self.held_by.sort_by(|one, other| other.attacks.cmp(&one.attacks));
+            self.held_by.sort_by_key(|held| std::cmp::Reverse(held.attacks));
         }
         self.attacks.push(AttackView {
             kind,

@@ -12,6 +12,7 @@ const LESS_OPTIONS: &str = "FRX";
 
 /// Shows a text in the pager of `ORION_PAGER` or `PAGER`, or in `less`. Returns false where it is to be written as
 /// ever: it fits, there is no terminal, or no pager starts.
+#[expect(clippy::disallowed_methods, reason = "the person's own pager")]
 pub(super) fn page(text: &str) -> bool {
     let (Some(columns), Some(lines)) = (columns(), lines()) else { return false };
     if !io::stdin().is_terminal() || fits(text, columns, lines) {
@@ -30,6 +31,7 @@ pub(super) fn page(text: &str) -> bool {
 }
 
 /// A pager of the environment may have options, which a shell splits.
+#[expect(clippy::disallowed_methods, reason = "the person's own pager")]
 fn shell(named: &str) -> Command {
     let (program, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
     let mut shell = Command::new(program);
