@@ -98,19 +98,17 @@ pub fn hide_in_url(url: &str) -> String {
 
 /// Returns headers with digests in the places of the values that are not known to be harmless.
 pub(crate) fn hide_in_headers(headers: &Value) -> Value {
-    match headers {
-        Value::Object(headers) => {
-            let shown = headers.iter().map(|(name, value)| {
-                let shown = match value {
-                    Value::String(text) => hidden_if(is_secret_header(name, text), text).into(),
-                    other => hidden(&other.to_string()).into(),
-                };
-                (name.clone(), shown)
-            });
-            Value::Object(shown.collect())
-        }
-        other => hide_text(other, |text| hidden_if(true, text)),
-    }
+    let Value::Object(headers) = headers else {
+        return hide_text(headers, |text| hidden_if(true, text));
+    };
+    let shown = headers.iter().map(|(name, value)| {
+        let shown = match value.as_str() {
+            Some(text) => hidden_if(is_secret_header(name, text), text).into(),
+            None => hidden(&value.to_string()).into(),
+        };
+        (name.clone(), shown)
+    });
+    Value::Object(shown.collect())
 }
 
 /// Returns the secrets of an address, as it writes them and as they are meant.

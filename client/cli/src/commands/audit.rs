@@ -164,7 +164,6 @@ fn page(out: &Output, row: &RowView) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
     #[test]
     fn rows_stand_in_a_table_and_one_row_is_shown_whole() {

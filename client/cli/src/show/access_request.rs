@@ -151,7 +151,6 @@ pub(crate) fn length(seconds: u64) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
     use orion_domain::{ErrorCode, Hint};
 
     const OUT: Output = Output::in_a_test(Format::Table);

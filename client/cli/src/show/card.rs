@@ -170,7 +170,6 @@ mod tests {
     use super::*;
     use crate::global::Format;
     use crate::show;
-    use jiff::tz::TimeZone;
     use orion_wire::v1;
     use serde_json::json;
 

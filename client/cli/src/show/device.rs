@@ -261,7 +261,6 @@ pub(crate) fn pending_table(out: &Output, devices: &[DeviceView]) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
     fn out(format: Format) -> Output {
         Output::in_a_test(format)

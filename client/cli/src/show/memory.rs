@@ -44,7 +44,6 @@ pub(crate) fn memories_table(out: &Output, memories: &[MemoryView]) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
     const OUT: Output = Output::in_a_test(Format::Table);
 

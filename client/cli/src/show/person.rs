@@ -141,7 +141,6 @@ pub(crate) fn tokens_table(out: &Output, tokens: &[TokenView]) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
     const OUT: Output = Output::in_a_test(Format::Table);
 

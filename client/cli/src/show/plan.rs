@@ -314,7 +314,6 @@ pub(crate) fn plans_table(out: &Output, plans: &[PlanView]) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
     #[test]
     fn a_plan_shows_what_each_step_would_do_and_who_has_to_say_yes() {

@@ -199,7 +199,6 @@ pub(crate) fn found_there(devices: &[OnDeviceView]) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
     fn version(version: i64, restores: i64, note: &str) -> VersionView {
         VersionView {

@@ -123,10 +123,8 @@ fn called(task: &ScheduleView) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
-    const OUT: Output =
-        Output { format: Format::Table, quiet: false, verbose: false, zone: TimeZone::UTC };
+    const OUT: Output = Output::in_a_test(Format::Table);
 
     /// The cells of a table, line by line.
     fn cells(table: &str) -> Vec<Vec<&str>> {

@@ -95,7 +95,6 @@ fn untrusted(approval: &ApprovalView) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use jiff::tz::TimeZone;
     use orion_wire::v1;
     use serde_json::json;
 

@@ -58,7 +58,6 @@ pub(crate) fn stops_table(out: &Output, stops: &[StopView]) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
     const OUT: Output = Output::in_a_test(Format::Table);
 

@@ -175,7 +175,6 @@ pub(crate) fn openai(tools: &[ToolView]) -> Value {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
     fn tool() -> ToolView {
         v1::Tool {

@@ -122,7 +122,6 @@ fn people(out: &Output, review: &ReviewView) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
-    use jiff::tz::TimeZone;
 
     #[test]
     fn what_is_unused_stands_with_what_to_do() {
