@@ -1,6 +1,7 @@
 //! What the port of people serves beside gRPC, over HTTP/1.1 and HTTP/2. Every route has a row in the access table
 //! and passes the same layer as an RPC.
 
+mod address;
 mod browser;
 mod mcp;
 mod openai;
@@ -20,8 +21,8 @@ use axum::routing::get;
 use tonic::body::Body;
 use tower::{Service, ServiceExt as _};
 
+pub use self::address::{PublicAddress, public_address};
 pub use self::browser::SessionCookie;
-pub use self::mcp::{PublicAddress, public_address};
 pub use self::page::is_built as has_page;
 pub use self::protocol::Http;
 use crate::backend::Backend;
@@ -78,6 +79,8 @@ pub struct ByProtocol<G, W, H> {
     pub http: H,
     /// Where a browser has its session.
     pub cookie: SessionCookie,
+    /// The names under which people reach this port.
+    pub names: PublicAddress,
 }
 
 impl<G, W, H> Service<Request<Body>> for ByProtocol<G, W, H>
@@ -101,8 +104,14 @@ where
         if is_grpc(&request) {
             return self.grpc.call(request);
         }
-        self.cookie.take(&mut request);
-        if !is_grpc_web(&request) {
+        let address = self.names.of(request.uri(), request.headers());
+        self.cookie.take(&mut request, address.as_ref());
+        let is_known = address.is_some();
+        if let Some(address) = address {
+            request.extensions_mut().insert(address);
+        }
+        // A request to a name that is not known is refused with the routes, whatever it is.
+        if !is_known || !is_grpc_web(&request) {
             return self.http.call(request);
         }
         let answer = self.grpc_web.call(request);

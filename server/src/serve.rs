@@ -17,10 +17,8 @@ use anyhow::Context as _;
 use orion_mtls::device_listener_trusting;
 use orion_wire::LINK_WINDOW;
 use tokio::net::TcpListener;
-use tonic::body::Body;
-use tonic::codegen::http::Request;
 use tonic_web::GrpcWebLayer;
-use tower::{Layer as _, ServiceExt as _};
+use tower::Layer as _;
 
 use crate::access::AccessControl;
 use crate::backend::Backend;
@@ -143,17 +141,14 @@ impl Ready {
         };
         let device_service = grpc.layer(rpc::device_routes(&backend).prepare());
         let names = http::public_address(people, addresses::own_hostname());
-        let named = move |mut request: Request<Body>| {
-            request.extensions_mut().insert(names.clone());
-            request
-        };
         let cookie = SessionCookie::new(people_address.port(), people_door.tls.is_some());
         let people_routes = grpc.layer(rpc::people_routes(&backend, http::has_page())?.prepare());
         let people_service = ByProtocol {
             grpc_web: GrpcWebLayer::new().layer(people_routes.clone()),
             grpc: people_routes,
-            http: http.layer(http::routes(&backend, cookie.clone())).map_request(named),
+            http: http.layer(http::routes(&backend, cookie.clone())),
             cookie,
+            names,
         };
         let device_door = device_door.serve(device_service, closing.clone());
         let people_door = people_door.serve(people_service, closing.clone());

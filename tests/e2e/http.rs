@@ -51,7 +51,18 @@ async fn read(stream: &mut TcpStream, has_body: bool) -> Option<Answer> {
 }
 
 async fn ask(stream: &mut TcpStream, method: &str, path: &str, headers: &str) -> Option<Answer> {
-    let request = format!("{method} {path} HTTP/1.1\r\nhost: orion\r\n{headers}\r\n");
+    ask_as(stream, "localhost", method, path, headers).await
+}
+
+/// Asks under this name of the backend.
+async fn ask_as(
+    stream: &mut TcpStream,
+    host: &str,
+    method: &str,
+    path: &str,
+    headers: &str,
+) -> Option<Answer> {
+    let request = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
     read(stream, method != "HEAD").await
 }
@@ -126,6 +137,43 @@ async fn what_is_not_served_is_a_json_error_and_no_rpc_is_reached_without_grpc()
             assert_eq!(error["message"], "Nothing is served at this address.");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn under_a_name_that_anybody_could_point_here_nothing_is_served() {
+    let world = World::configured("[people]\nnames = [\"orion.example\"]\n").await;
+    let bearer = format!("authorization: Bearer {}\r\n", world.admin().token());
+    let page = |host: &str, kind: &str| {
+        format!(
+            "{bearer}x-orion-page: 1\r\norigin: http://{host}\r\ncontent-type: {kind}\r\ncontent-length: 0\r\n"
+        )
+    };
+    for (method, path, kind) in [
+        ("GET", "/", "text/plain"),
+        ("GET", "/v1/models", "application/json"),
+        ("POST", "/v1/chat/completions", "application/json"),
+        ("POST", "/page/sign-in", "application/json"),
+        ("POST", "/orion.v1.AuthService/WhoAmI", "application/grpc-web+proto"),
+        ("POST", "/mcp", "application/json"),
+        ("GET", "/.well-known/oauth-protected-resource", "application/json"),
+    ] {
+        for host in ["orion.evil.example", "127.0.0.1.evil.example", "a@127.0.0.1"] {
+            let headers = page(host, kind);
+            let mut stream = connect(&world).await;
+            let answer = ask_as(&mut stream, host, method, path, &headers).await.unwrap();
+            assert_eq!(answer.status(), "403", "{host} {path}: {answer:?}");
+            let message = answer.error()["message"].to_string();
+            assert!(message.contains("`names` of [people]"), "{host} {path}: {message}");
+        }
+        for host in ["orion.example", "localhost:1", "[::1]"] {
+            let headers = page(host, kind);
+            let mut stream = connect(&world).await;
+            let answer = ask_as(&mut stream, host, method, path, &headers).await.unwrap();
+            assert_ne!(answer.status(), "403", "{host} {path}");
+        }
+    }
+    let alive = ask_as(&mut connect(&world).await, "balancer.example", "GET", "/healthz", "").await;
+    assert_eq!(alive.unwrap().status(), "200");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,13 +3,14 @@
 
 use axum::Json;
 use axum::extract::FromRequestParts;
-use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN, SET_COOKIE};
+use axum::http::header::{AUTHORIZATION, COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use orion_domain::{ErrorCode, ToolError};
 use serde_json::json;
 
+use super::address::OwnAddress;
 use crate::people::Issued;
 
 /// The header that the page adds to each of its requests. Another origin can't: a browser asks this backend first
@@ -38,12 +39,12 @@ impl SessionCookie {
         Self { name: format!("{prefix}orion-session-{port}"), is_secure }
     }
 
-    /// Puts the session of a request that the page made where every other client puts it. A request from elsewhere
-    /// loses its cookie, and is that of nobody.
-    pub fn take<B>(&self, request: &mut Request<B>) {
+    /// Puts the session of a request that the page made where every other client puts it. A request from elsewhere, or
+    /// to a name that is not of this backend, loses its cookie, and is that of nobody.
+    pub(super) fn take<B>(&self, request: &mut Request<B>, address: Option<&OwnAddress>) {
         let token = self.token(request.headers());
         request.headers_mut().remove(COOKIE);
-        if !is_from_page(request) {
+        if !address.is_some_and(|address| is_from_page(request.headers(), address)) {
             return;
         }
         request.extensions_mut().insert(FromPage);
@@ -93,18 +94,10 @@ impl SessionCookie {
 
 /// Returns whether the page made this request: it has the page's header, and where the browser names the origin, that
 /// is this backend.
-fn is_from_page<B>(request: &Request<B>) -> bool {
-    let headers = request.headers();
-    let text = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
-    let host = request.uri().authority().map(|it| it.as_str().as_bytes());
-    let host = host.or_else(|| text(HOST.as_str()));
-    let is_own = |origin: &[u8]| {
-        let rest = origin.strip_prefix(b"https://").or_else(|| origin.strip_prefix(b"http://"));
-        rest.is_some() && rest == host
-    };
+fn is_from_page(headers: &HeaderMap, address: &OwnAddress) -> bool {
     headers.contains_key(FROM_PAGE)
-        && text("sec-fetch-site").is_none_or(|site| site == b"same-origin")
-        && text(ORIGIN.as_str()).is_none_or(is_own)
+        && headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin")
+        && address.admits(headers)
 }
 
 impl<S: Sync> FromRequestParts<S> for FromPage {
@@ -124,14 +117,15 @@ impl<S: Sync> FromRequestParts<S> for FromPage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::address::tests::address_of;
 
-    fn taken(headers: &[(&str, &str)]) -> (Option<String>, bool) {
+    fn taken(host: &str, headers: &[(&str, &str)]) -> (Option<String>, bool) {
         let mut request = Request::post("/x").body(()).unwrap();
         for (name, value) in headers {
             let name: axum::http::HeaderName = name.parse().unwrap();
             request.headers_mut().append(name, value.parse().unwrap());
         }
-        SessionCookie::new(7080, false).take(&mut request);
+        SessionCookie::new(7080, false).take(&mut request, address_of(host).as_ref());
         assert!(!request.headers().contains_key(COOKIE));
         let header = request.headers().get(AUTHORIZATION);
         let header = header.map(|value| value.to_str().unwrap().to_owned());
@@ -140,16 +134,16 @@ mod tests {
 
     const OWN: (&str, &str) = ("cookie", "a=b; orion-session-7080=orion_x");
     const PAGE: (&str, &str) = ("x-orion-page", "1");
-    const HOST: (&str, &str) = ("host", "127.0.0.1:7080");
+    const HOST: &str = "127.0.0.1:7080";
 
     #[test]
     fn a_cookie_counts_only_for_requests_that_the_page_makes() {
         let session = Some("Bearer orion_x".to_owned());
         let own = ("origin", "http://127.0.0.1:7080");
-        assert_eq!(taken(&[HOST, OWN, PAGE]), (session.clone(), true));
-        assert_eq!(taken(&[HOST, OWN, PAGE, own]), (session.clone(), true));
-        assert_eq!(taken(&[HOST, OWN, PAGE, ("sec-fetch-site", "same-origin")]), (session, true));
-        assert_eq!(taken(&[HOST, OWN]), (None, false));
+        assert_eq!(taken(HOST, &[OWN, PAGE]), (session.clone(), true));
+        assert_eq!(taken(HOST, &[OWN, PAGE, own]), (session.clone(), true));
+        assert_eq!(taken(HOST, &[OWN, PAGE, ("sec-fetch-site", "same-origin")]), (session, true));
+        assert_eq!(taken(HOST, &[OWN]), (None, false));
         for (name, value) in [
             ("origin", "http://127.0.0.1:7081"),
             ("origin", "http://evil.example"),
@@ -158,18 +152,31 @@ mod tests {
             ("sec-fetch-site", "cross-site"),
             ("sec-fetch-site", "none"),
         ] {
-            assert_eq!(taken(&[HOST, OWN, PAGE, (name, value)]), (None, false), "{name} {value}");
+            assert_eq!(taken(HOST, &[OWN, PAGE, (name, value)]), (None, false), "{name} {value}");
         }
+    }
+
+    #[test]
+    fn a_name_that_anybody_could_point_here_has_no_session() {
+        for host in ["orion.evil.test:7080", "127.0.0.1.evil.test:7080", ""] {
+            let origin = format!("http://{host}");
+            let own = ("origin", origin.as_str());
+            assert_eq!(taken(host, &[OWN, PAGE, own]), (None, false), "{host}");
+            assert_eq!(taken(host, &[OWN, PAGE]), (None, false), "{host}");
+        }
+        let session = Some("Bearer orion_x".to_owned());
+        let own = ("origin", "http://orion.example:7080");
+        assert_eq!(taken("orion.example:7080", &[OWN, PAGE, own]), (session, true));
     }
 
     #[test]
     fn a_planted_second_cookie_an_overlong_one_and_that_of_another_port_are_none() {
         let long = format!("orion-session-7080={}", "x".repeat(257));
         for cookie in ["orion-session-7080=a; orion-session-7080=b", "orion-session-70=a", &long] {
-            assert_eq!(taken(&[HOST, PAGE, ("cookie", cookie)]), (None, true), "{cookie}");
+            assert_eq!(taken(HOST, &[PAGE, ("cookie", cookie)]), (None, true), "{cookie}");
         }
         let bearer = ("authorization", "Bearer own");
-        assert_eq!(taken(&[HOST, PAGE, OWN, bearer]), (Some("Bearer own".to_owned()), true));
+        assert_eq!(taken(HOST, &[PAGE, OWN, bearer]), (Some("Bearer own".to_owned()), true));
     }
 
     #[test]

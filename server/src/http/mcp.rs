@@ -19,7 +19,6 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 pub(super) use self::address::challenge;
-pub use self::address::{PublicAddress, public_address};
 use self::server::Server;
 use crate::backend::Backend;
 
@@ -31,7 +30,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Returns the routes of `/mcp`.
 pub(super) fn routes(backend: &Arc<Backend>) -> Router {
     let server = Server::new(backend);
-    // Which hosts and origins are allowed depends on the form of the name, so `address` checks both.
+    // Which hosts are allowed depends on the form of the name, so Orion checks both before.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)

@@ -13,7 +13,8 @@ use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Bytes;
 
-use super::mcp::{PublicAddress, challenge};
+use super::address::{OwnAddress, UNKNOWN_NAME};
+use super::mcp::challenge;
 use super::{page, with_headers};
 use crate::access::{AccessError, Operation};
 use crate::people::StreamEnd;
@@ -27,6 +28,10 @@ impl Protocol for Http {
     fn operation(request: &Request<Body>) -> Option<&'static Operation> {
         let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
         let path = request.uri().path();
+        // Whether the backend lives is no secret, and is asked under any name.
+        if !is_to_own_name(request) && path != "/healthz" {
+            return None;
+        }
         // All addresses of the page are one operation.
         let path = if *method == Method::GET && page::serves(path) { "/" } else { path };
         Operation::find(&format!("{method} {path}"))
@@ -36,6 +41,10 @@ impl Protocol for Http {
         let message = error.to_string();
         let plain = |code| ToolError::new(code, message);
         let (status, error) = match error {
+            AccessError::UnknownOperation if !is_to_own_name(request) => {
+                let error = ToolError::new(ErrorCode::PermissionDenied, UNKNOWN_NAME);
+                (StatusCode::FORBIDDEN, error)
+            }
             AccessError::UnknownOperation => {
                 let error =
                     ToolError::new(ErrorCode::NotFound, "Nothing is served at this address.");
@@ -58,8 +67,8 @@ impl Protocol for Http {
         };
         let mut response = refusal(status, &error);
         if status == StatusCode::UNAUTHORIZED {
-            let names = request.extensions().get::<PublicAddress>();
-            let challenge = challenge(request.uri(), request.headers(), names);
+            let address = request.extensions().get::<OwnAddress>();
+            let challenge = challenge(request.uri().path(), address);
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         response
@@ -74,6 +83,10 @@ impl Protocol for Http {
         // The status of the response was sent, so nothing but its unfinished body can tell the client.
         Err(Status::aborted("Access to this response ended."))
     }
+}
+
+fn is_to_own_name(request: &Request<Body>) -> bool {
+    request.extensions().get::<OwnAddress>().is_some()
 }
 
 /// Returns the response with an error as JSON.
