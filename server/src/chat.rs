@@ -37,7 +37,7 @@ use history::Earlier;
 pub use program::{program_call, record_program_result};
 pub use prompt::tools as offered_tools;
 use provenance::{Persons, TaintTracker};
-pub use relay::arguments_text;
+pub use relay::{arguments_text, result_of};
 use turn::Turn;
 
 /// What chats use.

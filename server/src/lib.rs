@@ -19,6 +19,7 @@ pub mod http;
 pub mod jobs;
 pub mod listen;
 pub mod local_tools;
+pub mod log;
 pub mod model;
 pub mod notary;
 pub mod people;

@@ -1,4 +1,5 @@
-//! Hides keys, tokens and passwords in the results that a model is given. What is stored stays as it is.
+//! Hides keys, tokens and passwords in the results that a model or a program is given, and in the log. What is stored
+//! stays as it is.
 //!
 //! A mark names the kind, and a short keyed digest, so that the same secret is recognised again and nobody can try
 //! guesses against it.
@@ -78,6 +79,11 @@ fn rules() -> anyhow::Result<Vec<Rule>> {
         Ok(Rule { kind, pattern: Regex::new(&format!("(?-u){pattern}"))?, guess })
     });
     compiled.collect()
+}
+
+/// Makes the rules and the key of the marks ready.
+pub(crate) fn prepare() {
+    LazyLock::force(&HIDING);
 }
 
 /// Hides the secrets in every text of a value, the names of its fields included.

@@ -1,5 +1,6 @@
 //! `/v1`: what a client of OpenAI's API gets, and what no client can do by it.
 
+mod answers;
 mod hostile;
 
 use orion_domain::Role;

@@ -62,7 +62,8 @@ pub(super) async fn rest(
 
 /// Returns the result of a call for the conversation, with its secrets hidden. Which call it is of, and which
 /// device ran it, the backend says itself: a device may name another.
-pub(super) fn result_of(reply: &CallView) -> Vec<u8> {
+#[must_use]
+pub fn result_of(reply: &CallView) -> Vec<u8> {
     let Ok(mut envelope) = serde_json::from_slice::<Envelope>(&reply.result) else {
         let text = String::from_utf8_lossy(&reply.result);
         return hidden(&text).map_or_else(|| reply.result.clone(), String::into_bytes);

@@ -18,7 +18,7 @@ use orion_server::data_folder::DATABASE;
 use orion_server::notary::{held_to, reset_signing};
 use orion_server::serve::{check_files, prepare};
 use orion_server::store::{AuditVerdict, verify_file};
-use orion_server::{backup, ca};
+use orion_server::{backup, ca, log};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -40,9 +40,10 @@ fn main() -> ExitCode {
     };
     let filter = std::env::var("ORION_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    log::prepare();
     tracing_subscriber::registry()
         .with(filter.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO)))
-        .with(tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(std::io::stderr))
+        .with(tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(log::on_stderr))
         .init();
     orion_mtls::install_crypto_provider();
     match run(cli) {

@@ -95,6 +95,7 @@ async fn whole(mut turn: Turn) -> Result<Value, ApiError> {
     let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": "stop"});
     let mut answer = envelope(&turn.so_far, "chat.completion");
     answer["choices"] = json!([choice]);
+    answer["usage"] = turn.so_far.usage_of_chat();
     answer["metadata"] = turn.so_far.metadata();
     answer["orion"] = turn.so_far.of_orion();
     Ok(answer)
@@ -127,36 +128,46 @@ fn stream(
             let running = turn.as_mut()?;
             let step = running.next().await?;
             let more = text.take(&step);
-            let so_far = &running.so_far;
-            if let Some(more) = more {
-                ready.push(chunk(so_far, json!({"content": more}), None).to_string());
-            }
-            match step {
-                Step::Began => {
-                    let delta = json!({"role": "assistant", "content": "", "refusal": null});
-                    ready.push(chunk(so_far, delta, None).to_string());
-                }
-                Step::Failed(error) => {
-                    ready.push(json!({"error": error.body()}).to_string());
-                    turn = None;
-                }
-                Step::Done => {
-                    let mut last = chunk(so_far, json!({}), Some("stop"));
-                    last["metadata"] = so_far.metadata();
-                    last["orion"] = so_far.of_orion();
-                    ready.push(last.to_string());
-                    if wants_usage {
-                        let mut usage = envelope(so_far, "chat.completion.chunk");
-                        (usage["choices"], usage["usage"]) = (json!([]), Value::Null);
-                        ready.push(usage.to_string());
-                    }
-                    ready.push("[DONE]".to_owned());
-                    turn = None;
-                }
-                Step::Text(_) | Step::Waits(..) | Step::CallBegan(_) | Step::CallEnded(_) => {}
+            ready = chunks(&step, more, &running.so_far, wants_usage);
+            if matches!(step, Step::Failed(_) | Step::Done) {
+                turn = None;
             }
         }
         let first = ready.remove(0);
         Some((Ok(Event::default().data(first)), (turn, text, ready, wants_usage)))
     })
+}
+
+/// Returns what a step adds to the stream, with more of the text. Where the client wants the usage, every chunk has the
+/// field, and a last chunk without a choice has it filled.
+fn chunks(step: &Step, more: Option<String>, so_far: &SoFar, wants_usage: bool) -> Vec<String> {
+    let mut chunks = Vec::new();
+    if let Some(more) = more {
+        chunks.push(chunk(so_far, json!({"content": more}), None));
+    }
+    match step {
+        Step::Began => {
+            let delta = json!({"role": "assistant", "content": "", "refusal": null});
+            chunks.push(chunk(so_far, delta, None));
+        }
+        Step::Failed(error) => return vec![json!({"error": error.body()}).to_string()],
+        Step::Done => {
+            let mut last = chunk(so_far, json!({}), Some("stop"));
+            last["metadata"] = so_far.metadata();
+            last["orion"] = so_far.of_orion();
+            chunks.push(last);
+        }
+        Step::Text(_) | Step::Waits(..) | Step::CallBegan(_) | Step::CallEnded(_) => {}
+    }
+    if wants_usage {
+        chunks.iter_mut().for_each(|chunk| chunk["usage"] = Value::Null);
+    }
+    let is_done = matches!(step, Step::Done);
+    if wants_usage && is_done {
+        let mut last = envelope(so_far, "chat.completion.chunk");
+        (last["choices"], last["usage"]) = (json!([]), so_far.usage_of_chat());
+        chunks.push(last);
+    }
+    let end = is_done.then(|| "[DONE]".to_owned());
+    chunks.iter().map(Value::to_string).chain(end).collect()
 }

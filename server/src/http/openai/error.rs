@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::chat::ChatError;
 use crate::people::StreamEnd;
+use crate::secret_values;
 use crate::store::StoreError;
 
 /// Tells OpenAI's clients not to send a request again by themselves: its calls may have run.
@@ -53,7 +54,10 @@ impl ApiError {
             _ => "invalid_request_error",
         };
         let param = (!self.param.is_empty()).then_some(&self.param);
-        json!({"message": self.message, "type": kind, "param": param, "code": self.code})
+        // What a provider answers may repeat the key that it refuses.
+        let hidden = secret_values::hidden(&self.message);
+        let message = hidden.as_ref().unwrap_or(&self.message);
+        json!({"message": message, "type": kind, "param": param, "code": self.code})
     }
 }
 

@@ -10,7 +10,9 @@ use tokio::task::JoinHandle;
 use super::error::ApiError;
 use super::prompt::Prompt;
 use crate::chat::{self, Chat, ChatError, Event, Said, ToolUse};
+use crate::model::Usage;
 use crate::people::Identity;
+use crate::secret_values;
 use crate::store::StoreError;
 
 /// A turn that is under way. Dropping it ends the turn; calls in flight continue.
@@ -31,6 +33,8 @@ pub(super) struct SoFar {
     approvals: Vec<Value>,
     notes: Vec<String>,
     calls: Vec<Value>,
+    /// The tokens of all requests to models. None where a provider did not report them, and before the end.
+    usage: Option<Usage>,
 }
 
 /// What happens in a turn.
@@ -57,9 +61,9 @@ pub(super) enum Step {
 pub(super) struct CallOf {
     pub(super) id: CallId,
     pub(super) tool: String,
-    /// JSON, without secrets.
+    /// JSON, with its secrets hidden.
     pub(super) arguments: String,
-    /// The result envelope, JSON. None while the call runs.
+    /// The result envelope, JSON, with its secrets hidden. None while the call runs.
     pub(super) result: Option<String>,
     /// The error. None unless the call ended with one.
     pub(super) error: Option<String>,
@@ -116,7 +120,7 @@ impl SoFar {
             Event::Text(text) => Some(Step::Text(text)),
             Event::CallBegan { call, written, quoted: _ } => Some(Step::CallBegan(CallOf {
                 id: call,
-                arguments: chat::arguments_text(&written, &written.tool),
+                arguments: hidden_json(&chat::arguments_text(&written, &written.tool)),
                 tool: written.tool,
                 result: None,
                 error: None,
@@ -133,23 +137,25 @@ impl SoFar {
                 Some(Step::Waits(card.call, text))
             }
             Event::CallEnded(view) => {
-                let envelope: Option<Envelope> = serde_json::from_slice(&view.result).ok();
+                let result = chat::result_of(&view);
+                let envelope: Option<Envelope> = serde_json::from_slice(&result).ok();
                 let error = envelope.as_ref().and_then(|it| it.error.as_ref());
                 Some(Step::CallEnded(CallOf {
                     id: view.call,
                     tool: view.tool.clone(),
-                    arguments: String::from_utf8_lossy(&view.arguments).into_owned(),
+                    arguments: hidden_json(&String::from_utf8_lossy(&view.arguments)),
                     error: error.map(ToString::to_string),
-                    result: Some(String::from_utf8_lossy(&view.result).into_owned()),
+                    result: Some(String::from_utf8_lossy(&result).into_owned()),
                     state: view.state,
                 }))
             }
             Event::Note(text) => {
-                self.notes.push(text);
+                self.notes.push(secret_values::hidden(&text).unwrap_or(text));
                 None
             }
-            Event::Done { text: _, calls, not_understood: _, usage: _ } => {
+            Event::Done { text: _, calls, not_understood: _, usage } => {
                 self.calls = calls.iter().map(used).collect();
+                self.usage = usage.map(|(usage, _)| usage).filter(|usage| !usage.estimated);
                 Some(Step::Done)
             }
         }
@@ -171,9 +177,46 @@ impl SoFar {
         json!({"conversation": self.conversation})
     }
 
+    /// Returns the tokens of the turn as `/v1/chat/completions` names them, or null.
+    pub(super) fn usage_of_chat(&self) -> Value {
+        self.usage.map_or(Value::Null, |usage| {
+            json!({
+                "prompt_tokens": usage.input_tokens,
+                "completion_tokens": usage.output_tokens,
+                "total_tokens": usage.tokens(),
+                "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+            })
+        })
+    }
+
+    /// Returns the tokens of the turn as `/v1/responses` names them, or null.
+    pub(super) fn usage_of_response(&self) -> Value {
+        self.usage.map_or(Value::Null, |usage| {
+            json!({
+                "input_tokens": usage.input_tokens,
+                "input_tokens_details": {"cached_tokens": usage.cached_tokens},
+                "output_tokens": usage.output_tokens,
+                // A part of the output that clients expect and providers do not report apart.
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": usage.tokens(),
+            })
+        })
+    }
+
     /// Returns the id of the turn without hyphens; empty before the turn began.
     pub(super) fn turn_id(&self) -> String {
         self.turn.map(|id| id.to_string().replace('-', "")).unwrap_or_default()
+    }
+}
+
+/// Returns a JSON text with its secrets hidden.
+fn hidden_json(text: &str) -> String {
+    match serde_json::from_str::<Value>(text) {
+        Ok(mut value) => {
+            secret_values::hide_in(&mut value);
+            value.to_string()
+        }
+        Err(_) => secret_values::hidden(text).unwrap_or_else(|| text.to_owned()),
     }
 }
 

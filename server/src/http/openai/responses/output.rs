@@ -71,7 +71,7 @@ impl Output {
             Step::Failed(error) => {
                 self.close();
                 let mut failed = self.response(so_far, "failed");
-                failed["error"] = json!({"code": error.code, "message": error.message});
+                failed["error"] = json!({"code": error.code, "message": error.body()["message"]});
                 self.event("response.failed", json!({"response": failed}));
             }
         }
@@ -100,7 +100,7 @@ impl Output {
             "tools": [],
             "top_p": null,
             "truncation": "auto",
-            "usage": null,
+            "usage": so_far.usage_of_response(),
             "orion": so_far.of_orion(),
         })
     }
