@@ -1,5 +1,7 @@
 //! `/mcp`: what a client of the Model Context Protocol gets, in both revisions, and what no client can do by it.
 
+mod bridge;
+
 use orion_domain::Role;
 use orion_tests::{HttpAnswer, HttpClient, World};
 use orion_wire::v1;

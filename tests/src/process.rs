@@ -107,6 +107,14 @@ impl Process {
         std::fs::read_to_string(&self.0.log).unwrap_or_default()
     }
 
+    /// Writes to its standard input, which [`Launch::keeps_stdin`] keeps open.
+    ///
+    /// # Panics
+    /// It does not read.
+    pub fn write_stdin(&self, bytes: &[u8]) {
+        self.0.child().stdin.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
     /// Closes its standard input.
     pub fn close_stdin(&self) {
         self.0.child().stdin = None;
