@@ -1,11 +1,11 @@
 //! Clients that nobody here wrote drive a real device through a real backend: OpenAI's, MCP's and an agent
-//! framework's. `make test-deps` installs them.
+//! framework's, and MCP's official conformance suite. `make test-deps` installs them.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use orion_tests::{Device, Launch, PATIENCE, Process, World, program};
+use orion_tests::{Device, Launch, PATIENCE, Process, World, eventually, program};
 use orion_wire::v1;
 
 fn clients() -> PathBuf {
@@ -116,9 +116,39 @@ async fn an_agent_framework_drives_a_device_by_both_apis_and_by_mcp() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mcps_client_for_python_drives_a_device_in_both_revisions() {
+    let ground = Ground::new().await;
+    ground.kiosk.write_file("old.txt", "x");
+    ground.run(&python(), "mcp_client.py").await;
+    assert_eq!(ground.folders(), ["PythonMcp1", "PythonMcp2"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mcps_clients_for_typescript_drive_a_device_also_over_standard_input_and_output() {
     let ground = Ground::new().await;
     ground.kiosk.write_file("older.txt", "x");
     ground.run(&node(), "mcp_client.mjs").await;
     assert_eq!(ground.folders(), ["NodeMcp1", "NodeMcp2", "NodeMcp3"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mcps_conformance_suite_finds_nothing_beside_its_own_fixtures() {
+    let ground = Ground::new().await;
+    let node = node();
+    let proxy = clients().join("with_token.mjs");
+    let proxy = ground.start(&node, &[proxy.as_os_str()]);
+    let url = eventually("the proxy's address", async || {
+        assert!(proxy.is_running(), "{}", proxy.log());
+        proxy.log().lines().next().map(str::to_owned)
+    })
+    .await;
+    let suite = clients().join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
+    let baseline = clients().join("conformance.yaml");
+    let arguments = ["server", "--url", &url, "--suite", "active", "--expected-failures"];
+    let arguments: Vec<&OsStr> = std::iter::once(suite.as_os_str())
+        .chain(arguments.iter().map(OsStr::new))
+        .chain([baseline.as_os_str()])
+        .collect();
+    let process = ground.start(&node, &arguments);
+    assert_eq!(ended(&process).await, 0, "{}", process.log());
 }
