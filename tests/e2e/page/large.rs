@@ -114,6 +114,7 @@ fn call(index: usize, device: (DeviceId, DeviceName), at: i64) -> (NewCall, Clos
         quoted: false,
         content_raises: Vec::new(),
         turn: None,
+        parent: None,
         touches: Vec::new(),
         decision: if is_denied { "deny" } else { "allow" }.to_owned(),
         rule: String::new(),
