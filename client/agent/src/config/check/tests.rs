@@ -44,7 +44,7 @@ fn reported(text: &str) -> Vec<(String, String)> {
 #[case("[ceiling]\npaths = [\"/srv\"]\ndeny_paths = [\"/opt/x\"]", "3:15 never-matches", "")]
 #[case("[ceiling]\napps = [\"nothing-such\"]", "2:9 not-installed", "bound to no program")]
 #[case("[ceiling]\n[apps]\ncode = \"/no/such\"", "3:1 !bad-app", "is not there")]
-#[case("read_only = true", "1:1 no-ceiling", "no path")]
+#[case("read_only = true", "1:1 no-ceiling", "in no folder")]
 #[case("[ceiling", "1:9 !not-taken", "")]
 fn each_thing_is_told_with_its_place(#[case] text: &str, #[case] at: &str, #[case] words: &str) {
     let reported = reported(text);
