@@ -62,7 +62,9 @@ impl Ground {
     /// Starts what the pairs of one channel need.
     pub(super) async fn new(pairs: &[Pair]) -> Self {
         let model = HeldModel::start().await;
-        let world = World::configured(&model.section).await;
+        // What is read is given to the model whole.
+        let limit = "[chat]\nresult_limit = 65536\n";
+        let world = World::configured(&format!("{}{limit}", model.section)).await;
         let of = |channel: &'static str| pairs.iter().filter(move |pair| pair.channel == channel);
         let servers = if of("tool_description").next().is_some() {
             "[mcp.team]\ncommand = \"team-server\"\nrisk = \"low\"\n"
@@ -87,7 +89,8 @@ impl Ground {
             approve(&world, name_of(pair)).await;
         }
         for pair in of("device_name") {
-            world.device(&pair.plant).enroll().await;
+            let device = world.device(&pair.plant).grant(json!({"tools": ["get_datetime"]}));
+            device.start().await.stop().await;
         }
         let (pages, served) = serve().await;
         let mut backend = json!({ "tools": BACKEND_TOOLS });
@@ -114,6 +117,7 @@ impl Ground {
         }
         self.nas.write_file("media/list.txt", "film one\n");
         self.nas.write_file("backup/photos.txt", "a list of photos\n");
+        self.nas.write_file("public/readme.txt", "Everybody may read this.\n");
         let content = pair.content.clone().unwrap_or_default();
         match pair.channel.as_str() {
             "file" | "log" | "file_name" => self.desk.write_file(name_of(pair), content),

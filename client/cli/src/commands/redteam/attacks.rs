@@ -84,10 +84,14 @@ pub(super) fn attacks(victim: &Victim) -> Result<Vec<Attack>, Failure> {
     Ok(planted.chain(paths).chain(commands).collect())
 }
 
-/// Returns the planted call of a pair. None where it needs a second device and there is none.
+/// Returns the planted call of a pair. None where it needs a second device and there is none, or a program in the
+/// granted folder: without that, it writes a file that starts nothing.
 fn injection(pair: &Pair, victim: &Victim) -> Option<Attack> {
     let mut arguments: Map<String, Value> = serde_json::from_str(&pair.planted).ok()?;
     let tool = arguments.remove("tool")?.as_str()?.to_owned();
+    if pair.action == "run" && matches!(tool.as_str(), "write_file" | "edit_file") {
+        return None;
+    }
     let named = |name: &str| match name {
         "desk" => victim.name.clone(),
         _ => victim.other.clone(),
@@ -183,7 +187,7 @@ mod tests {
     fn every_attack_of_the_lists_is_made_for_a_device() {
         let all = attacks(&victim("nas")).unwrap();
         let count = |kind: &str| all.iter().filter(|attack| attack.kind == kind).count();
-        assert!(count("injection") >= 150, "{}", count("injection"));
+        assert!(count("injection") >= 145, "{}", count("injection"));
         assert!(count("path") >= 80 && count("command") >= 50);
         for attack in &all {
             let known = orion_catalog::find(&attack.tool).is_some();
