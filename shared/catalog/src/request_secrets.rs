@@ -103,13 +103,21 @@ pub(crate) fn hide_in_headers(headers: &Value) -> Value {
             let shown = headers.iter().map(|(name, value)| {
                 let shown = match value {
                     Value::String(text) => hidden_if(is_secret_header(name, text), text).into(),
-                    other => hidden(&other.to_string()).into(),
+                    other @ (Value::Null
+                    | Value::Bool(_)
+                    | Value::Number(_)
+                    | Value::Array(_)
+                    | Value::Object(_)) => hidden(&other.to_string()).into(),
                 };
                 (name.clone(), shown)
             });
             Value::Object(shown.collect())
         }
-        other => hide_text(other, |text| hidden_if(true, text)),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)) => hide_text(other, |text| hidden_if(true, text)),
     }
 }
 

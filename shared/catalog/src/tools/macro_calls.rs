@@ -117,7 +117,13 @@ pub fn filled(call: &PlannedCall, values: &Map<String, Value>) -> Result<Planned
         Some((name, None)) => Some(name.to_owned()),
         Some((_, Some(name))) => match value_of(name, values)? {
             Value::String(device) => Some(device.clone()),
-            _ => return Err(invalid(format!("The parameter `{name}` is the name of a device."))),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => {
+                return Err(invalid(format!("The parameter `{name}` is the name of a device.")));
+            }
         },
     };
     let arguments =

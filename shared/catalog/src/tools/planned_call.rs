@@ -89,7 +89,11 @@ pub(crate) fn hide_in_call(call: &Value) -> Value {
     if let Some(arguments) = shown.get_mut("arguments") {
         *arguments = match std::mem::take(arguments) {
             Value::Object(arguments) => Value::Object(without_secrets(tool, arguments)),
-            other => hide_text(&other, hidden),
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)) => hide_text(&other, hidden),
         };
     }
     Value::Object(shown)
@@ -99,7 +103,11 @@ pub(crate) fn hide_in_call(call: &Value) -> Value {
 pub(crate) fn hide_in_calls(calls: &Value) -> Value {
     match calls {
         Value::Array(calls) => calls.iter().map(hide_in_call).collect(),
-        other => hide_text(other, hidden),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Object(_)) => hide_text(other, hidden),
     }
 }
 
