@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use orion_catalog::tools::planned_call::PlannedCall;
-use orion_domain::{CallId, CallRequest, Caller, ErrorCode, Hint, ToolError};
+use orion_domain::{CallId, CallRequest, Caller, ContentRaise, ErrorCode, Hint, ToolError};
 
 use crate::pipeline::calls::tools_on;
 use crate::pipeline::{Pipeline, aliases, validate};
@@ -23,7 +23,8 @@ pub async fn resolved(
     aliases::expand(pipeline, caller, &mut request).await?;
     let CallRequest { tool, device, arguments, .. } = request;
     let resolved = PlannedCall { tool, device, arguments };
-    Ok(resolved.check().map(|()| resolved))
+    // What no alias has changed was checked when it was given; a task may run a macro.
+    Ok(if resolved == *call { Ok(resolved) } else { resolved.check().map(|()| resolved) })
 }
 
 /// Checks that a call could be made now: its tool and device exist, its arguments fit, and its person may call the tool
@@ -68,7 +69,9 @@ pub fn request(call: &PlannedCall) -> CallRequest {
     }
 }
 
-/// Returns the provenance of a call that was kept by a call of this tool, while strangers may have written it.
+/// Returns the provenance of a call that was kept by a call of this tool, where somebody else may have written it. What
+/// the content was is not known any more, so the call is taken for one that stands in it, crosses devices and names
+/// addresses of it.
 #[must_use]
 pub fn provenance(tainted: bool, kept_by: CallId, tool: &str) -> Provenance {
     let label = Label {
@@ -77,5 +80,9 @@ pub fn provenance(tainted: bool, kept_by: CallId, tool: &str) -> Provenance {
         device: orion_domain::DeviceName::BACKEND.to_owned(),
         place: String::new(),
     };
-    Provenance { content: if tainted { vec![label] } else { Vec::new() }, ..Provenance::default() }
+    if !tainted {
+        return Provenance::default();
+    }
+    let raises = vec![ContentRaise::SendsOut, ContentRaise::CrossesDevices, ContentRaise::Copied];
+    Provenance { content: vec![label], raises, ..Provenance::default() }
 }

@@ -161,7 +161,11 @@ async fn a_model_keeps_what_it_has_just_done_and_what_strangers_wrote_stays_thei
         model.asked().await.call(&[("save_macro", json!({"name": "again", "last_n": 5}))]).await;
         model.asked().await.answer("Kept.").await;
     };
-    let (answer, ()) = tokio::join!(world.admin().say("make a folder and remember it"), answering);
+    // The chat has content of a device, so keeping something on the backend is asked about.
+    let asked = world.admin().asked("", "make a folder and remember it", async |card| {
+        world.admin().decide(&card.approval_id, true, "").await.unwrap();
+    });
+    let (answer, ()) = tokio::join!(asked, answering);
     let steps = &answer.calls[1].data()["steps"];
     assert_eq!(steps[0]["tool"], "create_directory", "{answer:?}");
     assert_eq!(steps.as_array().unwrap().len(), 1, "{answer:?}");

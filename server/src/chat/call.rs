@@ -209,7 +209,23 @@ fn narrowed_within(
             let Some(call) = arguments.get("call") else {
                 return Some("runs no macros".to_owned());
             };
-            (text(call.get("tool")), text(call.get("device")))
+            let tool = text(call.get("tool"));
+            if find(&tool).is_none() {
+                return Some("schedules no aliases and no tools of devices".to_owned());
+            }
+            // What the call takes content from, or saves its result on.
+            let named = |name| text(call.get("arguments").and_then(|it| it.get(name)));
+            let saves = named("save_on");
+            if !saves.is_empty() && !assistant.calls(WriteFile::NAME) {
+                return Some(format!("does not call {}", WriteFile::NAME));
+            }
+            let other = [named("from_device"), saves]
+                .into_iter()
+                .find(|name| !name.is_empty() && !assistant.reaches(name));
+            if let Some(name) = other {
+                return Some(format!("calls no tools on {name}"));
+            }
+            (tool, text(call.get("device")))
         }
         // Which calls they make is not written in the call.
         RunMacro::NAME | SaveMacro::NAME => return Some("runs no macros".to_owned()),

@@ -22,6 +22,6 @@ impl LocalTool for ListMacros {
 }
 
 fn shown(row: MacroRow) -> Macro {
-    let MacroRow { user: _, name, steps, parameters, tainted: _, saved_at: _ } = row;
-    Macro { name, steps, parameters }
+    let MacroRow { user: _, name, steps, parameters, tainted: untrusted, saved_at: _ } = row;
+    Macro { name, steps, parameters, untrusted }
 }

@@ -39,5 +39,6 @@ fn shown(row: ScheduleRow) -> Task {
         next_run,
         last_run,
         last_call_id: row.last_call.map(|call| call.to_string()),
+        untrusted: row.tainted,
     }
 }

@@ -25,12 +25,12 @@ pub(super) struct OwnCalls {
 }
 
 impl OwnCalls {
-    /// Prepares the calls of this call. `tainted` is whether strangers may have written them besides.
+    /// Prepares the calls of this call. `tainted` is whether somebody else may have written them, besides what
+    /// the chat has read.
     pub(super) async fn of(context: &Context, tainted: bool) -> Result<Self, ToolError> {
         let row = context.devices.store.call(context.call).await.map_err(failed)?;
-        let CallRow { id, tool, tainted: in_chat, content_raises, token, .. } = row;
+        let CallRow { id, tool, tainted: in_chat, token, .. } = row;
         let provenance = provenance(tainted || in_chat, id, &tool);
-        let provenance = Provenance { raises: content_raises, ..provenance };
         let (pipeline, caller) = (Arc::clone(&context.pipeline), context.caller.clone());
         Ok(Self { pipeline, caller, parent: id, provenance, token })
     }

@@ -1,5 +1,7 @@
 //! Splits the texts of a result by their author.
 
+use orion_catalog::tools::list_macros::ListMacros;
+use orion_catalog::tools::list_tasks::ListTasks;
 use orion_catalog::tools::query_memory::QueryMemory;
 use orion_catalog::{RunsOn, Tool as _, find};
 use orion_domain::{Envelope, ErrorCode, Hint};
@@ -13,6 +15,10 @@ pub(super) struct ResultTexts {
     /// The agent's own messages, one text a line.
     pub(super) own: String,
 }
+
+/// The tools that list what the person kept, and where: each entry says whether somebody else may have written it.
+const KEPT: [(&str, &str); 3] =
+    [(QueryMemory::NAME, "matches"), (ListMacros::NAME, "macros"), (ListTasks::NAME, "tasks")];
 
 /// Splits the texts of a result by their author. The data and the errors of untrusted tools, the output of programs and
 /// the names that a hint offers are untrusted, and so is whatever an untrusted tool of the backend says; all other
@@ -40,12 +46,13 @@ pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
     // What a custom tool returns is what its program wrote.
     let is_found =
         spec.is_none_or(|spec| spec.untrusted || (spec.untrusted_preview && envelope.dry_run));
-    if tool == QueryMemory::NAME {
-        // What the person kept, with no untrusted content in sight, is not a stranger's.
-        let matches = envelope.data.iter().filter_map(|data| data["matches"].as_array());
-        for memory in matches.flatten() {
-            let is_own = memory["untrusted"] == false;
-            walk(memory, if is_own { &mut texts.own } else { &mut texts.content });
+    let kept = KEPT.iter().find(|(name, _)| *name == tool).map(|(_, list)| *list);
+    if let Some(list) = kept {
+        // What the person kept, with no untrusted content in sight, is nobody else's.
+        let entries = envelope.data.iter().filter_map(|data| data[list].as_array());
+        for entry in entries.flatten() {
+            let is_own = entry["untrusted"] == false;
+            walk(entry, if is_own { &mut texts.own } else { &mut texts.content });
         }
     } else {
         let found = if is_found { &mut texts.content } else { &mut texts.own };
@@ -53,7 +60,7 @@ pub(super) fn split_texts(tool: &str, result: &[u8]) -> ResultTexts {
     }
     // The backend's own messages of what it read elsewhere have parts of it, such as the host that a redirect
     // names. Of a device, its messages count anyway; nobody else would count those of the backend.
-    let is_elsewhere = tool != QueryMemory::NAME
+    let is_elsewhere = kept.is_none()
         && spec.is_some_and(|spec| spec.untrusted && spec.runs_on == RunsOn::Backend);
     let error = envelope.error.as_ref();
     let repeats = is_elsewhere || (is_found && error.is_some_and(|it| may_repeat(it.code)));

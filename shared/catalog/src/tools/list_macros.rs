@@ -40,6 +40,8 @@ pub struct Macro {
     pub steps: Vec<PlannedCall>,
     /// The names of its parameters.
     pub parameters: Vec<String>,
+    /// Whether somebody else may have written it.
+    pub untrusted: bool,
 }
 
 impl Tool for ListMacros {
@@ -56,6 +58,7 @@ impl Tool for ListMacros {
     const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"list_macros"}"#;
     const RUNS_ON: RunsOn = RunsOn::Backend;
+    const UNTRUSTED: bool = true;
     const EXECUTION: Execution = Execution::Plain;
 
     fn touches(_: &Arguments, _: &Places) -> Result<Touches, ToolError> {

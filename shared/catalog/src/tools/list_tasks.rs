@@ -56,6 +56,8 @@ pub struct Task {
     pub last_run: Option<String>,
     /// The id of the last call; null where there was none.
     pub last_call_id: Option<String>,
+    /// Whether somebody else may have written it.
+    pub untrusted: bool,
 }
 
 impl Tool for ListTasks {
@@ -72,6 +74,7 @@ impl Tool for ListTasks {
     const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"list_tasks"}"#;
     const RUNS_ON: RunsOn = RunsOn::Backend;
+    const UNTRUSTED: bool = true;
     const EXECUTION: Execution = Execution::Plain;
 
     fn touches(_: &Arguments, _: &Places) -> Result<Touches, ToolError> {

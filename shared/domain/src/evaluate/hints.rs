@@ -344,16 +344,21 @@ fn for_shell(text: &str, name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._:-".contains(c);
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
         text.to_owned()
-    } else if text.is_empty() || text.chars().any(|c| c.is_control() || is_quote(c)) {
+    } else if text.is_empty() || text.ends_with('\\') || text.chars().any(ends_quotes) {
         name.to_owned()
     } else {
         format!("'{text}'")
     }
 }
 
-/// Returns whether a shell takes this character for the end of single quotes; PowerShell takes typographic ones too.
-const fn is_quote(c: char) -> bool {
-    matches!(c, '\'' | '\u{2018}'..='\u{201b}')
+/// Returns whether a character may end single quotes, or means something within them: PowerShell takes typographic
+/// quotes too, and to the shell of Windows single quotes are letters.
+const fn ends_quotes(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\'' | '\u{2018}'..='\u{201b}' | '&' | '|' | '<' | '>' | '^' | '%' | '!' | '"'
+        )
 }
 
 /// Quotes text so that both YAML and TOML read it back.

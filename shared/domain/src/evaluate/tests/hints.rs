@@ -72,7 +72,7 @@ fn an_app_is_added_by_its_name_and_no_address_by_any_change() {
     open.touches = Touches { apps: vec!["note\"pad".to_owned()], ..Touches::nothing() };
     assert_eq!(
         hint_lines(&open, &granted),
-        [format!("add \"note\\\"pad\" to the apps of laptop-123 {}", adds("--app 'note\"pad'"))]
+        [format!("add \"note\\\"pad\" to the apps of laptop-123 {}", adds("--app APP"))]
     );
     open.touches.urls = vec!["file:///etc".to_owned()];
     assert_eq!(
@@ -89,6 +89,8 @@ fn no_part_of_a_path_runs_in_the_shell_that_a_hint_is_pasted_into() {
         ("D:/two words", "'D:/two words'"),
         ("D:/it's; id", "PATH"),
         ("D:/a\u{2019}; id", "PATH"),
+        ("D:/x & calc & y", "PATH"),
+        ("D:/%TEMP%", "PATH"),
     ] {
         let [hint] = &hint_lines(&Ask::make(path), &granted)[..] else { panic!("{path}") };
         let command = format!("add laptop-123 --path {pasted} --access write, or the policy file)");

@@ -89,7 +89,7 @@ impl Entries {
             listed.extend(self.tools.iter().cloned());
         }
         if !self.permissions.is_empty() {
-            let mut held = grants.effective_capabilities().unwrap_or_default();
+            let mut held = self.permissions_of(&grants)?;
             held.extend(&self.permissions);
             grants.capabilities = Some(held);
         }
@@ -121,7 +121,7 @@ impl Entries {
             self.remove("tool", &self.tools, listed)?;
         }
         if !self.permissions.is_empty() {
-            let mut held = grants.effective_capabilities().unwrap_or_default();
+            let mut held = self.permissions_of(&grants)?;
             for permission in &self.permissions {
                 if !held.remove(permission) {
                     let there: Vec<_> = held.iter().map(ToString::to_string).collect();
@@ -143,6 +143,20 @@ impl Entries {
             ));
         }
         Ok(grants)
+    }
+
+    /// Returns the permissions that the grants have. Where the listed tools decide them, a list would take others away.
+    fn permissions_of(&self, grants: &Grants) -> Result<BTreeSet<Capability>, Failure> {
+        grants.effective_capabilities().ok_or_else(|| {
+            let device = text::one_line(&self.device, 80);
+            Failure::Conflict(format!(
+                "the grants of {device} list tools, and these have the permissions that they need"
+            ))
+            .hint(Hint::run(
+                "add a tool instead",
+                format!("orion devices permissions add {device} --tool TOOL"),
+            ))
+        })
     }
 
     fn remove(
@@ -260,6 +274,9 @@ mod tests {
         let missing = entries("--permission command_execute").remove_from(less).unwrap_err();
         assert_eq!(missing.exit_code(), 3);
         assert!(Line::try_parse_from(["edit", "kiosk", "--permission", "fly"]).is_err());
+        let listed = grants(json!({ "tools": ["read_file"] }));
+        let refused = entries("--permission command_execute").add_to(listed).unwrap_err();
+        assert_eq!(refused.exit_code(), 9);
     }
 
     #[test]
