@@ -98,7 +98,6 @@ pub fn hide_in_url(url: &str) -> String {
 
 /// Returns headers with digests in the places of the values that are not known to be harmless.
 pub(crate) fn hide_in_headers(headers: &Value) -> Value {
-<<<<<<< HEAD
     let Value::Object(headers) = headers else {
         return hide_text(headers, |text| hidden_if(true, text));
     };
@@ -110,29 +109,6 @@ pub(crate) fn hide_in_headers(headers: &Value) -> Value {
         (name.clone(), shown)
     });
     Value::Object(shown.collect())
-=======
-    match headers {
-        Value::Object(headers) => {
-            let shown = headers.iter().map(|(name, value)| {
-                let shown = match value {
-                    Value::String(text) => hidden_if(is_secret_header(name, text), text).into(),
-                    other @ (Value::Null
-                    | Value::Bool(_)
-                    | Value::Number(_)
-                    | Value::Array(_)
-                    | Value::Object(_)) => hidden(&other.to_string()).into(),
-                };
-                (name.clone(), shown)
-            });
-            Value::Object(shown.collect())
-        }
-        other @ (Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Array(_)) => hide_text(other, |text| hidden_if(true, text)),
-    }
->>>>>>> store
 }
 
 /// Returns the secrets of an address, as it writes them and as they are meant.

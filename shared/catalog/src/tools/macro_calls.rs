@@ -115,24 +115,11 @@ pub fn filled(call: &PlannedCall, values: &Map<String, Value>) -> Result<Planned
     let device = match call.device.as_deref().map(|name| (name, parameter(name))) {
         None => None,
         Some((name, None)) => Some(name.to_owned()),
-<<<<<<< HEAD
         Some((_, Some(name))) => {
             let device = value_of(name, values)?.as_str().map(str::to_owned);
             let no_text = || invalid(format!("The parameter `{name}` is the name of a device."));
             Some(device.ok_or_else(no_text)?)
         }
-=======
-        Some((_, Some(name))) => match value_of(name, values)? {
-            Value::String(device) => Some(device.clone()),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Array(_)
-            | Value::Object(_) => {
-                return Err(invalid(format!("The parameter `{name}` is the name of a device.")));
-            }
-        },
->>>>>>> store
     };
     let arguments =
         call.arguments.iter().map(|(name, value)| Ok((name.clone(), fill(value, values)?)));

@@ -87,21 +87,11 @@ pub(crate) fn hide_in_call(call: &Value) -> Value {
     let mut shown = fields.clone();
     let tool = fields.get("tool").and_then(Value::as_str).unwrap_or_default();
     if let Some(arguments) = shown.get_mut("arguments") {
-<<<<<<< HEAD
         let given = std::mem::take(arguments);
         *arguments = if let Value::Object(arguments) = given {
             Value::Object(without_secrets(tool, arguments))
         } else {
             hide_text(&given, hidden)
-=======
-        *arguments = match std::mem::take(arguments) {
-            Value::Object(arguments) => Value::Object(without_secrets(tool, arguments)),
-            other @ (Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_)) => hide_text(&other, hidden),
->>>>>>> store
         };
     }
     Value::Object(shown)
@@ -109,19 +99,8 @@ pub(crate) fn hide_in_call(call: &Value) -> Value {
 
 /// Hides the secrets in an argument that is a list of planned calls.
 pub(crate) fn hide_in_calls(calls: &Value) -> Value {
-<<<<<<< HEAD
     let Value::Array(calls) = calls else { return hide_text(calls, hidden) };
     calls.iter().map(hide_in_call).collect()
-=======
-    match calls {
-        Value::Array(calls) => calls.iter().map(hide_in_call).collect(),
-        other @ (Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Object(_)) => hide_text(other, hidden),
-    }
->>>>>>> store
 }
 
 #[cfg(test)]
