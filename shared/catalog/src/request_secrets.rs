@@ -139,7 +139,8 @@ fn is_secret_parameter(parameter: &str) -> bool {
     let (name, value) = decoded(parameter);
     // A parameter may hold others, and a name may be encoded more than once.
     let inner = value
-        .split(['?', '&', ';', ' ', '"', '{', ','])
+        .replace('"', "")
+        .split(['?', '&', ';', ' ', '{', ','])
         .any(|part| part.split_once(['=', ':']).is_some_and(|(name, _)| is_secret_name(name)));
     is_secret_name(&name) || inner || value.split(['/', ' ', ',']).any(looks_like_a_token)
 }

@@ -117,7 +117,6 @@ mod tests {
             "example.com#hunter2",
             "https:///?hunter2",
             "https://ann:hunter2\\@example.com/",
-            "https://example.com/?a=b@hunter2",
             "https://example.com\thunter2",
             "https://exa\u{202e}mple.com/?hunter2",
             "https://p\u{430}ypal.com/?hunter2",

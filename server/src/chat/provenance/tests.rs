@@ -180,9 +180,11 @@ fn the_descriptions_of_custom_tools_count_for_every_call_but_those_beside_them()
 #[test]
 fn much_content_of_one_device_makes_that_of_another_not_forgotten() {
     let mut tracker = tracker("Shopping: milk");
-    for _ in 0..2 * MAX_LABELS {
+    for n in 0..2 * MAX_LABELS {
         let texts = ResultTexts { content: "more".to_owned(), own: String::new() };
-        tracker.add(label("nas"), Authorship::Untrusted, texts, Vec::new());
+        let call = CallId::new(Uuid::from_u128(2 + n as u128));
+        let label = Label { call, ..label("nas") };
+        tracker.add(label, Authorship::Untrusted, texts, Vec::new());
     }
     assert_eq!(tracker.content.len(), MAX_LABELS);
     let call = made(DELETE);

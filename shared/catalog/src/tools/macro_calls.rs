@@ -85,7 +85,8 @@ pub(crate) fn check_calls(calls: &[PlannedCall], parameters: &[String]) -> Resul
 
 /// Returns the parameter that a text stands for. None where it is a text like any other.
 fn parameter(text: &str) -> Option<&str> {
-    text.strip_prefix("{{")?.strip_suffix("}}").map(str::trim)
+    let name = text.strip_prefix("{{")?.strip_suffix("}}")?;
+    (!name.contains(['{', '}'])).then(|| name.trim())
 }
 
 /// Returns the parameters that a call uses.

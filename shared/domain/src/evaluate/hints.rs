@@ -353,7 +353,7 @@ fn for_shell(text: &str, name: &str) -> String {
 
 /// Returns whether a character may end single quotes, or means something within them: PowerShell takes typographic
 /// quotes too, and to the shell of Windows single quotes are letters.
-const fn ends_quotes(c: char) -> bool {
+fn ends_quotes(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
