@@ -23,7 +23,7 @@ async def approve(_context, params):
     return ElicitResult(action="accept", content={})
 
 
-async def drive(mode, folder):
+async def drive(mode, folder, file):
     headers = {"authorization": f"Bearer {TOKEN}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
         transport = streamable_http_client(URL, http_client=http)
@@ -37,16 +37,16 @@ async def drive(mode, folder):
             assert missing.is_error and missing.structured_content["error"]["code"], missing
             devices = await client.read_resource("orion://devices")
             assert "kiosk" in devices.contents[0].text, devices
-            waits = await client.call_tool("delete_file", {"path": "old.txt", "confirm": True})
+            waits = await client.call_tool("delete_file", {"path": file, "confirm": True})
             return client.protocol_version, waits
 
 
 async def main():
-    version, deleted = await drive("auto", "PythonMcp1")
+    version, deleted = await drive("auto", "PythonMcp1", "old.txt")
     assert version == "2026-07-28", version
     assert not deleted.is_error and deleted.structured_content["success"], deleted
     assert len(asked) == 1, asked
-    version, waits = await drive("legacy", "PythonMcp2")
+    version, waits = await drive("legacy", "PythonMcp2", "older.txt")
     assert version == "2025-11-25", version
     assert waits.is_error and "orion approvals show" in waits.content[0].text, waits
 

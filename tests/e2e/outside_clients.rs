@@ -119,8 +119,9 @@ async fn an_agent_framework_drives_a_device_by_both_apis_and_by_mcp() {
 async fn mcps_client_for_python_drives_a_device_in_both_revisions() {
     let ground = Ground::new().await;
     ground.kiosk.write_file("old.txt", "x");
+    ground.kiosk.write_file("older.txt", "x");
     ground.run(&python(), "mcp_client.py").await;
-    assert_eq!(ground.folders(), ["PythonMcp1", "PythonMcp2"]);
+    assert_eq!(ground.folders(), ["PythonMcp1", "PythonMcp2", "older.txt"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
