@@ -65,9 +65,10 @@ async fn nothing_gets_through_by_default_and_what_a_rule_lets_through_is_named_w
     assert!(through.len() > 5 && page.stdout.contains("ask-fetch_webpage"), "{page:?}");
     assert!(attacks.iter().all(|it| it["kind"] == "injection"));
 
-    // What is proposed stops it.
+    // What is proposed stops it, in the place of the rule that let it through.
     let rule = through[0]["remedy"].as_str().unwrap();
-    let stops = policy.replace("rules:\n", &format!("rules:\n  {rule}\n"));
+    let (before, _) = policy.split_once("- { id: free-web").unwrap();
+    let stops = format!("{before}{rule}\n");
     std::fs::write(&file, stops).unwrap();
     let applied = cli.run(&["policy", "apply", &file, "--yes"]).await;
     assert_eq!(applied.code, 0, "{applied:?}");

@@ -36,7 +36,13 @@ pub(super) fn verdict(attack: &Attack, answer: &v1::ExplainCallResponse) -> Verd
     let preview = result.and_then(|result| serde_json::from_slice::<Envelope>(result).ok());
     match preview.and_then(|preview| preview.error) {
         Some(error) => Verdict::Denied(format!("device: {}", error.code)),
-        None => Verdict::GotThrough { by, remedy: remedy(attack) },
+        None => {
+            // A rule that allows says more than that nothing denies.
+            let mut lines = answer.evidence.iter();
+            let rule = lines.find(|line| line.layer == "rule" && line.decision == "allow");
+            let by = rule.map_or(by, |rule| rule.name.clone());
+            Verdict::GotThrough { by, remedy: remedy(attack) }
+        }
     }
 }
 
