@@ -275,7 +275,7 @@ async fn use_is_counted_and_what_is_repeated_is_suggested_with_a_command_that_wo
     let own = world.admin().insights().get_insights(v1::GetInsightsRequest::default()).await;
     assert_eq!(own.unwrap().into_inner().calls, 0);
     let all = v1::GetInsightsRequest { all: true, ..Default::default() };
-    let refused = ann.insights().get_insights(all.clone()).await.unwrap_err();
+    let refused = ann.insights().get_insights(all).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied);
     let all = world.admin().insights().get_insights(all).await.unwrap().into_inner();
     assert_eq!((all.persons[0].name.as_str(), all.persons[0].calls), ("ann", 7));

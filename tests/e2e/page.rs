@@ -222,7 +222,7 @@ async fn tell(file: &str, environment: &[(&str, &OsStr)]) {
     });
     let status = ended.await.unwrap_or_else(|_| panic!("the stories do not end:\n{}", node.log()));
     assert!(status.success(), "{}", node.log());
-    println!("{}", node.log());
+    crate::escapes::say(&node.log());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

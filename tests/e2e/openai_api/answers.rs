@@ -82,7 +82,7 @@ async fn secrets_in_results_and_arguments_are_hidden_in_every_form_of_an_answer(
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     let key = format!("{}{}", "AKIA", "ABCDEFGH234567IJ");
-    kiosk.write_file("keys.txt", &format!("The key is {key} today."));
+    kiosk.write_file("keys.txt", format!("The key is {key} today."));
     let client = program(&world, &[v1::Scope::Chat]).await;
     let read = "read keys.txt";
     let write = format!("write \"{key}\" to copy.txt");
