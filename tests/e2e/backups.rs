@@ -140,7 +140,7 @@ async fn an_older_record_put_in_place_is_found_and_the_way_on_stands_in_the_audi
     let anew = ["audit", "reset-signing", "--reason", "the newer one is lost"];
     let refused = server(&world, &anew).await;
     assert!(
-        refused.code == 1 && refused.stderr.contains("another backend is using"),
+        refused.code == 1 && refused.stderr.contains("a backend is running with"),
         "{refused:?}"
     );
     world.server().stop().await;

@@ -145,7 +145,7 @@ async fn a_second_backend_in_the_same_folder_is_refused_and_the_first_goes_on() 
     let words = ["run", "--config", &config, "--data-dir", &data_dir];
     let second = world.cli().program("orion-server", &words, b"").await;
     assert_eq!(second.code, 1);
-    assert!(second.stderr.contains("another backend is using"), "{second:?}");
+    assert!(second.stderr.contains("a backend is running with"), "{second:?}");
     let call = world.admin().call("kiosk", "create_directory", json!({"path": "x"})).await;
     assert_eq!(call.end(), (CallState::Succeeded, None));
 

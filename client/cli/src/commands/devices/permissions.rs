@@ -165,10 +165,23 @@ async fn set(
     grants: &Grants,
     expected_version: String,
 ) -> Result<(), Failure> {
+    replace(client, device.clone(), grants, expected_version).await?;
+    show(app, client, device).await
+}
+
+async fn replace(
+    client: &Client,
+    device: String,
+    grants: &Grants,
+    expected_version: String,
+) -> Result<(), Failure> {
     let grants = to_json(grants)?;
-    let request =
-        v1::SetDevicePermissionsRequest { device: device.clone(), grants, expected_version };
+    let request = v1::SetDevicePermissionsRequest { device, grants, expected_version };
     client.ask(client.policy().set_device_permissions(request)).await?;
+    Ok(())
+}
+
+async fn show(app: &App<'_>, client: &Client, device: String) -> Result<(), Failure> {
     let permissions = get(client, device).await?;
     app.out.note(&format!("{GOOD}✓{GOOD:#} {}", status(&permissions)));
     app.out.show(&permissions, String::new)
@@ -185,14 +198,15 @@ async fn edit(
     let held: Grants = serde_json::from_value(grants)
         .map_err(|error| Failure::Failed(format!("the grants cannot be read: {error}")))?;
     let edited = change(held.clone())?;
-    for line in orion_policy::diff_grants(&held, &edited) {
-        app.out.note(&text::one_line(&line, 400));
-    }
     if edited == held {
         app.out.note("these entries are there already; nothing changed");
         return Ok(());
     }
-    set(app, client, entries.device.clone(), &edited, version).await
+    replace(client, entries.device.clone(), &edited, version).await?;
+    for line in orion_policy::diff_grants(&held, &edited) {
+        app.out.note(&text::one_line(&line, 400));
+    }
+    show(app, client, entries.device.clone()).await
 }
 
 async fn get(client: &Client, device: String) -> Result<PermissionsView, Failure> {

@@ -117,7 +117,9 @@ pub(super) async fn apply(
         }
         let question = format!("Apply {} after version {}?", shown(file), seen.active_version);
         if !terminal::confirm(&question).await? {
-            return Err(Failure::Conflict("nothing was applied".to_owned()));
+            let check = format!("orion policy check {file}");
+            return Err(Failure::Conflict("nothing was applied".to_owned())
+                .hint(Hint::run("see again what it would change", check)));
         }
     }
     // A file with errors is sent too: the audit log records the attempt.
@@ -143,7 +145,8 @@ pub(super) async fn roll_back(
     if !app.yes && terminal::is_interactive() {
         let question = format!("Apply version {version} again on every device?");
         if !terminal::confirm(&question).await? {
-            return Err(Failure::Conflict("nothing was changed".to_owned()));
+            return Err(Failure::Conflict("nothing was changed".to_owned())
+                .hint(Hint::run("compare the versions", format!("orion policy diff {version}"))));
         }
     }
     let request = v1::ListPolicyVersionsRequest {};

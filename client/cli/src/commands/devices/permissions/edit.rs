@@ -152,10 +152,9 @@ impl Entries {
             Failure::Conflict(format!(
                 "the grants of {device} list tools, and these have the permissions that they need"
             ))
-            .hint(Hint::run(
-                "add a tool instead",
-                format!("orion devices permissions add {device} --tool TOOL"),
-            ))
+            .hint(
+                "leave --permission out: a tool that is added brings the permissions that it needs",
+            )
         })
     }
 
@@ -185,7 +184,9 @@ impl Entries {
             entries => format!("it has {}", entries.join(", ")),
         };
         let (device, entry) = (text::one_line(&self.device, 80), text::one_line(entry, 200));
+        let get = format!("orion devices permissions get {device}");
         Failure::NotFound(format!("the grants of {device} have no {kind} {entry}: {what}"))
+            .hint(Hint::run("see all of them", get))
     }
 
     fn tools_not_listed(&self) -> Failure {
