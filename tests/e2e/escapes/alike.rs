@@ -88,7 +88,9 @@ fn words(result: &str, path: &str) -> String {
     // What would be moved away is taken from the folder that it is in.
     let folder = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
     let whole = format!("\\\"{folder}\\\"");
-    envelope.to_string().replace(path, "[path]").replace(&whole, "[folder]")
+    let pasted = format!("orion-agent allow {folder},");
+    let text = envelope.to_string().replace(path, "[path]").replace(&whole, "[folder]");
+    text.replace(&pasted, "orion-agent allow [folder],")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
