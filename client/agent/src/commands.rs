@@ -290,11 +290,6 @@ fn read_token(text: &str) -> anyhow::Result<EnrollmentToken> {
     let mut read = String::new();
     let text = if text == "-" {
         io::stdin().take(MAX_BYTES).read_to_string(&mut read).context("standard input")?;
-        if read.trim().is_empty() {
-            return Err(anyhow!(
-                "standard input is empty, and `-` reads the token from there; give the token itself: `orion-agent enroll orion1.…`"
-            ));
-        }
         &read
     } else if let Some(path) = text.strip_prefix('@') {
         let unreadable = || format!("{path} cannot be read; check the name of the file");

@@ -42,6 +42,11 @@ pub struct EnrollmentToken {
 /// Why a text is no token. The message never repeats the text, which may hold a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
+    /// The text is empty.
+    #[error(
+        "there is no enrolment token: what was to hold it is empty; give the token itself: `orion-agent enroll orion1.…`"
+    )]
+    Empty,
     /// The text has no token's prefix.
     #[error(
         "this is not an enrolment token: one begins with `orion1.`; make one with `orion devices invite`"
@@ -139,6 +144,9 @@ impl FromStr for EnrollmentToken {
 
     fn from_str(text: &str) -> Result<Self, TokenError> {
         let text = text.trim();
+        if text.is_empty() {
+            return Err(TokenError::Empty);
+        }
         if text.len() > MAX_BYTES {
             return Err(TokenError::TooLong);
         }
@@ -205,7 +213,8 @@ mod tests {
     #[test]
     fn what_is_no_token_is_told_apart() {
         for (text, error) in [
-            ("", TokenError::NotAToken),
+            ("", TokenError::Empty),
+            (" \n", TokenError::Empty),
             ("garbage", TokenError::NotAToken),
             ("orion.x", TokenError::NotAToken),
             ("orion2.abc", TokenError::OtherVersion),
