@@ -65,7 +65,7 @@ async fn people_sign_in_by_the_authority_that_the_backend_made_and_without_it_ar
 
     let unknown = cli.run(&["login", "--backend", &ip, "--secret", &secret]).await;
     assert_eq!(unknown.code, 1, "{unknown:?}");
-    assert!(unknown.stderr.contains("--ca FILE"), "{unknown:?}");
+    assert!(unknown.stderr.contains("--ca people-ca.pem"), "{unknown:?}");
     // The line in the log is what a person needs.
     let log = backend.process.log();
     assert!(log.contains(&format!("--ca {} --secret", backend.ca)), "{log}");

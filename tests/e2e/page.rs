@@ -247,6 +247,7 @@ async fn stories_of_a_large_fleet() {
     std::fs::create_dir(&data).unwrap();
     let rows = std::env::var("ORION_PAGE_AUDIT_ROWS").ok();
     let rows = rows.map_or(AUDIT_ROWS, |rows| rows.parse().unwrap());
+    large::begin(folder.path(), &data).await;
     large::fill(&data.join("orion.db"), rows).await;
     let rows = rows.to_string();
     let told =

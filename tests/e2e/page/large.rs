@@ -1,5 +1,6 @@
 //! A database of a large fleet, written by the backend's own store: a thousand devices, and calls with their audit rows.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use orion_domain::id::InviteId;
@@ -7,7 +8,7 @@ use orion_domain::{
     CallId, CallState, Caller, CanonicalArguments, DeviceId, DeviceName, Digest, ErrorCode, Role,
 };
 use orion_server::store::{Candidate, CloseCall, ClosedBy, NewCall, NewInvite, Store};
-use orion_tests::now_ms;
+use orion_tests::{Launch, Process, eventually, now_ms, program};
 use serde_json::json;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -18,6 +19,20 @@ pub(super) const DEVICES: usize = 1_000;
 const AT_ONCE: usize = 256;
 /// How far apart the calls were made, in milliseconds.
 const APART_MS: i64 = 10_000;
+
+/// Lets the backend make its keys and its database.
+pub(super) async fn begin(folder: &Path, data: &Path) {
+    let config = folder.join("begin.toml");
+    let text = "[people]\nlisten = \"127.0.0.1:0\"\n[devices]\nlisten = \"127.0.0.1:0\"\n";
+    std::fs::write(&config, text).unwrap();
+    let [run, with, at] = ["run", "--config", "--data-dir"].map(OsStr::new);
+    let arguments = [run, with, config.as_os_str(), at, data.as_os_str()];
+    let launch = Launch { arguments: &arguments, ..Launch::default() };
+    let backend = Process::start(&program("orion-server"), &folder.join("begin.log"), &launch);
+    let listens = async || data.join("addresses.toml").is_file().then_some(());
+    eventually("the backend listens", listens).await;
+    backend.stop().await;
+}
 
 /// Writes the database. Each call has two audit rows: where it opens and where it closes.
 pub(super) async fn fill(database: &Path, audit_rows: usize) {
