@@ -57,11 +57,11 @@ async fn each_cause_is_named_with_its_next_step() {
     let plain = format!("https://{}", world.people_address());
     says(&plain, ["does not speak TLS", "write the address with http://"]).await;
     let (unknown, _) = tls_server("127.0.0.1", |_| {}).await;
-    says(&format!("https://{unknown}"), ["does not trust", "--ca FILE"]).await;
+    says(&format!("https://{unknown}"), ["does not trust", "--ca people-ca.pem"]).await;
     let line = ["login", "--backend", &format!("http://{unknown}"), "--secret", "-"];
     let out = somebody(&world).run_with(&line, b"secret").await;
     assert_eq!(out.code, 1, "{}", out.stderr);
-    assert!(out.stderr.contains("ended before the backend answered"), "{}", out.stderr);
+    assert!(out.stderr.contains("without an answer that Orion understands"), "{}", out.stderr);
     assert!(out.stderr.contains("begins with https://"), "{}", out.stderr);
 }
 

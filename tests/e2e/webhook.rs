@@ -100,18 +100,21 @@ async fn another_system_is_told_of_a_question_and_of_its_end_signed_and_again_af
 
     // A request for access is reported the same way, and so is its answer.
     let bob = world.person("bob", Role::Operator).await;
-    let denied = bob.call(&kiosk.name, "read_file", json!({"path": "/srv/www/index.html"})).await;
+    kiosk.grant(&json!({"profile": "operator", "paths": [kiosk.path("mine")]})).await;
+    kiosk.write_file("theirs/b.txt", "text");
+    let path = kiosk.path("theirs/b.txt");
+    let denied = bob.call(&kiosk.name, "read_file", json!({ "path": path })).await;
     let request = v1::RequestAccessRequest { call_id: denied.id.clone(), ..Default::default() };
     let asked = bob.access_requests().request_access(request).await.unwrap().into_inner();
     let asked = asked.request.unwrap();
     let (signature, body) = heard.recv().await.unwrap();
     assert_signed(&signature, &body);
     let opened: Value = serde_json::from_str(&body).unwrap();
-    let line = "read /srv/www/index.html, with all that it contains";
+    let line = format!("read {path}, with all that it contains");
     let expected = json!({
         "event": "access_request.opened", "state": "open", "request_id": asked.request_id,
         "call_id": denied.id, "tool": "read_file", "device": "kiosk", "requester": "bob",
-        "grants": [line], "decided_by": null, "granted_until": null,
+        "grants": ["the tool read_file", line], "decided_by": null, "granted_until": null,
         "expires_at": asked.expires_at,
     });
     assert_eq!(opened, expected);
