@@ -242,6 +242,10 @@ async fn stories_of_admins() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stories_of_a_large_fleet() {
+    if std::env::var_os("ORION_PAGE_AUDIT_ROWS").is_none() {
+        crate::escapes::say("skipped: `make test-page-large` measures a large fleet");
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     std::fs::create_dir(&data).unwrap();

@@ -140,7 +140,7 @@ pub(crate) fn chat(error: ChatError) -> Status {
         ChatError::NoModel(_) => hinted(
             ErrorCode::NotFound,
             error,
-            "leave the model out to use the first, or choose one that `/model` lists in `orion chat`",
+            "leave the model out to use the first, or choose one that /model lists in a chat",
         ),
         ChatError::NoAssistant(_) => hinted(
             ErrorCode::NotFound,
