@@ -57,6 +57,8 @@ fn only_the_process_room_and_the_demo_start_processes() {
     let may = |path: &str| {
         path.starts_with("client/agent/src/process")
             || path.starts_with("client/cli/src/commands/")
+            // It starts the person's own pager.
+            || path == "client/cli/src/output/pager.rs"
             // A race needs two processes, and so does a killed agent.
             || path == "client/agent/tests/process/probes.rs"
             || path == "client/agent/src/sandbox/tests/races.rs"
