@@ -78,7 +78,7 @@ impl LocalTool for ScheduleTask {
     }
 }
 
-/// Returns whether strangers may have written the task, and the API token that it ends with. What a signed-in person
+/// Returns whether somebody else may have written the task, and the API token that it ends with. What a signed-in person
 /// schedules outlives the session.
 async fn origin(
     context: &Context,

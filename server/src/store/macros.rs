@@ -26,7 +26,7 @@ pub struct MacroRow {
     pub steps: Vec<PlannedCall>,
     /// The names of its parameters.
     pub parameters: Vec<String>,
-    /// Whether strangers may have written the calls.
+    /// Whether somebody else may have written the calls.
     pub tainted: bool,
     /// When it was saved, Unix milliseconds.
     pub saved_at: i64,

@@ -50,7 +50,7 @@ pub struct ScheduleRow {
     pub device: Option<String>,
     /// The arguments of the call.
     pub arguments: Map<String, Value>,
-    /// Whether strangers may have written the task.
+    /// Whether somebody else may have written the task.
     pub tainted: bool,
     /// SHA-256 of the API token that made it. None for a task of a signed-in person.
     pub token: Option<Digest>,
