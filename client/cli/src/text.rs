@@ -113,6 +113,14 @@ pub(crate) fn when(zone: &TimeZone, ms: i64) -> String {
     }
 }
 
+/// Formats Unix milliseconds for people, with the name of the time zone.
+pub(crate) fn when_with_zone(zone: &TimeZone, ms: i64) -> String {
+    match (when(zone, ms), Timestamp::from_millisecond(ms)) {
+        (time, Ok(at)) if ms > 0 => format!("{time} {}", at.to_zoned(zone.clone()).strftime("%Z")),
+        (time, Ok(_) | Err(_)) => time,
+    }
+}
+
 /// Formats bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,5 +1,7 @@
 //! `run_macro`: makes the calls of a macro of the person who asks, each through the pipeline.
 
+use std::sync::LazyLock;
+
 use orion_catalog::tools::macro_calls::filled;
 use orion_catalog::tools::planned_call::PlannedCall;
 use orion_catalog::tools::run_macro::{Arguments, Returns, RunMacro, Step};
@@ -9,11 +11,15 @@ use tokio::sync::Semaphore;
 use super::effect::failed;
 use super::own_calls::OwnCalls;
 use super::{Context, Effect, LocalTool, Outcome};
+use crate::people::Counts;
 use crate::pipeline::CallView;
 use crate::store::MacroRow;
 
 /// How many macros run at once. Their calls need slots on the backend as well.
 static RUNNING: Semaphore = Semaphore::const_new(6);
+/// How many of them one person runs, so that the others find a place.
+const MAX_OF_PERSON: u32 = 2;
+static OF_PEOPLE: LazyLock<Counts> = LazyLock::new(Counts::default);
 /// The most bytes of the result of one call that are returned.
 const MAX_RESULT_BYTES: usize = 8 * 1024;
 
@@ -44,15 +50,27 @@ impl LocalTool for RunMacro {
             call.check()?;
         }
         if context.dry_run {
-            let steps: Vec<_> = calls.iter().map(|call| unmade(call, "planned")).collect();
-            let message = format!("`{name}` would make {} calls.", steps.len());
+            let planned = |call: &PlannedCall| Step {
+                arguments: call.arguments.clone(),
+                ..unmade(call, "planned")
+            };
+            let steps: Vec<_> = calls.iter().map(planned).collect();
+            let message = match steps.len() {
+                1 => format!("`{name}` would make 1 call."),
+                count => format!("`{name}` would make {count} calls."),
+            };
             let data = Returns { name, steps, succeeded: 0 };
             return Ok(Outcome { message, data, truncated: false });
         }
+        let full = |message: String| {
+            ToolError::new(ErrorCode::ResourceExhausted, message)
+                .hint("run it again when one has ended")
+        };
+        let Some(_of_person) = OF_PEOPLE.add_below(&context.caller.user, MAX_OF_PERSON) else {
+            return Err(full(format!("{MAX_OF_PERSON} of your macros run at this moment, which is the most.")));
+        };
         let Ok(_place) = RUNNING.try_acquire() else {
-            let message = "Too many macros run at this moment.";
-            return Err(ToolError::new(ErrorCode::ResourceExhausted, message)
-                .hint("run it again when one has ended"));
+            return Err(full("Too many macros run at this moment.".to_owned()));
         };
         made(&context, row, &calls).await
     }
@@ -76,7 +94,9 @@ async fn made(
         steps.push(step(call, &view));
     }
     let (name, all) = (row.name, steps.len());
-    let message = if succeeded == all {
+    let message = if (succeeded, all) == (1, 1) {
+        format!("`{name}` has made its call.")
+    } else if succeeded == all {
         format!("`{name}` has made its {all} calls.")
     } else {
         format!("`{name}` stopped: {succeeded} of {all} calls succeeded.")
@@ -102,6 +122,7 @@ fn unmade(call: &PlannedCall, state: &str) -> Step {
     Step {
         tool: call.tool.clone(),
         device: call.device.clone(),
+        arguments: serde_json::Map::new(),
         call_id: None,
         state: state.to_owned(),
         message: String::new(),

@@ -9,19 +9,27 @@ use orion_domain::{CallId, Caller};
 
 use super::times::Times;
 use crate::clock::{new_uuid, now_ms};
-use crate::pipeline::Pipeline;
 use crate::pipeline::call::CallContext;
+use crate::pipeline::{Pipeline, reauthorize};
 use crate::planned_calls::{provenance, request};
 use crate::store::{Parent, ScheduleRow, StoreError};
 
 /// Claims every time that has come and makes its call. Of the times that passed while no backend ran, a task makes one
-/// call. A time is left out while the call of the last time has not ended. Returns how many calls are made.
+/// call. A time is left out while the call of the last time has not ended, and a task ends when its person may make no
+/// calls any more. Returns how many calls are made.
 ///
 /// # Errors
 /// The database cannot be read or written. What was not claimed is still due.
 pub async fn run_due(pipeline: &Arc<Pipeline>, now: i64) -> Result<usize, StoreError> {
     let mut made = 0;
     for row in pipeline.store.due_schedules(now).await? {
+        let caller = caller(&row);
+        if let Err(refusal) = reauthorize::person(pipeline, &caller, row.token).await? {
+            if pipeline.store.end_schedule(&row, &refusal.message, now).await? {
+                tracing::info!(task = %row.id, user = %row.user, "a task ended with the account or token that made it");
+            }
+            continue;
+        }
         let next_at = next_of(&row, now);
         if is_under_way(pipeline, &row).await? {
             if pipeline.store.skip_schedule(&row, next_at, now).await? {
@@ -90,10 +98,14 @@ fn make(pipeline: &Arc<Pipeline>, row: ScheduleRow, call: CallId) {
     });
 }
 
+fn caller(row: &ScheduleRow) -> Caller {
+    Caller { user: row.user.clone(), role: row.role, conversation: None }
+}
+
 /// Returns the call of a task. The person is looked at again, and has no higher role than when the task was made.
 fn context(row: ScheduleRow, call: CallId) -> CallContext {
-    let ScheduleRow { id, user, role, tool, device, arguments, tainted, token, .. } = row;
-    let caller = Caller { user, role, conversation: None };
+    let caller = caller(&row);
+    let ScheduleRow { id, tool, device, arguments, tainted, token, .. } = row;
     let planned = PlannedCall { tool, device, arguments };
     CallContext {
         id: call,

@@ -5,6 +5,7 @@ mod change;
 mod row;
 
 pub use change::NewScheduleError;
+pub(super) use change::cancel_all;
 pub use row::{ScheduleRow, ScheduleState};
 
 use orion_domain::UserName;

@@ -111,6 +111,31 @@ pub(crate) fn hide_in_headers(headers: &Value) -> Value {
     Value::Object(shown.collect())
 }
 
+/// Returns fields of any names with digests in the places of the values that are secret by their names or their looks,
+/// at every depth.
+pub(crate) fn hide_in_fields(value: &Value) -> Value {
+    hide_in_field("", value)
+}
+
+/// Returns the value of one field so.
+pub(crate) fn hide_in_field(name: &str, value: &Value) -> Value {
+    match value {
+        Value::String(url) if RequestedUrl::parse(url.trim()).is_ok() => hide_in_url(url).into(),
+        Value::String(text) => {
+            let is_secret = is_secret_name(name)
+                || is_secret_parameter(text)
+                || text.split([' ', ',', ';', '/', '=']).any(looks_like_a_token);
+            hidden_if(is_secret, text).into()
+        }
+        Value::Array(items) => items.iter().map(|item| hide_in_field(name, item)).collect(),
+        Value::Object(fields) => {
+            let hide = |(name, field): (&String, &Value)| (name.clone(), hide_in_field(name, field));
+            Value::Object(fields.iter().map(hide).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
 /// Returns the secrets of an address, as it writes them and as they are meant.
 #[must_use]
 pub fn secrets_in_url(url: &str) -> Vec<String> {
@@ -242,6 +267,23 @@ mod tests {
                 assert_eq!(again.address, parsed.address, "{shown}");
             }
         }
+    }
+
+    #[test]
+    fn fields_of_any_name_show_nothing_that_is_secret_by_its_name_or_its_look() {
+        let plain = json!({
+            "folder": "Projects/garden", "count": 3, "list": ["a", {"text": "see the shed"}],
+            "url": "https://a.example/?q=rain",
+        });
+        assert_eq!(hide_in_fields(&plain), plain);
+        let secret = json!({
+            "api_key": "hunter2", "list": [{"password": ["hunter2"]}],
+            "url": "https://a.example/?token=hunter2", "text": "use Ahunter2bbbbbbbbbbbbbbbbb",
+            "query": "a=1&token=hunter2",
+        });
+        let shown = hide_in_fields(&secret);
+        assert!(!shown.to_string().contains("hunter2"), "{shown}");
+        assert_eq!(hide_in_fields(&shown), shown, "hiding twice is hiding once");
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn it_says_what_it_is_and_how_to_connect_a_model() {
         assert_eq!(ask(text), texts::help(language), "{text}");
     }
     for text in [texts::help(Language::English), texts::help(Language::Dutch)] {
-        assert!(text.contains("docs/configuration.md") && text.contains("planner"), "{text}");
+        assert!(text.contains("docs/models.md") && text.contains("planner"), "{text}");
         assert!(!text.contains("orion-server.toml"), "the demo overwrites it: {text}");
         let extraction = orion_domain::extract::extract(&text);
         assert_eq!((extraction.calls.len(), extraction.problems.len()), (0, 0), "{text}");

@@ -25,12 +25,12 @@ pub(crate) fn help(language: Language) -> String {
         Language::English => (
             "I am Orion's built-in planner: a small fixed grammar, not a language model. You can say, for example:",
             "Add \"on DEVICE\" to say where, and \"dry run\" to only see what would happen. Say \"undo that\" to take the last change back. \
-             To talk freely, an admin connects a language model: docs/configuration.md shows how.",
+             To talk freely, an admin connects a language model: docs/models.md shows how.",
         ),
         Language::Dutch => (
             "Ik ben de ingebouwde planner van Orion: een kleine vaste grammatica, geen taalmodel. U kunt bijvoorbeeld zeggen:",
             "Zet er \"op APPARAAT\" bij om te zeggen waar, en \"proefdraaien\" om alleen te zien wat er zou gebeuren. Zeg \"maak dat ongedaan\" om de laatste verandering terug te draaien. \
-             Om vrij te praten verbindt een beheerder een taalmodel: docs/configuration.md laat zien hoe.",
+             Om vrij te praten verbindt een beheerder een taalmodel: docs/models.md laat zien hoe.",
         ),
     };
     let examples: String = examples(language).iter().map(|it| format!("  {it}\n")).collect();

@@ -199,7 +199,7 @@ async fn approve(
     } else {
         Some(More::ChangedArguments(changed(client, &approval_id, &change).await?))
     };
-    // Whoever changes an argument has seen them all; this command alone shows nothing.
+    // To change an argument, a person has to see them; this command alone shows nothing.
     let details_shown = Some(matches!(more, Some(More::ChangedArguments(_))));
     let request =
         v1::DecideApprovalRequest { approval_id, approve: true, reason, more, details_shown };
@@ -214,6 +214,9 @@ async fn approve(
         app.out.note("more people must approve it; `orion approvals show` says who");
     }
     if !wait {
+        if approval.state == "approved" || changed.is_some() {
+            next_commands(app, call_id, approval.can_undo);
+        }
         app.out.show(&approval, String::new)?;
         return Ok(0);
     }
@@ -221,6 +224,13 @@ async fn approve(
     let result = wait_for_end(app, client, call_id, deadline, true).await?;
     result.print(app.out)?;
     Ok(result.exit_code())
+}
+
+/// Says how to see what became of an approved call, and how to take it back.
+fn next_commands(app: &App<'_>, call_id: &str, can_undo: bool) {
+    let id = text::one_line(text::short_id(call_id), 40);
+    let undo = if can_undo { format!("; `orion undo {id}` takes it back") } else { String::new() };
+    app.out.note(&format!("`orion calls show {id}` shows how the call ended{undo}"));
 }
 
 /// Returns the arguments of a call with some of them changed.

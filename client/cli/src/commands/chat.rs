@@ -64,7 +64,7 @@ impl Chat {
         {
             app.out.note(
                 "The built-in planner answers: it knows some everyday requests and is no language \
-                 model. docs/configuration.md shows how an admin connects one.",
+                 model. docs/models.md shows how an admin connects one.",
             );
         }
         let (conversation, can_go_on) = match self.resume {

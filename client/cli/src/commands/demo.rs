@@ -10,7 +10,7 @@ mod ready;
 use std::path::PathBuf;
 
 use clap::Args;
-use orion_domain::visible;
+use orion_domain::{ErrorCode, visible};
 use orion_wire::v1;
 
 pub(crate) use program::sibling;
@@ -134,6 +134,9 @@ impl Demo {
         let mut code = 0;
         for text in &self.say {
             code = said(&mut session, text).await?;
+        }
+        if code == ErrorCode::ApprovalRequired.exit_code() {
+            out.note("The demo ends now, and nobody can approve this. `orion demo` asks you, and `--yes` approves what is said.");
         }
         Ok(code)
     }

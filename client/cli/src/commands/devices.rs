@@ -73,7 +73,11 @@ enum DevicesCommand {
     #[command(after_help = "Example:\n  orion devices pending")]
     Pending,
     /// Let a pending or quarantined device in; compare its fingerprint first
-    #[command(after_help = "Example:\n  orion devices approve laptop-123")]
+    #[command(after_help = "\
+Example:
+  orion devices approve laptop-123
+
+In a script it needs --yes; compare the words with those on the device before.")]
     Approve(DeviceArgument),
     /// Turn a pending device away
     #[command(after_help = "Example:\n  orion devices reject laptop-123")]
@@ -161,17 +165,8 @@ impl DevicesCommand {
             Self::Invite(command) => command.run(app, client).await,
             Self::Approve(DeviceArgument { device }) => {
                 let before = get(client, device).await?;
-                if !app.yes && terminal::is_interactive() && before.state == "pending" {
-                    app.out.error_line(&format!(
-                        "fingerprint: {}",
-                        text::one_line(&before.fingerprint_words, 400)
-                    ));
-                    if !terminal::confirm("Does the device show the same words?").await? {
-                        let name = before.name;
-                        let command = format!("orion devices reject {name}");
-                        return Err(Failure::Conflict(format!("{name} was not approved"))
-                            .hint(Hint::run("reject it", command)));
-                    }
+                if !app.yes && before.state == "pending" {
+                    compare_fingerprint(app, &before).await?;
                 }
                 let request = v1::ApproveDeviceRequest { device: before.device_id };
                 let answer = client.ask(client.devices().approve_device(request)).await?;
@@ -224,6 +219,26 @@ impl DevicesCommand {
             Self::Permissions(command) => command.run(app, client).await,
         }
     }
+}
+
+/// Asks whether a new device shows the words of the key that waits for approval.
+async fn compare_fingerprint(app: &App<'_>, device: &DeviceView) -> Result<(), Failure> {
+    let words = text::one_line(&device.fingerprint_words, 400);
+    let name = text::one_line(&device.name, 80);
+    if !terminal::is_interactive() {
+        let message = format!(
+            "{name} was not approved: nobody has confirmed that it shows the fingerprint {words}"
+        );
+        let command = format!("orion devices approve {name} --yes");
+        return Err(Failure::Usage(message)
+            .hint(Hint::run("compare the words with those on the device, then confirm", command)));
+    }
+    app.out.error_line(&format!("fingerprint: {words}"));
+    if terminal::confirm("Does the device show the same words?").await? {
+        return Ok(());
+    }
+    let command = format!("orion devices reject {name}");
+    Err(Failure::Conflict(format!("{name} was not approved")).hint(Hint::run("reject it", command)))
 }
 
 /// Asks whether to do what cannot be undone.

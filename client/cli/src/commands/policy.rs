@@ -59,7 +59,8 @@ Examples:
   orion policy apply policy.yaml --note \"Laptops may open code\"
   orion policy apply policy.yaml --yes                  without asking
 
-At a terminal the changes are shown first. A file with errors changes nothing.")]
+At a terminal the changes are shown first, and nothing is applied without a yes; in a script the file is
+applied at once. A file with errors changes nothing.")]
     Apply {
         /// The file; - for standard input
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -72,7 +73,11 @@ At a terminal the changes are shown first. A file with errors changes nothing.")
     #[command(after_help = "Example:\n  orion policy history -o wide")]
     History,
     /// Apply an older version again, as a new version
-    #[command(after_help = "Example:\n  orion policy rollback 3 --note \"Too narrow\"")]
+    #[command(after_help = "\
+Example:
+  orion policy rollback 3 --note \"Too narrow\"
+
+At a terminal the changes are shown first, and nothing is applied without a yes.")]
     Rollback {
         /// The version
         #[arg(value_name = "VERSION", value_parser = clap::value_parser!(i64).range(1..), add = ArgValueCandidates::new(complete::policies))]

@@ -59,6 +59,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
         ("state", approval.state.to_owned()),
         ("decided", decided),
         ("step of plan", approval.plan_id.clone()),
+        ("call", approval.call_id.clone()),
         ("id", approval.approval_id.clone()),
     ]);
     format!("{title}\n  {}", body.replace('\n', "\n  "))

@@ -82,7 +82,7 @@ pub(crate) fn schedules_table(out: &Output, schedules: &[ScheduleView]) -> Strin
             text::one_line(&task.times, 40),
             called(task),
             task.state.to_owned(),
-            text::when(&out.zone, task.next_at),
+            text::when_with_zone(&out.zone, task.next_at),
             text::when(&out.zone, task.last_at),
         ]
     };
@@ -102,8 +102,8 @@ pub(crate) fn schedule_page(out: &Output, task: &ScheduleView) -> String {
         ("call", called(task)),
         ("arguments", text::one_line(&task.arguments.to_string(), 400)),
         ("state", task.state.to_owned()),
-        ("next", text::when(&out.zone, task.next_at)),
-        ("last", text::when(&out.zone, task.last_at)),
+        ("next", text::when_with_zone(&out.zone, task.next_at)),
+        ("last", text::when_with_zone(&out.zone, task.last_at)),
         ("last call", last_call.to_owned()),
         ("from", from.to_owned()),
     ];
@@ -162,7 +162,7 @@ mod tests {
                     "0 8 * * 1-5",
                     "check_disk_space on nas-1",
                     "active",
-                    "2023-11-14 22:13:20",
+                    "2023-11-14 22:13:20 UTC",
                     "-"
                 ]
             ]
@@ -178,7 +178,7 @@ mod tests {
                 "call       check_disk_space on nas-1",
                 r#"arguments  {"path":"/srv"}"#,
                 "state      active",
-                "next       2023-11-14 22:13:20",
+                "next       2023-11-14 22:13:20 UTC",
                 "last       -",
                 "last call  -",
                 "from       its person",

@@ -129,7 +129,10 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Check => {
             let health = backup::check(&existing(cli.data_dir)?).await?;
-            let found = health.damage.iter().chain(&health.dangling);
+            let mut found = health.damage.iter().chain(&health.dangling).peekable();
+            if found.peek().is_none() {
+                print("Database intact: the file can be read, and every reference has its row\n");
+            }
             print(&found.map(|line| format!("damaged: {line}\n")).collect::<String>());
             print(&verdict(&health.audit));
             Ok(if health.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

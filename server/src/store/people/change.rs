@@ -67,7 +67,7 @@ impl Store {
         .await?
     }
 
-    /// Disables an account, and ends its sessions, tokens and temporary grants. Returns the devices whose grants ended.
+    /// Disables an account, and ends its sessions, tokens, tasks and temporary grants. Returns the devices whose grants ended.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -98,6 +98,7 @@ impl Store {
                 let ended = tx
                     .execute(sql("DELETE FROM tokens WHERE user_name = $1").bind(name.as_str()))
                     .await?;
+                schedules::cancel_all(tx, &name, &by, now).await?;
                 let devices = end_access_of(tx, &name, &by, now).await?;
                 let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
                 tx.record(AuditEvent::new(now, "user.disabled", String::new(), &body)?);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{MAX_SCHEDULES, ScheduleRow};
-use crate::store::db::{Applied, AuditEvent, Batch, Durability, Statement, sql, values};
+use crate::store::db::{Applied, AuditEvent, Batch, Durability, Statement, Tx, sql, values};
 use crate::store::{LocalEffect, Store, StoreError};
 
 /// How long a task that ended is kept, in milliseconds: thirty days.
@@ -44,6 +44,15 @@ struct Cancelled<'a> {
     schedule: CallId,
     name: &'a str,
     by: &'a UserName,
+}
+
+/// The audit event of a task that ends because its person may not call any more.
+#[derive(Serialize)]
+struct Ended<'a> {
+    user: &'a UserName,
+    schedule: CallId,
+    name: &'a str,
+    why: &'a str,
 }
 
 impl Store {
@@ -146,6 +155,25 @@ impl Store {
         Ok(self.db().apply(batch).await?.is_done())
     }
 
+    /// Ends a task whose person may not make calls any more, and records why. Returns `false` as
+    /// [`Self::claim_schedule`] does.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn end_schedule(
+        &self,
+        row: &ScheduleRow,
+        why: &str,
+        now: i64,
+    ) -> Result<bool, StoreError> {
+        let ScheduleRow { id, user, name, .. } = row;
+        let body = Ended { user, schedule: *id, name, why };
+        let event = AuditEvent::new(now, "schedule.ended", String::new(), &body)?;
+        let ending = end(*id, user, now).exactly(1);
+        let batch = Batch::new(Durability::Fsync).statement(ending).event(event);
+        Ok(self.db().apply(batch).await?.is_done())
+    }
+
     /// Cancels a task, with its audit event, and the effect of its call where a call does it. Returns `false` if it has
     /// ended.
     ///
@@ -159,10 +187,7 @@ impl Store {
         now: i64,
     ) -> Result<bool, StoreError> {
         let ScheduleRow { id, user, name, .. } = row;
-        let cancel = sql("UPDATE schedules SET next_at = NULL, ended_at = $1, ended_by = $2 \
-             WHERE id = $3 AND ended_at IS NULL")
-        .with(values![now, by, *id])
-        .exactly(1);
+        let cancel = end(*id, by, now).exactly(1);
         let body = Cancelled { user, schedule: *id, name, by };
         let event = AuditEvent::new(now, "schedule.cancelled", String::new(), &body)?;
         let batch = Batch::new(Durability::Fsync).statement(cancel).event(event);
@@ -176,4 +201,30 @@ impl Store {
             Applied::Unmet { .. } => Err(StoreError::Conflict),
         }
     }
+}
+
+/// Cancels every active task of a person whose account is disabled.
+///
+/// # Errors
+/// The database cannot be read or written.
+pub(in crate::store) async fn cancel_all(
+    tx: &mut Tx,
+    user: &UserName,
+    by: &UserName,
+    now: i64,
+) -> Result<(), StoreError> {
+    let text = "SELECT * FROM schedules WHERE user_name = $1 AND ended_at IS NULL";
+    let rows: Vec<ScheduleRow> = tx.query(sql(text).bind(user)).await?;
+    for ScheduleRow { id, name, .. } in rows {
+        tx.execute(end(id, by, now)).await?;
+        let body = Cancelled { user, schedule: id, name: &name, by };
+        tx.record(AuditEvent::new(now, "schedule.cancelled", String::new(), &body)?);
+    }
+    Ok(())
+}
+
+fn end(id: CallId, by: &UserName, now: i64) -> Statement {
+    sql("UPDATE schedules SET next_at = NULL, ended_at = $1, ended_by = $2 \
+         WHERE id = $3 AND ended_at IS NULL")
+    .with(values![now, by, id])
 }

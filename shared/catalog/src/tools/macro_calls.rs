@@ -148,7 +148,8 @@ fn fill(value: &Value, values: &Map<String, Value>) -> Result<Value, ToolError> 
 
 fn value_of<'a>(name: &str, values: &'a Map<String, Value>) -> Result<&'a Value, ToolError> {
     values.get(name).ok_or_else(|| {
-        invalid(format!("The parameter `{name}` has no value.")).hint("give it in `parameters`")
+        invalid(format!("The parameter `{name}` has no value."))
+            .hint(format!("give it in `parameters`, at the command line as {name}=VALUE"))
     })
 }
 

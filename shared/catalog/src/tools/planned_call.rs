@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::CATALOG;
+use crate::request_secrets::hide_in_field;
 use crate::secret_argument::{hidden, hide_text};
 use crate::spec::ToolSpec;
 
@@ -50,18 +51,19 @@ impl PlannedCall {
                 "The arguments of {shown} have more than {MAX_ARGUMENT_BYTES} bytes."
             )));
         }
-        if without_secrets(&self.tool, self.arguments.clone()) != self.arguments {
+        let is_known = spec_of(&self.tool).is_some();
+        if is_known && without_secrets(&self.tool, self.arguments.clone()) != self.arguments {
             return Err(invalid(format!("The arguments of {shown} hold a secret."))
                 .hint("a call that is stored for later holds none: make it directly"));
         }
         Ok(())
     }
 
-    /// Describes the call for its approver: the tool, the device and the arguments.
+    /// Describes the call for its approver: the tool, the device and the arguments, without what looks like a secret.
     #[must_use]
     pub fn description(&self) -> String {
         let on = self.device.as_deref().map(|device| format!(" on {device}")).unwrap_or_default();
-        let arguments = Value::Object(self.arguments.clone()).to_string();
+        let arguments = Value::Object(without_secrets(&self.tool, self.arguments.clone()));
         visible(&format!("{}{on} {arguments}", self.tool))
     }
 }
@@ -73,12 +75,22 @@ fn spec_of(name: &str) -> Option<&'static ToolSpec> {
         .find(|spec| spec.name == name || spec.aliases.iter().any(|alias| alias.name == name))
 }
 
-/// Returns arguments without their secrets. Those of an unknown tool are returned as they are.
+/// Returns arguments without their secrets. Of an alias, of a custom tool and of a macro's parameters nobody knows here
+/// which are secret, so names and looks decide.
 fn without_secrets(tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
-    if let Some(spec) = spec_of(tool) {
-        drop(spec.take_secrets(&mut arguments));
+    match spec_of(tool) {
+        Some(spec) => {
+            drop(spec.take_secrets(&mut arguments));
+            arguments
+        }
+        None => arguments
+            .into_iter()
+            .map(|(name, value)| {
+                let shown = hide_in_field(&name, &value);
+                (name, shown)
+            })
+            .collect(),
     }
-    arguments
 }
 
 /// Hides the secrets in an argument that is a planned call.
@@ -123,6 +135,10 @@ mod tests {
         for shown in [hide_in_call(&secret), hide_in_calls(&json!([secret]))] {
             assert!(!shown.to_string().contains("hunter2"), "{shown}");
         }
+        // An alias may stand for any tool.
+        let alias = json!({"tool": "notify-me", "arguments": {"headers": {"api-key": "hunter2"}}});
+        assert!(!hide_in_call(&alias).to_string().contains("hunter2"));
+        assert!(!call(alias).description().contains("hunter2"));
         for odd in [json!("hunter2"), json!({"tool": "read_file", "arguments": "hunter2"})] {
             assert!(!hide_in_call(&odd).to_string().contains("hunter2"), "{odd}");
         }

@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 
 use super::macro_calls::check_name;
 use crate::execution::{Execution, RunsOn};
+use crate::request_secrets::hide_in_fields;
+use crate::secret_argument::SecretArgument;
 use crate::spec::{Category, Tool};
 
 /// The `run_macro` tool.
@@ -45,6 +47,9 @@ pub struct Step {
     pub tool: String,
     /// The device that the macro names; null where it names none.
     pub device: Option<String>,
+    /// The arguments, with the values of the parameters in their places. Where a call was made, it has them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub arguments: Map<String, Value>,
     /// The id of the call; null where none was made.
     pub call_id: Option<String>,
     /// The state of the call, or `skipped` where none was made.
@@ -74,6 +79,8 @@ impl Tool for RunMacro {
         r#"{"tool":"run_macro","name":"new-project","parameters":{"folder":"Projects/garden"}}"#;
     const RUNS_ON: RunsOn = RunsOn::Backend;
     const EXECUTION: Execution = Execution::Plain;
+    const SECRETS: &'static [SecretArgument] =
+        &[SecretArgument { name: "parameters", hide: hide_in_fields }];
     const TIMEOUT: Option<Duration> = Some(Duration::from_mins(10));
 
     fn touches(arguments: &Arguments, _: &Places) -> Result<Touches, ToolError> {

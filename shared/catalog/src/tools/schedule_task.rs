@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::planned_call::{PlannedCall, hide_in_call};
 use crate::execution::{Execution, RunsOn};
+use crate::request_secrets::hide_in_fields;
 use crate::secret_argument::SecretArgument;
 use crate::spec::{Category, Tool};
 
@@ -71,6 +72,10 @@ impl Arguments {
             }
             (Some(_), None) => Err(invalid("Only a macro has parameters.")
                 .hint("put the values into the arguments of the call")),
+            (None, Some(_)) if is_secret(&self.parameters) => {
+                Err(invalid("The parameters hold what looks like a secret.")
+                    .hint("a call that is stored for later holds none: run the macro directly"))
+            }
             (None, Some(name)) => {
                 let mut arguments = Map::new();
                 arguments.insert("name".to_owned(), name.as_str().into());
@@ -83,6 +88,11 @@ impl Arguments {
             }
         }
     }
+}
+
+fn is_secret(parameters: &Map<String, Value>) -> bool {
+    let parameters = Value::Object(parameters.clone());
+    hide_in_fields(&parameters) != parameters
 }
 
 impl Tool for ScheduleTask {
@@ -103,7 +113,10 @@ impl Tool for ScheduleTask {
     const RUNS_ON: RunsOn = RunsOn::Backend;
     const EXECUTION: Execution = Execution::Plain;
     const SECRETS: &'static [SecretArgument] =
-        &[SecretArgument { name: "call", hide: hide_in_call }];
+        &[
+            SecretArgument { name: "call", hide: hide_in_call },
+            SecretArgument { name: "parameters", hide: hide_in_fields },
+        ];
 
     fn touches(arguments: &Arguments, _: &Places) -> Result<Touches, ToolError> {
         arguments.planned()?;
@@ -154,6 +167,9 @@ mod tests {
         let neither = "A task makes either a call or a macro.";
         assert_eq!(base(json!({})).unwrap_err(), neither);
         assert_eq!(base(json!({"call": call, "macro": "tidy"})).unwrap_err(), neither);
+        let secret = json!({"macro": "tidy", "parameters": {"token": "hunter2"}});
+        let refused = base(secret).unwrap_err();
+        assert_eq!(refused, "The parameters hold what looks like a secret.");
         let parameters = json!({"call": call, "parameters": {"a": 1}});
         assert_eq!(base(parameters).unwrap_err(), "Only a macro has parameters.");
         let nested = json!({"call": {"tool": "schedule_task"}});

@@ -36,7 +36,7 @@ fn a_change_is_told_by_device_and_rule() {
     insta::assert_snapshot!(lines.join("\n"), @r"
     ~ timezone: UTC → Europe/Berlin
     ~ risk: {low:allow,medium:allow} → {low:allow,medium:ask}
-    ~ device a: tools are listed, and nothing else is granted
+    ~ device a: tools become a list: what is not in it is not granted
     ~ device a: tools + read_file
     ~ device a: paths + ~/Projects (read)
     ~ device a: paths - ~/Projects (read, write, delete)

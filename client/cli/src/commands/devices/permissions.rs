@@ -4,7 +4,7 @@ mod edit;
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
-use orion_domain::Grants;
+use orion_domain::{Grants, Hint};
 use orion_wire::v1;
 use serde::Serialize;
 use serde_json::Value;
@@ -129,6 +129,7 @@ impl Permissions {
             }
             PermissionsCommand::Add(entries) => {
                 edit(app, client, &entries, |held| entries.add_to(held)).await?;
+                note_ceiling(app, client, &entries).await?;
             }
             PermissionsCommand::Remove(entries) => {
                 edit(app, client, &entries, |held| entries.remove_from(held)).await?;
@@ -207,6 +208,25 @@ async fn edit(
         app.out.note(&text::one_line(&line, 400));
     }
     show(app, client, entries.device.clone()).await
+}
+
+/// Says which of the entries have no effect because the device's owner allows less.
+async fn note_ceiling(app: &App<'_>, client: &Client, entries: &Entries) -> Result<(), Failure> {
+    let request = v1::ReviewDeviceRequest { device: entries.device.clone() };
+    let review = client.ask(client.devices().review_device(request)).await?;
+    for grant in review.grants.iter().filter(|grant| grant.server && !grant.ceiling) {
+        let is_one = |entry: &str| {
+            grant.entry == entry || grant.entry.starts_with(&format!("{entry} ("))
+        };
+        if entries.written().any(is_one) {
+            let (kind, entry) = (&grant.kind, text::one_line(&grant.entry, 200));
+            app.out.step(&Hint::new(format!(
+                "the ceiling of {} does not allow the {kind} {entry}, so this has no effect until the device's owner allows it",
+                text::one_line(&entries.device, 80)
+            )));
+        }
+    }
+    Ok(())
 }
 
 async fn get(client: &Client, device: String) -> Result<PermissionsView, Failure> {

@@ -85,6 +85,15 @@ async fn checked(client: &Client, text: String) -> Result<CheckView, Failure> {
     })
 }
 
+/// Prints what is wrong with a file and what it would change, above the question whether to apply it.
+fn print(app: &App<'_>, what: &str, seen: &CheckView) {
+    for part in [findings_text(what, &seen.findings), changes_text(&seen.changes)] {
+        if !part.is_empty() {
+            app.out.error_line(&part);
+        }
+    }
+}
+
 /// Runs `orion policy check FILE`.
 pub(super) async fn check(app: &App<'_>, client: &Client, file: &str) -> Result<u8, Failure> {
     let view = checked(client, input::document(file)?).await?;
@@ -110,11 +119,7 @@ pub(super) async fn apply(
     let text = input::document(file)?;
     let seen = checked(client, text.clone()).await?;
     if seen.is_valid && !app.yes && terminal::is_interactive() {
-        for part in [findings_text(shown(file), &seen.findings), changes_text(&seen.changes)] {
-            if !part.is_empty() {
-                app.out.error_line(&part);
-            }
-        }
+        print(app, shown(file), &seen);
         let question = format!("Apply {} after version {}?", shown(file), seen.active_version);
         if !terminal::confirm(&question).await? {
             let check = format!("orion policy check {file}");
@@ -143,6 +148,8 @@ pub(super) async fn roll_back(
     note: String,
 ) -> Result<u8, Failure> {
     if !app.yes && terminal::is_interactive() {
+        let older = client.ask(client.policy().get_policy(v1::GetPolicyRequest { version })).await?;
+        print(app, &format!("version {version}"), &checked(client, older.text).await?);
         let question = format!("Apply version {version} again on every device?");
         if !terminal::confirm(&question).await? {
             return Err(Failure::Conflict("nothing was changed".to_owned())

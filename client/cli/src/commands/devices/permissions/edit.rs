@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use orion_domain::grants::PathGrant;
@@ -27,7 +28,7 @@ pub(crate) struct Entries {
     #[arg(long = "tool", value_name = "TOOL", add = ArgValueCandidates::new(complete::tools))]
     tools: Vec<String>,
     /// A permission, such as command_execute; may be given again
-    #[arg(long = "permission", value_name = "PERMISSION", value_parser = permission)]
+    #[arg(long = "permission", value_name = "PERMISSION", value_parser = PossibleValuesParser::new(Capability::ALL.map(Capability::as_str)).try_map(|name| permission(&name)), hide_possible_values = true)]
     permissions: Vec<Capability>,
     /// An application; may be given again
     #[arg(long = "app", value_name = "APP")]
@@ -57,14 +58,20 @@ impl From<AccessName> for Access {
     }
 }
 
-fn permission(text: &str) -> Result<Capability, String> {
-    let named = serde_json::from_value(text.into());
-    named.map_err(|_| "docs/permissions.md lists the permissions, such as file_read".to_owned())
+fn permission(name: &str) -> Result<Capability, serde_json::Error> {
+    serde_json::from_value(name.into())
 }
 
 impl Entries {
     fn access(&self) -> BTreeSet<Access> {
         self.access.iter().map(|name| Access::from(*name)).collect()
+    }
+
+    /// Returns every entry as it is written.
+    pub(super) fn written(&self) -> impl Iterator<Item = &str> {
+        let permissions = self.permissions.iter().map(|permission| permission.as_str());
+        let lists = [&self.paths, &self.tools, &self.apps, &self.hosts];
+        lists.into_iter().flatten().map(String::as_str).chain(permissions)
     }
 
     /// Returns the grants with these entries.
