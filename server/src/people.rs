@@ -39,7 +39,7 @@ pub const MAX_TOKEN_MS: i64 = 365 * 24 * 3600 * 1000;
 pub enum SignInError {
     /// The first admin's one-time secret is wrong, or was used.
     #[error(
-        "this secret is not the one that the backend wrote to a file at its first start, or there is an admin already; sign in with `orion login`, or run `orion-server admin reset` on the backend's machine"
+        "this is not the secret of the first admin, or there is an admin already; at a new backend give `--secret @FILE` with its file `first-admin-secret`, and where you are locked out run `orion-server admin reset` on its machine"
     )]
     Secret,
     /// The reset secret is wrong, was used or has expired.

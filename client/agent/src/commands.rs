@@ -321,7 +321,8 @@ fn status(places: &Places) -> anyhow::Result<()> {
     let status = Status::read(&places.state_dir).unwrap_or_default();
     let Status { connected_to, device_name, policy_version, ceiling_fault, last_error, at } =
         status;
-    let ceiling = ceiling_fault.unwrap_or_else(|| "as agent.toml says".to_owned());
+    let file = places.config.display();
+    let ceiling = ceiling_fault.unwrap_or_else(|| format!("as {file} says"));
     if places.settings().is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
         say(NO_FOLDER);
     }

@@ -29,7 +29,7 @@ pub(crate) fn arguments(
         let (name, written) = pair.split_once('=').ok_or_else(|| {
             let failure = usage(format!("`{pair}` is no argument"));
             if duration(pair).is_ok() {
-                return failure.hint("a time follows its option after a `=`, as in --queue=8h");
+                return failure.hint("the time of --queue follows a `=`, as in --queue=8h");
             }
             failure.hint("write name=value, as in path=Documents")
         })?;

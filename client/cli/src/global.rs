@@ -75,7 +75,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         return Ok(Duration::from_secs(seconds.into()));
     }
     let signed: jiff::SignedDuration =
-        text.parse().map_err(|_| "write a time like 30s, 5m or 1h".to_owned())?;
+        text.parse().map_err(|_| "write a time such as 30s, 5m or 1h".to_owned())?;
     Duration::try_from(signed).map_err(|_| "a time cannot be negative".to_owned())
 }
 
@@ -83,7 +83,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 pub(crate) fn long_duration(text: &str) -> Result<Duration, String> {
     match text.trim().strip_suffix('d').map(str::parse::<u32>) {
         Some(Ok(days)) => Ok(Duration::from_secs(u64::from(days) * 24 * 3600)),
-        Some(Err(_)) | None => duration(text),
+        Some(Err(_)) | None => {
+            duration(text).map_err(|_| "write a time such as 1h, 12h or 7d".to_owned())
+        }
     }
 }
 

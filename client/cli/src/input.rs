@@ -77,7 +77,7 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     let file = File::open(path).map_err(unreadable)?;
     if file.metadata().is_ok_and(|it| it.is_dir()) {
         return Err(
-            Failure::Failed(format!("{shown} is a folder, not a file")).hint("name a file in it")
+            Failure::Failed(format!("{shown} is a folder, not a file")).hint("name a file, such as one in it")
         );
     }
     Ok(file)
@@ -116,7 +116,7 @@ pub(crate) fn bounded(from: impl Read, name: &str, limit: usize) -> Result<Strin
     }
     String::from_utf8(bytes).map_err(|_| {
         Failure::NotText(name.to_owned())
-            .hint("name a text in UTF-8; `orion cp FILE DEVICE:PATH` copies files of every kind")
+            .hint("name a file of plain text")
     })
 }
 

@@ -45,3 +45,12 @@ pub(crate) use short_card::short_card;
 pub(crate) use stop::{StopView, stops_table};
 pub(crate) use tool::{ToolView, openai, tool_page, tools_table};
 pub(crate) use value::{short_arguments, value};
+
+/// Returns the cells of a table, line by line.
+#[cfg(test)]
+fn cells(table: &str) -> Vec<Vec<&str>> {
+    table
+        .lines()
+        .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+        .collect()
+}

@@ -23,9 +23,14 @@ impl Fleet {
                 .names
                 .iter()
                 .map(|entry| {
-                    (strsim::jaro_winkler(&shown, entry.key().as_str()), entry.key().to_string())
+                    let name = entry.key();
+                    let near = strsim::normalized_damerau_levenshtein(
+                        &shown.to_lowercase(),
+                        name.as_str(),
+                    );
+                    (near, name.to_string())
                 })
-                .filter(|(score, _)| *score > 0.75)
+                .filter(|(score, _)| *score > 0.6)
                 .collect();
             near.sort_by(|a, b| b.0.total_cmp(&a.0));
             ToolError::new(ErrorCode::DeviceNotFound, format!("No device is called `{shown}`."))

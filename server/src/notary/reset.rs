@@ -25,7 +25,7 @@ pub async fn reset_signing(data_dir: &Path, reason: &str) -> anyhow::Result<Stri
     let database = data_dir.join(DATABASE);
     ensure!(
         database.exists(),
-        "no backend keeps its data in {}; say which folder with --data-dir",
+        "no backend keeps its data in {}; name the right folder with --data-dir",
         data_dir.display()
     );
     let _lock = lock(data_dir)?;

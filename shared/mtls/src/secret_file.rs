@@ -66,7 +66,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), SecretFileError> {
 /// Returns what to do about a file that cannot be read, where that is known.
 fn step(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::NotADirectory {
-        "; what stands before its name is a file: name a folder"
+        "; a part of its path is a file and not a folder: name the right folder"
     } else if error.kind() == io::ErrorKind::PermissionDenied {
         "; run this as the owner of the file"
     } else {

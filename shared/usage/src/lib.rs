@@ -41,6 +41,11 @@ fn explain(mut error: Error, command: Command, words: impl Iterator<Item = Strin
     if error.kind() == ErrorKind::InvalidValue && is_far_fetched(&error) {
         error.remove(ContextKind::SuggestedValue);
     }
+    if error.kind() == ErrorKind::MissingSubcommand {
+        // The help that follows says more.
+        error.remove(ContextKind::Usage);
+        error.remove(ContextKind::ValidSubcommand);
+    }
     if error.kind() == ErrorKind::UnknownArgument {
         // Its tip takes an unknown option for a value.
         error.remove(ContextKind::Suggested);
@@ -84,8 +89,9 @@ impl Typed {
             if let Some(found) = command.find_subcommand(&word) {
                 line = format!("{line} {}", found.get_name());
                 command = found.clone();
-                if command.find_subcommand("list").is_some() {
-                    list = Some(format!("{line} list"));
+                let lists = ["list", "history"];
+                if let Some(found) = lists.iter().find(|it| command.find_subcommand(it).is_some()) {
+                    list = Some(format!("{line} {found}"));
                 }
             } else if line != name && !word.starts_with('-') {
                 break;
@@ -97,10 +103,16 @@ impl Typed {
     /// Returns what helps with this error beyond the parser's own text.
     fn help(&self, error: &Error) -> Option<String> {
         let kind = error.kind();
+        if kind == ErrorKind::MissingSubcommand {
+            return Some(self.command.clone().render_help().ansi().to_string());
+        }
         if kind == ErrorKind::InvalidSubcommand {
             let names = self.command.get_subcommands().filter(|it| !it.is_hide_set());
             let names: Vec<_> = names.map(Command::get_name).collect();
             return Some(format!("Commands: {}", names.join(", ")));
+        }
+        if kind == ErrorKind::ValueValidation && is_a_name(error) {
+            return self.list.as_ref().map(|list| format!("See which there are: {list}"));
         }
         // The message of any other error says what was expected.
         if !matches!(kind, ErrorKind::MissingRequiredArgument | ErrorKind::UnknownArgument) {
@@ -132,6 +144,11 @@ impl Typed {
             own.filter_map(|it| it.get_long().map(|name| format!("--{name}"))).collect();
         (!names.is_empty()).then(|| format!("Options: {}", names.join(", ")))
     }
+}
+
+/// Returns whether the error is about an argument without a name, such as an id.
+fn is_a_name(error: &Error) -> bool {
+    matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(about)) if about.starts_with('<'))
 }
 
 /// Returns whether the error says that an argument without a name is missing, such as an id.

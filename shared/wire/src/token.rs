@@ -49,7 +49,7 @@ pub enum TokenError {
     Empty,
     /// The text has no token's prefix.
     #[error(
-        "this is not an enrolment token: one begins with `orion1.`; make one with `orion devices invite`"
+        "what was given is not an enrolment token, which begins with `orion1.`; check the name of the file or what was pasted, or make a token with `orion devices invite`"
     )]
     NotAToken,
     /// A token of another Orion version.

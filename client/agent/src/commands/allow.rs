@@ -47,7 +47,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         // If standard error is closed, the message is dropped.
         drop(writeln!(
             io::stderr(),
-            "{path} is not there yet\nhint: make it, or take the name back: `orion-agent deny {path}`"
+            "{path} is not there yet\nhint: make the folder; if the name is wrong, take this back: `orion-agent deny {path}`"
         ));
     }
     let wider = wider.unwrap_or_default();

@@ -249,7 +249,7 @@ async fn confirm(app: &App<'_>, device: &str, what: &str, follows: &str) -> Resu
     }
     if !terminal::is_interactive() {
         let message =
-            format!("to {what} {device} cannot be undone, and there is no terminal to confirm it");
+            format!("there is no terminal to confirm that you want to {what} {device}, which cannot be undone");
         return Err(Failure::Usage(message).hint("repeat the command with --yes to do it"));
     }
     if terminal::confirm(&format!("Do you want to {what} {device}? {follows}")).await? {

@@ -148,27 +148,27 @@ async fn sign_in(
     password: Option<Secret>,
 ) -> Result<(String, String), Failure> {
     let interactive = terminal::is_interactive();
-    let missing = |what: &str| {
+    let missing = |what: &str, option: &str| {
         Failure::Usage(format!("there is no terminal to ask for {what}"))
-            .hint("give --user and --password @file, or --secret @file")
+            .hint(format!("give {option}, or --secret @file"))
     };
     let user = match user {
         Some(user) => user,
         None if interactive => terminal::ask("User:").await?,
-        None => return Err(missing("a user")),
+        None => return Err(missing("a user", "--user NAME and --password @file")),
     };
     let password = match password {
         Some(password) => password,
         None if interactive => Secret::new(terminal::password("Password:", false).await?),
-        None => return Err(missing("a password")),
+        None => return Err(missing("a password", "--password @file")),
     };
     let request = v1::LoginRequest { user: user.clone(), password: password.expose().to_owned() };
     match client.ask(client.auth().login(request)).await {
         Ok(answer) => Ok((user, answer.token)),
         // A failed sign-in needs no hint to sign in.
         Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())
-            .hint("try again, with the name as `orion users list` of an admin shows it")
-            .hint(Hint::run("or let an admin set a new password", "orion users password NAME"))),
+            .hint(Hint::run("let an admin set a new password", format!("orion users password {user}")))
+            .hint(Hint::run("or, where you are the only admin, on the backend's machine", "orion-server admin reset"))),
         Err(failure) => Err(failure),
     }
 }

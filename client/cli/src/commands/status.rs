@@ -154,7 +154,7 @@ impl StatusView {
             stops,
         } = self;
         let ContextPart { name, path, exists } = context;
-        let answers = if *reachable { "answers" } else { "does not answer" };
+        let answers = if *reachable { "answers" } else { "was not reached" };
         let context = match (exists, name) {
             (false, _) => "none yet".to_owned(),
             (true, Some(name)) => format!("{name} ({})", path.display()),

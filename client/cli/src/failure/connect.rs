@@ -38,7 +38,7 @@ const CAUSES: &[(&str, &str, &str)] = &[
     (
         "xpired",
         "its certificate has expired",
-        "renew the backend's certificate, and start it again",
+        "tell an admin of the backend, who puts a new one at `certificate` of [people] in orion-server.toml and starts it again; and check this machine's clock",
     ),
     (
         "NotValidYet",

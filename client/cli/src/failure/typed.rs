@@ -10,19 +10,28 @@ use serde_json::Value;
 /// What a hint that names this tool begins with.
 const USE_LIST: &str = "use list_directory to ";
 
+/// Returns what is wrong with a field, and with which.
+fn problem(field: &Value) -> String {
+    let text = |name: &str| field[name].as_str().unwrap_or_default();
+    match (text("field"), text("problem")) {
+        ("", problem) => problem.to_owned(),
+        (name, problem) => format!("{name}: {problem}"),
+    }
+}
+
 /// Returns the error of a call with its facts and hints as a person types them.
 pub(crate) fn as_typed(error: &ToolError, meta: &Meta) -> ToolError {
     let mut error = error.clone();
     let message = error.message.clone();
     let is_said =
         |problem: &Value| problem["problem"].as_str().is_some_and(|it| message.contains(it));
-    if error
-        .details
-        .get("fields")
-        .and_then(Value::as_array)
-        .is_some_and(|it| it.iter().all(is_said))
-    {
+    let fields = error.details.get("fields").and_then(Value::as_array);
+    if let Some(fields) = fields.filter(|fields| fields.iter().all(Value::is_object)) {
+        let more: Vec<_> = fields.iter().filter(|field| !is_said(field)).map(problem).collect();
         error.details.remove("fields");
+        if !more.is_empty() {
+            error.details.insert("also".to_owned(), more.join(" ").into());
+        }
     }
     let text = |name: &str| error.details.get(name).and_then(Value::as_str).map(str::to_owned);
     let (path, existing) = (text("attempted_path"), text("existing_folder"));
@@ -144,6 +153,9 @@ mod tests {
             .with("fields", json!([{"field": "", "problem": "`path` is missing."}]));
         let typed = as_typed(&error, &meta("edit_file"));
         assert!(typed.details.is_empty(), "{typed:?}");
+        let unsaid = json!([{"field": "limit", "problem": "It is no number."}]);
+        let typed = as_typed(&error.clone().with("fields", unsaid), &meta("edit_file"));
+        assert_eq!(typed.details["also"], "limit: It is no number.");
         assert_eq!(
             hints(&error, "edit_file"),
             [r#"for example: `orion call kiosk edit_file limit=5 path='a b' tags:='["it'\''s"]'`"#]

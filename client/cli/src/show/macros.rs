@@ -81,16 +81,9 @@ pub(crate) fn macro_page(out: &Output, kept: &MacroView) -> String {
 mod tests {
     use super::*;
     use crate::global::Format;
+    use crate::show::cells;
 
     const OUT: Output = Output::in_a_test(Format::Table);
-
-    /// The cells of a table, line by line.
-    fn cells(table: &str) -> Vec<Vec<&str>> {
-        table
-            .lines()
-            .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
-            .collect()
-    }
 
     #[test]
     fn macros_stand_in_a_table_and_on_a_page() {

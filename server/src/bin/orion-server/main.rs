@@ -166,7 +166,7 @@ fn existing(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let folder = data_dir(given)?;
     anyhow::ensure!(
         folder.join(DATABASE).exists(),
-        "no backend keeps its data in {}; say which folder with --data-dir",
+        "no backend keeps its data in {}; name the right folder with --data-dir",
         folder.display()
     );
     Ok(folder)

@@ -13,7 +13,7 @@ use super::output::print;
 pub(super) fn reset(user: &UserName, data_dir: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(
         data_dir.join(DATABASE).exists(),
-        "no backend keeps its data in {}; say which folder with --data-dir",
+        "no backend keeps its data in {}; name the right folder with --data-dir",
         data_dir.display()
     );
     let file = write_reset(data_dir, user).context("the secret cannot be written")?;

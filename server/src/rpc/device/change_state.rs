@@ -46,7 +46,7 @@ pub(super) async fn change_state(
 fn next_step(name: &DeviceName, now: DeviceState, wanted: DeviceState) -> Hint {
     if now == DeviceState::Approved && wanted == DeviceState::Rejected {
         return Hint::run(
-            "only a pending device can be rejected; block this one for now, and `orion devices revoke` would end its certificate for good",
+            format!("only a pending device can be rejected; `orion devices revoke {name}` ends an identity for good; to block it for now"),
             format!("orion devices quarantine {name}"),
         );
     }

@@ -26,7 +26,7 @@ pub(super) async fn rename_device(
         return Err(status::hinted(
             ErrorCode::PreconditionFailed,
             "`backend` is the name of the backend itself, and of nothing else",
-            "name a device, and another name",
+            "choose another name for the device",
         ));
     }
     let devices = &api.devices;
@@ -43,10 +43,12 @@ pub(super) async fn rename_device(
                 "{FILE_NAME} gives {name} other permissions than {}, so a rename would change what the device may do",
                 row.name
             ),
-            Hint::new(format!(
-                "1. orion devices quarantine {0}  2. take {0} and {name} out of {FILE_NAME}, and apply it  3. orion devices rename {0} {name}  4. write {name} into {FILE_NAME}, and apply it  5. orion devices approve {name}",
-                row.name
-            )),
+            Hint::run(
+                format!(
+                    "choose a name that the policy does not have, or take {name} out of the policy and apply it first; to see it"
+                ),
+                "orion policy show",
+            ),
         ));
     }
     let before = devices.store.rename_device(row.id, &name, &identity.caller.user, now_ms()).await;

@@ -41,7 +41,7 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
     match error {
         ChangeUserError::Store(error) => store(error),
         ChangeUserError::NotFound => {
-            hinted(ErrorCode::NotFound, "there is no such account", list_users())
+            hinted(ErrorCode::NotFound, "there is no such account; one that was deleted does not come back, and its name is not given again", list_users())
         }
         ChangeUserError::LastAdmin => hinted(
             ErrorCode::PreconditionFailed,

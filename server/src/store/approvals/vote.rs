@@ -18,7 +18,7 @@ use crate::store::{Store, StoreError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecideError {
     /// No such approval request exists.
-    #[error("there is no such approval")]
+    #[error("no approval request has that id; each is answered by its own")]
     NotFound,
     /// It was decided or withdrawn before; an approval is used once.
     #[error("this request was already {}", .0.as_str())]

@@ -132,7 +132,7 @@ impl PathError {
                 format!("`{component}` ends in a dot or a space, which Windows drops")
             }
             Self::UnknownVariable { name } => format!(
-                "`{name}` can't be expanded: only `~` and the variable of the home folder are known"
+                "`{name}` can't be expanded: only `~` and `$HOME` (on Windows `%USERPROFILE%` too) are known"
             ),
             Self::NoHome => {
                 "the home folder of this device isn't known, so `~` means nothing".to_owned()
@@ -151,7 +151,7 @@ impl PathError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::Empty => "write an absolute path, or `.` for the workspace".to_owned(),
+            Self::Empty => "name a file or folder; a relative path begins in the workspace, which is `.`".to_owned(),
             Self::TooLong => "use a shorter path".to_owned(),
             Self::NameTooLong { .. } => "use a shorter name".to_owned(),
             Self::Nul | Self::ControlCharacter { .. } | Self::ForbiddenCharacter { .. } => {

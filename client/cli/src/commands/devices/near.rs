@@ -5,9 +5,10 @@ use orion_wire::v1;
 
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::text;
 
 /// The minimum similarity of a suggested name.
-const MIN_SIMILARITY: f64 = 0.75;
+const MIN_SIMILARITY: f64 = 0.6;
 /// The maximum number of suggested names.
 const MAX_SUGGESTIONS: usize = 3;
 
@@ -18,6 +19,7 @@ pub(super) async fn suggested(client: &Client, failure: Failure, wanted: &str) -
     if error.code != ErrorCode::DeviceNotFound {
         return Failure::Tool(error);
     }
+    error.message = format!("No device is called `{}`.", text::one_line(wanted, 64));
     let request = v1::ListDevicesRequest { pending_only: false };
     // Without a list, the failure is returned unchanged.
     if let Ok(list) = client.ask(client.devices().list_devices(request)).await {
@@ -33,7 +35,9 @@ fn nearest(wanted: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     if wanted.len() > 64 {
         return Vec::new();
     }
-    let alike = |name: String| (strsim::jaro_winkler(wanted, &name), name);
+    // Names are in lower case.
+    let wanted = wanted.to_lowercase();
+    let alike = |name: String| (strsim::normalized_damerau_levenshtein(&wanted, &name), name);
     let mut near: Vec<_> = names.map(alike).filter(|(score, _)| *score > MIN_SIMILARITY).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     near.dedup_by(|a, b| a.1 == b.1);
@@ -50,7 +54,9 @@ mod tests {
         let near = |wanted: &str| nearest(wanted, names.clone().into_iter());
         assert_eq!(near("kisok"), ["kiosk"]);
         assert_eq!(near("laptop-12"), ["laptop-123", "laptop-124"]);
+        assert_eq!(near("KIOSK"), ["kiosk"]);
         assert_eq!(near("zzz"), Vec::<String>::new());
+        assert_eq!(nearest("nowhere", ["other".to_owned()].into_iter()), Vec::<String>::new());
         assert_eq!(near(&"k".repeat(100_000)), Vec::<String>::new());
     }
 }

@@ -22,7 +22,7 @@ fn adds(options: &str) -> String {
     )
 }
 
-const OWNER: &str = "(the owner of the device: [ceiling] in agent.toml on the device)";
+const OWNER: &str = "(the owner of the device: edit [ceiling] in agent.toml, which orion-agent status finds)";
 
 #[rstest]
 #[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), &format!("add create_directory to the tools of laptop-123 {}", adds("--tool create_directory")))]
@@ -59,7 +59,7 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
             format!(
                 "give the ceiling of laptop-123 the profile operator, or the permission file_write {OWNER}"
             ),
-            "add { path: \"D:/x\", access: [write] } to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow D:/x --write, or [ceiling] in agent.toml on the device)"
+            "add { path: \"D:/x\", access: [write] } to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow D:/x --write, or edit [ceiling] in agent.toml)"
                 .to_owned(),
         ]
     );
