@@ -176,7 +176,7 @@ bench-cost: needs-rust ## measure what one routed read costs the backend and the
 	$(CARGO) build --locked --release $(PROGRAMS)
 	$(CARGO) bench --locked -p orion-tests --bench routed -- --cost $(ARGS)
 
-bench-chat: needs-rust ## measure a chat of two rounds beside a bare loop with the same HTTP client, and one of 200 messages beside one of 10 (ARGS='--json FILE')
+bench-chat: needs-rust ## measure a chat of two rounds beside a bare loop with the same HTTP client, one of 200 messages beside one of 10, and 10 MiB of text without a call (ARGS='--json FILE')
 	$(CARGO) bench --locked -p orion-tests --bench routed -- --chat $(ARGS)
 
 bench-programs: needs-rust ## measure a program in its sandbox beside a plain start and beside bubblewrap, and a file call in a worker beside one in a thread (ARGS='--json FILE')
