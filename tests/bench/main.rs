@@ -11,6 +11,7 @@ mod chat;
 mod cost;
 mod crowd;
 mod files;
+mod garbage;
 mod ground;
 mod light;
 mod measure;
@@ -58,7 +59,10 @@ fn main() -> anyhow::Result<()> {
             let rows = json!({"programs": programs::run()?, "workers": workers::run()?});
             write(after("--json"), &rows)
         }
-        Some("--chat") => write(after("--json"), &runtime.block_on(chat::run())?),
+        Some("--chat") => {
+            let rows = json!({"chat": runtime.block_on(chat::run())?, "garbage": garbage::run()});
+            write(after("--json"), &rows)
+        }
         Some("--cost") => write(after("--json"), &runtime.block_on(cost::run())?),
         _ => runtime.block_on(run(after("--json"))),
     }
