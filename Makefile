@@ -93,7 +93,7 @@ test-containers: needs-rust ## read and restart containers of the Docker engine 
 
 test-slow: needs-rust ## measure other devices and the backend's memory beside devices that take nothing and one that floods (SLOW_SECONDS=20)
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
-	SLOW_SECONDS=$(or $(SLOW_SECONDS),20) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e slow:: -- --nocapture
+	SLOW_SECONDS=$(or $(SLOW_SECONDS),20) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e slow:: -- --nocapture --test-threads=1
 
 test-floods: needs-rust ## flood the backend from one address in each way that there is, and see that others are served as before and that its memory comes back (FLOOD_SECONDS=30)
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
@@ -168,24 +168,24 @@ dist: needs-rust ## build the agent as it ships, and tell its size
 	@du -b $(TARGET)/dist/orion-agent
 
 bench: dist bench-decisions ## measure routed calls beside bare tonic, file tools beside fd and rg, decisions beside other policy engines, the idle agent (ARGS='--json FILE')
-	$(CARGO) build --locked --release $(PROGRAMS)
+	$(CARGO) build --locked --release --bins $(PROGRAMS) -p orion-tests
 	@idle=$$(tests/idle-agent.sh $(TARGET)) && \
-		ORION_BENCH_AGENT_RSS_KB=$$idle $(CARGO) bench --locked -p orion-tests --bench routed -- $(ARGS)
+		ORION_BENCH_AGENT_RSS_KB=$$idle $(CARGO) bench --locked $(PROGRAMS) -p orion-tests --bench routed -- $(ARGS)
 
 bench-cost: needs-rust ## measure what one routed read costs the backend and the agent: switches, CPU time, written bytes (ARGS='--json FILE')
-	$(CARGO) build --locked --release $(PROGRAMS)
-	$(CARGO) bench --locked -p orion-tests --bench routed -- --cost $(ARGS)
+	$(CARGO) build --locked --release --bins $(PROGRAMS) -p orion-tests
+	$(CARGO) bench --locked $(PROGRAMS) -p orion-tests --bench routed -- --cost $(ARGS)
 
 bench-chat: needs-rust ## measure a chat of two rounds beside a bare loop with the same HTTP client, one of 200 messages beside one of 10, and 10 MiB of text without a call (ARGS='--json FILE')
-	$(CARGO) bench --locked -p orion-tests --bench routed -- --chat $(ARGS)
+	$(CARGO) bench --locked $(PROGRAMS) -p orion-tests --bench routed -- --chat $(ARGS)
 
 bench-programs: needs-rust ## measure a program in its sandbox beside a plain start and beside bubblewrap, and a file call in a worker beside one in a thread (ARGS='--json FILE')
-	$(CARGO) build --locked --release $(PROGRAMS)
-	$(CARGO) bench --locked -p orion-tests --bench routed -- --programs $(ARGS)
+	$(CARGO) build --locked --release --bins $(PROGRAMS) -p orion-tests
+	$(CARGO) bench --locked $(PROGRAMS) -p orion-tests --bench routed -- --programs $(ARGS)
 
 bench-crowd: needs-rust ## measure 10,000 idle devices, and 5,000 that come back after a restart, beside bare tonic (ARGS='--idle N --back N --json FILE')
-	$(CARGO) build --locked --release $(PROGRAMS)
-	$(CARGO) bench --locked -p orion-tests --bench routed -- --crowd $(ARGS)
+	$(CARGO) build --locked --release --bins $(PROGRAMS) -p orion-tests
+	$(CARGO) bench --locked $(PROGRAMS) -p orion-tests --bench routed -- --crowd $(ARGS)
 
 bench-decisions: needs-rust ## measure a decision beside cedar-policy, regorus and casbin
 	$(CARGO) run --locked --release --manifest-path tests/peers/Cargo.toml --target-dir $(TARGET)/peers

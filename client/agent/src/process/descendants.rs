@@ -11,6 +11,10 @@ use rustix::process::{
     pidfd_send_signal, wait,
 };
 
+/// How many processes that ended are noted before the running ones are looked at again: a program can make processes
+/// faster than they are noted.
+pub(super) const NOTED_AT_ONCE: usize = 256;
+
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
@@ -51,10 +55,13 @@ pub(super) fn signal_all(signal: Signal) {
 }
 
 /// Ends every descendant, once. The kernel ends a group as one, so that no member can start another in
-/// between; a process with a group of its own is ended with that.
-pub(super) fn kill_all(program: Pid) {
-    // Most are in the group that the program began, and looking for the others takes time.
-    let _ = kill_process_group(program, Signal::KILL);
+/// between; a process with a group of its own is ended with that. `program` is the one that was started, as long as
+/// nobody has noted its end: afterwards its number may be another's.
+pub(super) fn kill_all(program: Option<Pid>) {
+    if let Some(program) = program {
+        // Most are in the group that the program began, and looking for the others takes time.
+        let _ = kill_process_group(program, Signal::KILL);
+    }
     let found = descendants();
     // The group of this process holds those that have just begun, and this process.
     let own = getpgrp().as_raw_pid();
@@ -69,22 +76,23 @@ pub(super) fn kill_all(program: Pid) {
 
 /// Ends every descendant. Returns when there is none left, however long that takes: without the caller they
 /// would belong to nobody.
-pub(super) fn end_all(program: Pid) {
+pub(super) fn end_all() {
     while reap() {
-        kill_all(program);
+        kill_all(None);
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Takes note of descendants that ended. Returns whether any is left.
+/// Takes note of some descendants that ended: more can end in the meantime. Returns whether any may be left.
 fn reap() -> bool {
-    loop {
+    for _ in 0..NOTED_AT_ONCE {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return true,
             Err(_) => return false,
         }
     }
+    true
 }
 
 fn descendants() -> Vec<Process> {

@@ -14,12 +14,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, pidfd_open,
-    set_child_subreaper, wait,
+    set_child_subreaper, setpriority_process, wait,
 };
 
 use super::CONFINED;
 use super::confine::{self, Failed};
-use super::descendants::{end_all, kill_all, signal_all, usage};
+use super::descendants::{NOTED_AT_ONCE, end_all, kill_all, signal_all, usage};
 use super::handles::{receive, send};
 use super::launch::{Bounds, Ending, Launch, Report};
 use super::limits::processes_on_machine;
@@ -54,6 +54,8 @@ fn keep(agent: &UnixStream) -> io::Result<Report> {
     let began = Instant::now();
     let (own, theirs) = UnixStream::pair()?;
     let child = start(theirs)?;
+    // After the start, because the program would inherit it. Only the administrator may.
+    let _ = setpriority_process(None, -20);
     // The output belongs to the program alone: it ends when the program and all that it started have.
     let null = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;
@@ -63,7 +65,7 @@ fn keep(agent: &UnixStream) -> io::Result<Report> {
     drop(handles);
     // The socket is closed by the execution, so that its end means that the program runs.
     if let Some((Failed { why, program }, _)) = receive::<Failed>(&own)? {
-        end_all(Pid::from_child(&child));
+        end_all();
         return Ok(Report::NotStarted { why, program });
     }
     watch(agent, &child, &launch.bounds, began)
@@ -107,15 +109,15 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
             Err(error) => return Err(error.into()),
         }
         let agent_speaks = ready.get(1).is_some_and(|it| !it.revents().is_empty());
+        if kill_at.is_some_and(|at| Instant::now() >= at) {
+            // What was stopped, ignores the request or has just begun ends now.
+            kill_all(Some(pid));
+            kill_at = Some(Instant::now() + KILL_INTERVAL);
+        }
         if let Some(status) = reap(pid)? {
             break status;
         }
-        if let Some(at) = kill_at {
-            if Instant::now() >= at {
-                // What was stopped, ignores the request or has just begun ends now.
-                kill_all(pid);
-                kill_at = Some(Instant::now() + KILL_INTERVAL);
-            }
+        if kill_at.is_some() {
             continue;
         }
         let now = Instant::now();
@@ -136,7 +138,7 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
         }
     };
     let (exit_code, signal) = (status.exit_status(), status.terminating_signal());
-    end_all(pid);
+    end_all();
     Ok(Report::Ended { ending, exit_code, signal })
 }
 
@@ -184,7 +186,7 @@ impl<'a> Gauge<'a> {
 
 /// Takes note of processes that ended. Returns how the program ended, once it did.
 fn reap(program: Pid) -> io::Result<Option<WaitStatus>> {
-    loop {
+    for _ in 0..NOTED_AT_ONCE {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == program => return Ok(Some(status)),
             Ok(Some(_)) | Err(Errno::INTR) => {}
@@ -192,6 +194,7 @@ fn reap(program: Pid) -> io::Result<Option<WaitStatus>> {
             Err(error) => return Err(error.into()),
         }
     }
+    Ok(None)
 }
 
 /// Returns whether the agent has closed its end, rather than sent a word.
