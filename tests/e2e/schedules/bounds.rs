@@ -158,3 +158,29 @@ fn time_text(at: std::time::SystemTime) -> String {
     let (hour, minute, second) = at.to_hms();
     format!("{}T{hour:02}:{minute:02}:{second:02}Z", at.date())
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_runs_a_macro_with_its_parameters_and_keeps_no_secret_among_them() {
+    let world = World::new().await;
+    grant(&world).await;
+    let kiosk = world.device("kiosk").start().await;
+    let admin = world.admin();
+    let make = json!({"tool": "create_directory", "device": "kiosk", "arguments": {"path": "{{folder}}"}});
+    let save = json!({"name": "tidy", "calls": [make], "parameters": ["folder"]});
+    let saved = admin.call("backend", "save_macro", save).await;
+    assert_eq!(saved.end(), (CallState::Succeeded, None), "{saved:?}");
+    let task = |parameters: Value| {
+        json!({"name": "nightly", "when": "every 1h", "macro": "tidy", "parameters": parameters, "confirm": true})
+    };
+    let secret = admin.call("backend", "schedule_task", task(json!({"token": "hunter2"}))).await;
+    assert_eq!(secret.error().code, ErrorCode::InvalidArgument, "{secret:?}");
+    let opened = &audit_of(admin, &secret.id).await[0].body;
+    assert!(!opened.contains("hunter2"), "{opened}");
+
+    let made = scheduled(admin, admin, task(json!({"folder": "Photos"}))).await;
+    due(&world, &made.id, 0).await;
+    let ran = next_call(&world, &made.id, "").await;
+    let ran = admin.ended(&ran.id).await.unwrap();
+    assert_eq!(ran.data()["succeeded"], 1, "{ran:?}");
+    assert!(kiosk.tree().contains_key("Photos"));
+}
