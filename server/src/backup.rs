@@ -34,7 +34,11 @@ pub async fn backup(data_dir: &Path, to: &Path) -> anyhow::Result<Manifest> {
         "no backend keeps its data in {}; name the right folder with --data-dir",
         data_dir.display()
     );
-    ensure!(!to.exists(), "{} is there already; name a folder that does not exist yet", to.display());
+    ensure!(
+        !to.exists(),
+        "{} is there already; name a folder that does not exist yet",
+        to.display()
+    );
     let name = to.file_name().context("name the folder that the backup is to be")?;
     let partial = to.with_file_name(format!("{}.partial", name.to_string_lossy()));
     make_private(&partial)?;

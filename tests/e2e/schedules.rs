@@ -227,7 +227,11 @@ async fn a_task_has_no_more_rights_than_its_person_has_at_its_time() {
     admin.auth().enable_user(request).await.unwrap();
     let all = v1::ListSchedulesRequest { all: true, ..Default::default() };
     let after = admin.schedules().list_schedules(all).await.unwrap().into_inner().schedules;
-    assert_eq!(after[0].state(), v1::ScheduleState::Cancelled, "an enabled account has no old tasks");
+    assert_eq!(
+        after[0].state(),
+        v1::ScheduleState::Cancelled,
+        "an enabled account has no old tasks"
+    );
     assert!(!kiosk.tree().contains_key("log.txt"), "nothing ran");
     let request = v1::DeleteUserRequest { user: "ann".to_owned() };
     admin.auth().delete_user(request).await.unwrap();

@@ -76,9 +76,8 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     };
     let file = File::open(path).map_err(unreadable)?;
     if file.metadata().is_ok_and(|it| it.is_dir()) {
-        return Err(
-            Failure::Failed(format!("{shown} is a folder, not a file")).hint("name a file, such as one in it")
-        );
+        return Err(Failure::Failed(format!("{shown} is a folder, not a file"))
+            .hint("name a file, such as one in it"));
     }
     Ok(file)
 }
@@ -114,10 +113,8 @@ pub(crate) fn bounded(from: impl Read, name: &str, limit: usize) -> Result<Strin
         return Err(Failure::Failed(format!("{name} is longer than {limit} bytes, the maximum"))
             .hint("give less, or in several calls; `orion cp` copies files of any size"));
     }
-    String::from_utf8(bytes).map_err(|_| {
-        Failure::NotText(name.to_owned())
-            .hint("name a file of plain text")
-    })
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::NotText(name.to_owned()).hint("name a file of plain text"))
 }
 
 #[cfg(test)]

@@ -67,7 +67,9 @@ impl LocalTool for RunMacro {
                 .hint("run it again when one has ended")
         };
         let Some(_of_person) = OF_PEOPLE.add_below(&context.caller.user, MAX_OF_PERSON) else {
-            return Err(full(format!("{MAX_OF_PERSON} of your macros run at this moment, which is the most.")));
+            return Err(full(format!(
+                "{MAX_OF_PERSON} of your macros run at this moment, which is the most."
+            )));
         };
         let Ok(_place) = RUNNING.try_acquire() else {
             return Err(full("Too many macros run at this moment.".to_owned()));

@@ -123,13 +123,14 @@ pub(crate) fn hide_in_field(name: &str, value: &Value) -> Value {
         Value::String(url) if RequestedUrl::parse(url.trim()).is_ok() => hide_in_url(url).into(),
         Value::String(text) => {
             let is_secret = is_secret_name(name)
-                || is_secret_parameter(text)
+                || text.split('&').any(is_secret_parameter)
                 || text.split([' ', ',', ';', '/', '=']).any(looks_like_a_token);
             hidden_if(is_secret, text).into()
         }
         Value::Array(items) => items.iter().map(|item| hide_in_field(name, item)).collect(),
         Value::Object(fields) => {
-            let hide = |(name, field): (&String, &Value)| (name.clone(), hide_in_field(name, field));
+            let hide =
+                |(name, field): (&String, &Value)| (name.clone(), hide_in_field(name, field));
             Value::Object(fields.iter().map(hide).collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),

@@ -196,7 +196,9 @@ pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
         ("capabilities", (old.capabilities.is_none(), new.capabilities.is_none())),
     ] {
         match open {
-            (true, false) => lines.push(format!("{name} become a list: what is not in it is not granted")),
+            (true, false) => {
+                lines.push(format!("{name} become a list: what is not in it is not granted"))
+            }
             (false, true) => lines.push(format!("{name} are not listed any more")),
             (true, true) | (false, false) => {}
         }

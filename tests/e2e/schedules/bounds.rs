@@ -165,13 +165,12 @@ async fn a_task_runs_a_macro_with_its_parameters_and_keeps_no_secret_among_them(
     grant(&world).await;
     let kiosk = world.device("kiosk").start().await;
     let admin = world.admin();
-    let make = json!({"tool": "create_directory", "device": "kiosk", "arguments": {"path": "{{folder}}"}});
+    let make =
+        json!({"tool": "create_directory", "device": "kiosk", "arguments": {"path": "{{folder}}"}});
     let save = json!({"name": "tidy", "calls": [make], "parameters": ["folder"]});
     let saved = admin.call("backend", "save_macro", save).await;
     assert_eq!(saved.end(), (CallState::Succeeded, None), "{saved:?}");
-    let task = |parameters: Value| {
-        json!({"name": "nightly", "when": "every 1h", "macro": "tidy", "parameters": parameters, "confirm": true})
-    };
+    let task = |parameters: Value| json!({"name": "nightly", "when": "every 1h", "macro": "tidy", "parameters": parameters, "confirm": true});
     let secret = admin.call("backend", "schedule_task", task(json!({"token": "hunter2"}))).await;
     assert_eq!(secret.error().code, ErrorCode::InvalidArgument, "{secret:?}");
     let opened = &audit_of(admin, &secret.id).await[0].body;

@@ -248,8 +248,9 @@ async fn confirm(app: &App<'_>, device: &str, what: &str, follows: &str) -> Resu
         return Ok(());
     }
     if !terminal::is_interactive() {
-        let message =
-            format!("there is no terminal to confirm that you want to {what} {device}, which cannot be undone");
+        let message = format!(
+            "there is no terminal to confirm that you want to {what} {device}, which cannot be undone"
+        );
         return Err(Failure::Usage(message).hint("repeat the command with --yes to do it"));
     }
     if terminal::confirm(&format!("Do you want to {what} {device}? {follows}")).await? {

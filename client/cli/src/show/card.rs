@@ -249,6 +249,7 @@ mod tests {
           said so far      bob: yes as agreed
           until            2023-11-14 22:28:20
           state            open
+          call             0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5f
           id               0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
         ");
         insta::assert_snapshot!(show::approvals_table(&out, &[approval()]), @"

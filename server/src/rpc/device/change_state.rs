@@ -46,7 +46,9 @@ pub(super) async fn change_state(
 fn next_step(name: &DeviceName, now: DeviceState, wanted: DeviceState) -> Hint {
     if now == DeviceState::Approved && wanted == DeviceState::Rejected {
         return Hint::run(
-            format!("only a pending device can be rejected; `orion devices revoke {name}` ends an identity for good; to block it for now"),
+            format!(
+                "only a pending device can be rejected; `orion devices revoke {name}` ends an identity for good; to block it for now"
+            ),
             format!("orion devices quarantine {name}"),
         );
     }

@@ -40,9 +40,11 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
 pub(crate) fn change_user(error: ChangeUserError) -> Status {
     match error {
         ChangeUserError::Store(error) => store(error),
-        ChangeUserError::NotFound => {
-            hinted(ErrorCode::NotFound, "there is no such account; one that was deleted does not come back, and its name is not given again", list_users())
-        }
+        ChangeUserError::NotFound => hinted(
+            ErrorCode::NotFound,
+            "there is no such account; one that was deleted does not come back, and its name is not given again",
+            list_users(),
+        ),
         ChangeUserError::LastAdmin => hinted(
             ErrorCode::PreconditionFailed,
             "this is the last enabled admin who can sign in, and nobody could make another",

@@ -112,11 +112,10 @@ impl Tool for ScheduleTask {
     const EXAMPLE: &'static str = r#"{"tool":"schedule_task","name":"disk check","when":"0 8 * * 1-5","call":{"tool":"check_disk_space","device":"nas-1","arguments":{"path":"/srv"}},"timezone":"Europe/Brussels","confirm":true}"#;
     const RUNS_ON: RunsOn = RunsOn::Backend;
     const EXECUTION: Execution = Execution::Plain;
-    const SECRETS: &'static [SecretArgument] =
-        &[
-            SecretArgument { name: "call", hide: hide_in_call },
-            SecretArgument { name: "parameters", hide: hide_in_fields },
-        ];
+    const SECRETS: &'static [SecretArgument] = &[
+        SecretArgument { name: "call", hide: hide_in_call },
+        SecretArgument { name: "parameters", hide: hide_in_fields },
+    ];
 
     fn touches(arguments: &Arguments, _: &Places) -> Result<Touches, ToolError> {
         arguments.planned()?;

@@ -213,7 +213,8 @@ impl Evidence {
     fn change(&self, question: &Question<'_>, change: String) -> Hint {
         match self.layer {
             Layer::Ceiling => {
-                Hint::run(change, "edit [ceiling] in agent.toml, which orion-agent status finds").by(Actor::Owner)
+                Hint::run(change, "edit [ceiling] in agent.toml, which orion-agent status finds")
+                    .by(Actor::Owner)
             }
             Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => {
                 let device = question.device;
@@ -244,8 +245,7 @@ impl Evidence {
             (Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk, _)
             | (Layer::Ceiling, Access::Execute) => return hint,
         };
-        let command =
-            format!("orion-agent allow {path}{option}, or edit [ceiling] in agent.toml");
+        let command = format!("orion-agent allow {path}{option}, or edit [ceiling] in agent.toml");
         Hint { command: Some(command), ..hint }
     }
 

@@ -151,7 +151,10 @@ impl PathError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::Empty => "name a file or folder; a relative path begins in the workspace, which is `.`".to_owned(),
+            Self::Empty => {
+                "name a file or folder; a relative path begins in the workspace, which is `.`"
+                    .to_owned()
+            }
             Self::TooLong => "use a shorter path".to_owned(),
             Self::NameTooLong { .. } => "use a shorter name".to_owned(),
             Self::Nul | Self::ControlCharacter { .. } | Self::ForbiddenCharacter { .. } => {

@@ -215,9 +215,8 @@ async fn note_ceiling(app: &App<'_>, client: &Client, entries: &Entries) -> Resu
     let request = v1::ReviewDeviceRequest { device: entries.device.clone() };
     let review = client.ask(client.devices().review_device(request)).await?;
     for grant in review.grants.iter().filter(|grant| grant.server && !grant.ceiling) {
-        let is_one = |entry: &str| {
-            grant.entry == entry || grant.entry.starts_with(&format!("{entry} ("))
-        };
+        let is_one =
+            |entry: &str| grant.entry == entry || grant.entry.starts_with(&format!("{entry} ("));
         if entries.written().any(is_one) {
             let (kind, entry) = (&grant.kind, text::one_line(&grant.entry, 200));
             app.out.step(&Hint::new(format!(

@@ -148,7 +148,8 @@ pub(super) async fn roll_back(
     note: String,
 ) -> Result<u8, Failure> {
     if !app.yes && terminal::is_interactive() {
-        let older = client.ask(client.policy().get_policy(v1::GetPolicyRequest { version })).await?;
+        let older =
+            client.ask(client.policy().get_policy(v1::GetPolicyRequest { version })).await?;
         print(app, &format!("version {version}"), &checked(client, older.text).await?);
         let question = format!("Apply version {version} again on every device?");
         if !terminal::confirm(&question).await? {

@@ -22,7 +22,8 @@ fn adds(options: &str) -> String {
     )
 }
 
-const OWNER: &str = "(the owner of the device: edit [ceiling] in agent.toml, which orion-agent status finds)";
+const OWNER: &str =
+    "(the owner of the device: edit [ceiling] in agent.toml, which orion-agent status finds)";
 
 #[rstest]
 #[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), &format!("add create_directory to the tools of laptop-123 {}", adds("--tool create_directory")))]
