@@ -42,7 +42,7 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
         ChangeUserError::Store(error) => store(error),
         ChangeUserError::NotFound => hinted(
             ErrorCode::NotFound,
-            "there is no such account; one that was deleted does not come back, and its name is not given again",
+            "no account has that name, or it was deleted",
             list_users(),
         ),
         ChangeUserError::LastAdmin => hinted(
