@@ -1,17 +1,20 @@
 //! `run_macro`: makes the calls of a macro of the person who asks, each through the pipeline.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
+use orion_catalog::request_secrets::hide_in_fields;
 use orion_catalog::tools::macro_calls::filled;
 use orion_catalog::tools::planned_call::PlannedCall;
 use orion_catalog::tools::run_macro::{Arguments, Returns, RunMacro, Step};
 use orion_domain::{CallState, Envelope, ErrorCode, Hint, ToolError};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::effect::failed;
 use super::own_calls::OwnCalls;
 use super::{Context, Effect, LocalTool, Outcome};
-use crate::people::Counts;
+use crate::people::{CountedRequest, Counts};
 use crate::pipeline::CallView;
 use crate::store::MacroRow;
 
@@ -19,6 +22,8 @@ use crate::store::MacroRow;
 static RUNNING: Semaphore = Semaphore::const_new(6);
 /// How many of them one person runs, so that the others find a place.
 const MAX_OF_PERSON: u32 = 2;
+/// How often a macro that waits for another of its person looks again.
+const WAIT_INTERVAL: Duration = Duration::from_millis(200);
 static OF_PEOPLE: LazyLock<Counts> = LazyLock::new(Counts::default);
 /// The most bytes of the result of one call that are returned.
 const MAX_RESULT_BYTES: usize = 8 * 1024;
@@ -50,11 +55,14 @@ impl LocalTool for RunMacro {
             call.check()?;
         }
         if context.dry_run {
-            let planned = |call: &PlannedCall| Step {
-                arguments: call.arguments.clone(),
-                ..unmade(call, "planned")
+            // What a preview returns is stored and shown.
+            let shown = hide_in_fields(&Value::Object(parameters));
+            let shown = shown.as_object().cloned().unwrap_or_default();
+            let planned = |step: &PlannedCall| {
+                let call = filled(step, &shown)?;
+                Ok(Step { arguments: call.arguments.clone(), ..unmade(&call, "planned") })
             };
-            let steps: Vec<_> = calls.iter().map(planned).collect();
+            let steps = row.steps.iter().map(planned).collect::<Result<Vec<_>, ToolError>>()?;
             let message = match steps.len() {
                 1 => format!("`{name}` would make 1 call."),
                 count => format!("`{name}` would make {count} calls."),
@@ -74,7 +82,23 @@ impl LocalTool for RunMacro {
         let Ok(_place) = RUNNING.try_acquire() else {
             return Err(full("Too many macros run at this moment.".to_owned()));
         };
+        let _of_person = place_of(&context).await;
+        let _place = RUNNING
+            .acquire()
+            .await
+            .map_err(|_| ToolError::new(ErrorCode::ResourceExhausted, "The backend stops."))?;
         made(&context, row, &calls).await
+    }
+}
+
+/// Waits until the person runs fewer macros than one may, for as long as the call may take: tasks of one person often
+/// come at the same moment.
+async fn place_of(context: &Context) -> CountedRequest {
+    loop {
+        if let Some(place) = OF_PEOPLE.add_below(&context.caller.user, MAX_OF_PERSON) {
+            return place;
+        }
+        tokio::time::sleep(WAIT_INTERVAL).await;
     }
 }
 

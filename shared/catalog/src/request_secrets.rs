@@ -112,20 +112,22 @@ pub(crate) fn hide_in_headers(headers: &Value) -> Value {
 }
 
 /// Returns fields of any names with digests in the places of the values that are secret by their names or their looks,
-/// at every depth.
-pub(crate) fn hide_in_fields(value: &Value) -> Value {
+/// at every depth. Of a text only the words that are secret are hidden, so that an approver sees the rest.
+#[must_use]
+pub fn hide_in_fields(value: &Value) -> Value {
     hide_in_field("", value)
 }
 
 /// Returns the value of one field so.
 pub(crate) fn hide_in_field(name: &str, value: &Value) -> Value {
     match value {
-        Value::String(url) if RequestedUrl::parse(url.trim()).is_ok() => hide_in_url(url).into(),
+        Value::Null => Value::Null,
+        Value::Object(_) if name.eq_ignore_ascii_case("headers") => hide_in_headers(value),
+        Value::String(text) if is_secret_field(name) => hidden_if(true, text).into(),
+        other if is_secret_field(name) => hidden(&other.to_string()).into(),
         Value::String(text) => {
-            let is_secret = is_secret_name(name)
-                || text.split('&').any(is_secret_parameter)
-                || text.split([' ', ',', ';', '/', '=']).any(looks_like_a_token);
-            hidden_if(is_secret, text).into()
+            let words: Vec<_> = text.split(' ').map(hide_in_word).collect();
+            words.join(" ").into()
         }
         Value::Array(items) => items.iter().map(|item| hide_in_field(name, item)).collect(),
         Value::Object(fields) => {
@@ -133,8 +135,38 @@ pub(crate) fn hide_in_field(name: &str, value: &Value) -> Value {
                 |(name, field): (&String, &Value)| (name.clone(), hide_in_field(name, field));
             Value::Object(fields.iter().map(hide).collect())
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::Bool(_) | Value::Number(_) => value.clone(),
     }
+}
+
+/// Returns whether any value holds a digest in the place of a secret: what was shown is no value to work with.
+#[must_use]
+pub fn holds_digest(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_hidden_secret(text),
+        Value::Array(items) => items.iter().any(holds_digest),
+        Value::Object(fields) => fields.values().any(holds_digest),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Returns whether a field of this name is taken for a secret. Its name is not one of an address's parameters, where
+/// also short words are.
+fn is_secret_field(name: &str) -> bool {
+    is_secret_name(name) && !SECRET_NAMES.contains(&name.to_ascii_lowercase().as_str())
+        || matches!(name, "pin" | "pass" | "pw")
+}
+
+fn hide_in_word(word: &str) -> String {
+    if word.contains("://") {
+        return hide_in_url(word);
+    }
+    let parameters = word.split('&').map(|part| match part.split_once('=') {
+        Some((name, value)) => format!("{name}={}", hidden_if(is_secret_parameter(part), value)),
+        // A file's name has a dot before its kind.
+        None => hidden_if(looks_like_a_token(part) && !part.contains('.'), part),
+    });
+    parameters.collect::<Vec<_>>().join("&")
 }
 
 /// Returns the secrets of an address, as it writes them and as they are meant.
@@ -274,17 +306,23 @@ mod tests {
     fn fields_of_any_name_show_nothing_that_is_secret_by_its_name_or_its_look() {
         let plain = json!({
             "folder": "Projects/garden", "count": 3, "list": ["a", {"text": "see the shed"}],
-            "url": "https://a.example/?q=rain",
+            "url": "https://a.example/?q=rain", "photo": "IMG_20241124_Holiday.jpg",
+            "note": "Categorieën: wijn", "code": "fn main() {}", "key": null,
         });
         assert_eq!(hide_in_fields(&plain), plain);
         let secret = json!({
-            "api_key": "hunter2", "list": [{"password": ["hunter2"]}],
+            "api_key": "hunter2", "list": [{"password": ["hunter2"]}], "pin": 72317,
             "url": "https://a.example/?token=hunter2", "text": "use Ahunter2bbbbbbbbbbbbbbbbb",
-            "query": "a=1&token=hunter2",
+            "query": "a=1&token=hunter2", "login": "https://ann:hunter2@a.example/",
+            "auth": {"value": "hunter2"}, "headers": {"X-Anything": "hunter2"},
+            "token": "https://a.example/hunter2",
         });
         let shown = hide_in_fields(&secret);
-        assert!(!shown.to_string().contains("hunter2"), "{shown}");
+        let text = shown.to_string();
+        assert!(!text.contains("hunter2") && !text.contains("72317"), "{shown}");
+        assert!(text.contains("use sha256:") && text.contains("a=1&token=sha256:"), "{shown}");
         assert_eq!(hide_in_fields(&shown), shown, "hiding twice is hiding once");
+        assert!(holds_digest(&shown) && !holds_digest(&plain));
     }
 
     #[test]

@@ -13,7 +13,10 @@ use rustix::process::{
 
 /// How many processes that ended are noted before the running ones are looked at again: a program can make processes
 /// faster than they are noted.
-pub(super) const NOTED_AT_ONCE: usize = 256;
+pub(super) const NOTED_AT_ONCE: usize = 4096;
+
+/// The longest pause before what is left is ended again.
+const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,9 +80,12 @@ pub(super) fn kill_all(program: Option<Pid>) {
 /// Ends every descendant. Returns when there is none left, however long that takes: without the caller they
 /// would belong to nobody.
 pub(super) fn end_all() {
+    let mut pause = Duration::from_millis(1);
     while reap() {
         kill_all(None);
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(pause);
+        // One that waits for a disk that hangs cannot end, and this process comes before all others.
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 

@@ -117,7 +117,11 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
         if let Some(status) = reap(pid)? {
             break status;
         }
-        if kill_at.is_some() {
+        if let Some(at) = kill_at {
+            // Nor does it take more in the time that it has to end.
+            if Instant::now() < at && gauge.too_much().is_some() {
+                kill_at = Some(Instant::now());
+            }
             continue;
         }
         let now = Instant::now();

@@ -215,7 +215,10 @@ async fn approve(
     }
     if !wait {
         if approval.state == "approved" || changed.is_some() {
-            next_commands(app, call_id, approval.can_undo);
+            let is_own = app.context.file.user.as_ref() == Some(&approval.requester);
+            if is_own {
+                next_commands(app, call_id, approval.can_undo && changed.is_none());
+            }
         }
         app.out.show(&approval, String::new)?;
         return Ok(0);

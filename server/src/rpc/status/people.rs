@@ -40,11 +40,9 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
 pub(crate) fn change_user(error: ChangeUserError) -> Status {
     match error {
         ChangeUserError::Store(error) => store(error),
-        ChangeUserError::NotFound => hinted(
-            ErrorCode::NotFound,
-            "no account has that name, or it was deleted",
-            list_users(),
-        ),
+        ChangeUserError::NotFound => {
+            hinted(ErrorCode::NotFound, "no account has that name, or it was deleted", list_users())
+        }
         ChangeUserError::LastAdmin => hinted(
             ErrorCode::PreconditionFailed,
             "this is the last enabled admin who can sign in, and nobody could make another",

@@ -170,6 +170,8 @@ impl Store {
                     return Ok(Err(ChangeUserError::NotFound));
                 };
                 if user.disabled_at.is_some() {
+                    // What was scheduled before does not come back.
+                    schedules::cancel_all(tx, &name, &by, now).await?;
                     tx.execute(
                         sql("UPDATE users SET disabled_at = NULL WHERE name = $1")
                             .bind(name.as_str()),

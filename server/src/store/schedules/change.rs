@@ -72,7 +72,8 @@ impl Store {
             sql("INSERT INTO schedules (id, user_name, role, name, times, timezone, tool, \
              device, arguments, tainted, token_hash, created_at, next_at) \
              SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 WHERE \
-             (SELECT COUNT(*) FROM schedules WHERE user_name = $2 AND ended_at IS NULL) < $14")
+             (SELECT COUNT(*) FROM schedules WHERE user_name = $2 AND ended_at IS NULL) < $14 \
+             AND EXISTS (SELECT 1 FROM users WHERE name = $2 AND disabled_at IS NULL)")
             .with(values![*id, user, role.as_str(), name, times, timezone, tool, device.as_deref()])
             .with(values![
                 arguments,
@@ -213,6 +214,11 @@ pub(in crate::store) async fn cancel_all(
     by: &UserName,
     now: i64,
 ) -> Result<(), StoreError> {
+    // A time that was claimed and made no call yet is not made up later.
+    let claimed = "UPDATE schedules SET ended_by = $2 WHERE user_name = $1 AND ended_by IS NULL \
+        AND ended_at IS NOT NULL AND last_call_id IS NOT NULL \
+        AND NOT EXISTS (SELECT 1 FROM calls WHERE calls.id = last_call_id)";
+    tx.execute(sql(claimed).with(values![user, by])).await?;
     let text = "SELECT * FROM schedules WHERE user_name = $1 AND ended_at IS NULL";
     let rows: Vec<ScheduleRow> = tx.query(sql(text).bind(user)).await?;
     for ScheduleRow { id, name, .. } in rows {

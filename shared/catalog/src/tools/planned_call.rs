@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::CATALOG;
-use crate::request_secrets::hide_in_field;
+use crate::request_secrets::{hide_in_field, holds_digest};
 use crate::secret_argument::{hidden, hide_text};
 use crate::spec::ToolSpec;
 
@@ -50,6 +50,10 @@ impl PlannedCall {
             return Err(invalid(format!(
                 "The arguments of {shown} have more than {MAX_ARGUMENT_BYTES} bytes."
             )));
+        }
+        if self.arguments.values().any(holds_digest) {
+            return Err(invalid(format!("The arguments of {shown} hold a digest that stands for a secret."))
+                .hint("a secret cannot be repeated from what is shown: make the call directly, with the secret itself"));
         }
         let is_known = spec_of(&self.tool).is_some();
         if is_known && without_secrets(&self.tool, self.arguments.clone()) != self.arguments {
@@ -146,6 +150,8 @@ mod tests {
             let error = call(json!({"tool": tool})).check().unwrap_err();
             assert!(error.message.contains("inside another call"), "{error:?}");
         }
+        let shown = json!({"tool": "read_file", "arguments": {"path": hidden("hunter2")}});
+        assert!(call(shown).check().unwrap_err().message.contains("digest"));
         let long = json!({"tool": "read_file", "arguments": {"path": "x".repeat(20_000)}});
         assert!(call(long).check().is_err());
         let good = json!({"tool": "read_file", "device": "kiosk", "arguments": {"path": "a"}});

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::planned_call::{PlannedCall, hide_in_call};
 use crate::execution::{Execution, RunsOn};
-use crate::request_secrets::hide_in_fields;
+use crate::request_secrets::{hide_in_fields, holds_digest};
 use crate::secret_argument::SecretArgument;
 use crate::spec::{Category, Tool};
 
@@ -92,7 +92,7 @@ impl Arguments {
 
 fn is_secret(parameters: &Map<String, Value>) -> bool {
     let parameters = Value::Object(parameters.clone());
-    hide_in_fields(&parameters) != parameters
+    holds_digest(&parameters) || hide_in_fields(&parameters) != parameters
 }
 
 impl Tool for ScheduleTask {

@@ -129,7 +129,7 @@ impl Permissions {
             }
             PermissionsCommand::Add(entries) => {
                 edit(app, client, &entries, |held| entries.add_to(held)).await?;
-                note_ceiling(app, client, &entries).await?;
+                note_ceiling(app, client, &entries).await;
             }
             PermissionsCommand::Remove(entries) => {
                 edit(app, client, &entries, |held| entries.remove_from(held)).await?;
@@ -211,9 +211,10 @@ async fn edit(
 }
 
 /// Says which of the entries have no effect because the device's owner allows less.
-async fn note_ceiling(app: &App<'_>, client: &Client, entries: &Entries) -> Result<(), Failure> {
+/// The change is made, so a review that fails is left out.
+async fn note_ceiling(app: &App<'_>, client: &Client, entries: &Entries) {
     let request = v1::ReviewDeviceRequest { device: entries.device.clone() };
-    let review = client.ask(client.devices().review_device(request)).await?;
+    let Ok(review) = client.ask(client.devices().review_device(request)).await else { return };
     for grant in review.grants.iter().filter(|grant| grant.server && !grant.ceiling) {
         let is_one =
             |entry: &str| grant.entry == entry || grant.entry.starts_with(&format!("{entry} ("));
@@ -225,7 +226,6 @@ async fn note_ceiling(app: &App<'_>, client: &Client, entries: &Entries) -> Resu
             )));
         }
     }
-    Ok(())
 }
 
 async fn get(client: &Client, device: String) -> Result<PermissionsView, Failure> {
