@@ -70,18 +70,6 @@ impl LocalTool for RunMacro {
             let data = Returns { name, steps, succeeded: 0 };
             return Ok(Outcome { message, data, truncated: false });
         }
-        let full = |message: String| {
-            ToolError::new(ErrorCode::ResourceExhausted, message)
-                .hint("run it again when one has ended")
-        };
-        let Some(_of_person) = OF_PEOPLE.add_below(&context.caller.user, MAX_OF_PERSON) else {
-            return Err(full(format!(
-                "{MAX_OF_PERSON} of your macros run at this moment, which is the most."
-            )));
-        };
-        let Ok(_place) = RUNNING.try_acquire() else {
-            return Err(full("Too many macros run at this moment.".to_owned()));
-        };
         let _of_person = place_of(&context).await;
         let _place = RUNNING
             .acquire()

@@ -165,7 +165,7 @@ impl DevicesCommand {
             Self::Invite(command) => command.run(app, client).await,
             Self::Approve(DeviceArgument { device }) => {
                 let before = get(client, device).await?;
-                if !app.yes && before.state != "approved" {
+                if !app.yes && matches!(before.state, "pending" | "quarantined") {
                     compare_fingerprint(app, &before).await?;
                 }
                 let request = v1::ApproveDeviceRequest { device: before.device_id };
