@@ -1,5 +1,7 @@
 // What all stories begin with: people, devices, and the way to what a page shows.
-import { mkdirSync } from "node:fs";
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { eventually } from "./world.mjs";
@@ -70,13 +72,44 @@ export async function enrol(world, admin, name, options = {}) {
   for (const access of accesses) await admin.getByLabel(access, { exact: true }).check();
   await admin.getByRole("button", { name: "Make the command" }).click();
   const command = await admin.locator(".command code").textContent();
-  const device = await world.enrol(name, command.split(" ")[2], ceiling);
+  const device = await world.enrol(name, command.split(" ")[2], { ceiling, profile });
   await admin.getByRole("button", { name: "The words are the same: approve" }).click();
   await device.enrolled;
   device.connect();
   await admin.getByText("connected", { exact: true }).waitFor();
   return device;
 }
+
+/** Signs the admin in on the command line, and returns what runs `orion` there. Code 6 says that an approval is needed. */
+export function commandLine(world) {
+  const run = (code, ...args) => {
+    const env = { PATH: process.env.PATH, HOME: world.folder, NO_COLOR: "1", ORION_CONTEXT: join(world.folder, "context.toml") };
+    const ended = spawnSync(join(process.env.ORION_PROGRAMS, "orion"), ["--backend", world.url, ...args], { env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    assert.equal(ended.status, code, ended.stderr);
+  };
+  const secret = join(world.folder, "password.txt");
+  writeFileSync(secret, PASSWORD, { mode: 0o600 });
+  run(0, "login", "--user", "admin", "--password", `@${secret}`);
+  return run;
+}
+
+/** Defines a tool of a device's own, in the folder that its owner keeps. */
+export function defineTool(world, device, name, text) {
+  const tools = join(world.folder, device, "tools.d");
+  mkdirSync(tools, { recursive: true });
+  chmodSync(tools, 0o700);
+  writeFileSync(join(tools, `${name}.toml`), `name = "${name}"\n${text}`);
+}
+
+/** Makes a one-time link for whoever is signed in in a browser. */
+export const link = (page) =>
+  page.evaluate(async () => {
+    const headers = { "content-type": "application/grpc-web+proto", "x-orion-page": "1" };
+    const answer = await fetch("/orion.v1.AuthService/CreateSignInLink", { method: "POST", headers, body: new Uint8Array(5) });
+    // The frame of the message, its first field, and the length of the secret in it.
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    return `/sign-in#${new TextDecoder().decode(bytes.slice(7, 7 + bytes[6]))}`;
+  });
 
 /** Waits until a page has loaded everything that it shows. */
 export async function loaded(page) {
