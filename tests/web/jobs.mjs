@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before } from "node:test";
-import { account, card, commandLine, defineTool, enrol, firstAdmin, loaded, signIn, storyOf } from "./setup.mjs";
+import { account, card, commandLine, defineTool, enrol, firstAdmin, loaded, pictures, signIn, storyOf } from "./setup.mjs";
 import { World } from "./world.mjs";
 
 const world = new World();
@@ -172,6 +172,19 @@ test("a person sees their own jobs and schedules alone, on a phone too", async (
     assert.ok(wide <= shown, `${path}: ${wide} of ${shown} pixels`);
   }
   await ann.context().close();
+});
+
+test("pictures are taken where they are asked for", { skip: !process.env.ORION_PICTURES }, async () => {
+  await schedule("disk check", "0 8 * * 1-5", "list_directory", { path: "." });
+  await admin.getByRole("button", { name: "Make the schedule" }).click();
+  await card(admin, "schedule_task").getByRole("button", { name: "Approve once" }).click();
+  await card(admin, "schedule_task").getByText("succeeded").waitFor();
+  orion(6, "call", "laptop", "sleep_well", "seconds=600", "confirm=true");
+  const file = join(world.folder, "macro.json");
+  orion(0, "macros", "save", "new-project", `@${file}`);
+  await admin.goto("/jobs/schedules");
+  const one = await row("disk check").getByRole("link", { name: "disk check" }).getAttribute("href");
+  await pictures(world, admin, [["jobs", "/jobs"], ["jobs-schedules", "/jobs/schedules"], ["jobs-schedule", one], ["jobs-schedules-new", "/jobs/schedules/new"], ["jobs-macros", "/jobs/macros"]]);
 });
 
 test("nothing violated the content security policy, and no script failed", () => {

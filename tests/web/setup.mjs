@@ -116,3 +116,25 @@ export async function loaded(page) {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await eventually("the page", async () => (await page.getByRole("status").filter({ hasText: "Loading" }).count()) === 0);
 }
+
+/** Takes pictures of pages as somebody sees them, in both sizes and both colours, where a folder for them is named. */
+export async function pictures(world, person, pages) {
+  const folder = process.env.ORION_PICTURES;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  const storageState = await person.context().storageState();
+  for (const [size, viewport] of [["wide", { width: 1440, height: 900 }], ["phone", { width: 390, height: 844 }]]) {
+    for (const colorScheme of ["light", "dark"]) {
+      const page = await world.browser({ viewport, colorScheme, storageState });
+      for (const [name, path] of pages) {
+        await page.goto(path);
+        await loaded(page).catch(() => {});
+        if (path === "/approvals" && size === "phone") await page.getByRole("navigation", { name: "Requests" }).getByRole("link").first().click();
+        // A card that has just appeared cannot be pressed yet, and is pale.
+        if (/^\/(chat\/|approvals)/.test(path)) await page.locator('button[data-key="a"]:enabled').first().waitFor();
+        await page.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`) });
+      }
+      await page.context().close();
+    }
+  }
+}

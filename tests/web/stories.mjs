@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before } from "node:test";
-import { PASSWORD, account, answered, card, heading, link, loaded, say, signIn, storyOf } from "./setup.mjs";
+import { PASSWORD, account, answered, card, heading, link, loaded, pictures, say, signIn, storyOf } from "./setup.mjs";
 import { World, eventually, proxy } from "./world.mjs";
 
 const ADMIN_PAGES = ["/chat", "/approvals", "/devices", "/devices/laptop", "/devices/laptop/activity", "/devices/laptop/facts", "/enrol", "/audit", "/jobs", "/jobs/schedules", "/jobs/schedules/new", "/jobs/macros", "/tools", "/tools/write_file", "/policy", "/access", "/people", "/insights"];
@@ -229,29 +229,16 @@ test("names, markup and control characters of a device are shown and do nothing"
 });
 
 test("pictures of every page are taken where they are asked for", { skip: !process.env.ORION_PICTURES }, async () => {
-  const folder = process.env.ORION_PICTURES;
-  mkdirSync(folder, { recursive: true });
   const asked = await world.browser({ storageState: await admin.context().storageState() });
   mkdirSync(join(device.files, "Old"), { recursive: true });
   await asked.goto("/chat");
   await say(asked, "delete the folder Old with everything in it");
   await asked.getByRole("region", { name: "Approval request" }).waitFor();
   const chat = new URL(asked.url()).pathname;
-  for (const [size, viewport] of [["wide", { width: 1440, height: 900 }], ["phone", { width: 390, height: 844 }]]) {
-    for (const colorScheme of ["light", "dark"]) {
-      const page = await world.browser({ viewport, colorScheme, storageState: await admin.context().storageState() });
-      for (const path of [chat, ...ADMIN_PAGES]) {
-        await page.goto(path);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        await eventually("the page", async () => (await page.getByRole("status").filter({ hasText: "Loading" }).count()) === 0).catch(() => {});
-        if (path === "/approvals" && size === "phone") await page.getByRole("navigation", { name: "Requests" }).getByRole("link").first().click();
-        await page.waitForLoadState("load");
-        const name = path === chat ? "chat-asked" : path.slice(1).replaceAll("/", "-");
-        await page.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`) });
-      }
-      await page.context().close();
-    }
-  }
+  await asked.goto("/devices/laptop/activity");
+  const call = await asked.locator("tbody a").nth(1).getAttribute("href");
+  await pictures(world, admin, [["chat-asked", chat], ["call", call], ...ADMIN_PAGES.filter((path) => !path.startsWith("/jobs")).map((path) => [path.slice(1).replaceAll("/", "-"), path])]);
+  await pictures(world, await world.browser(), [["sign-in", "/sign-in"]]);
   await asked.context().close();
 });
 
