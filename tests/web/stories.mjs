@@ -239,6 +239,10 @@ test("pictures of every page are taken where they are asked for", { skip: !proce
   const call = await asked.locator("tbody a").nth(1).getAttribute("href");
   await pictures(world, admin, [["chat-asked", chat], ["call", call], ...ADMIN_PAGES.filter((path) => !path.startsWith("/jobs")).map((path) => [path.slice(1).replaceAll("/", "-"), path])]);
   await pictures(world, await world.browser(), [["sign-in", "/sign-in"]]);
+  // Nothing waits any more when the next story begins.
+  await asked.goto(chat);
+  await card(asked, "delete_directory").getByRole("button", { name: "Stop", exact: true }).click();
+  await card(asked, "delete_directory").getByText("cancelled", { exact: true }).waitFor();
   await asked.context().close();
 });
 
