@@ -27,7 +27,7 @@ impl LastCheck {
         (max_age_ms > 0 && age <= max_age_ms).then_some(check)
     }
 
-    /// Keeps what the newest check found: None where the log is not whole, so that nobody is told of an older check.
+    /// Keeps what the newest check found: None where the log is not whole, so that no older check answers.
     pub(super) fn keep(&self, check: Option<WholeLog>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = check;
     }
