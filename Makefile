@@ -46,7 +46,7 @@ tests/web/node_modules/.package-lock.json: tests/web/package-lock.json
 
 test-page: needs-rust test-deps page ## tell the stories of the page in Chromium
 	$(CARGO) build --locked --bins $(PROGRAMS)
-	ORION_PROGRAMS=$(abspath $(TARGET))/debug node --test --test-reporter=spec --test-concurrency=1 tests/web/stories.mjs tests/web/hostile.mjs tests/web/admins.mjs
+	ORION_PROGRAMS=$(abspath $(TARGET))/debug node --test --test-reporter=spec --test-concurrency=1 tests/web/stories.mjs tests/web/hostile.mjs tests/web/admins.mjs tests/web/jobs.mjs tests/web/newcomer.mjs
 
 test-page-large: needs-rust test-deps page ## measure the page with 1,000 devices and 100,000 audit rows: 95 of 100 interactions take less than 100 ms (ROWS=N)
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests

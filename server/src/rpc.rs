@@ -140,6 +140,7 @@ pub fn people_routes(
         fleet: Arc::clone(fleet),
         heavy: heavy.clone(),
         tasks: tasks.clone(),
+        last_check: audit::LastCheck::default(),
     };
     let auth = AuthApi {
         store: store.clone(),

@@ -278,7 +278,7 @@ async fn refused_requests_are_in_the_audit_and_a_flood_does_not_fill_it() {
     let bob = world.person("bob", Role::Viewer).await;
     let nobody = world.admin().with_token("orion_wrong");
     for _ in 0..20 {
-        let request = v1::VerifyAuditRequest {};
+        let request = v1::VerifyAuditRequest::default();
         assert_eq!(
             bob.audit().verify_audit(request).await.unwrap_err().code(),
             Code::PermissionDenied

@@ -277,7 +277,7 @@ async fn a_viewer_reads_and_changes_nothing() {
         v1::SetDevicePermissionsRequest { device: "kiosk".to_owned(), ..Default::default() };
     let refused = bob.policy().set_device_permissions(grants).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied);
-    let refused = bob.audit().verify_audit(v1::VerifyAuditRequest {}).await.unwrap_err();
+    let refused = bob.audit().verify_audit(v1::VerifyAuditRequest::default()).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied);
     assert_eq!(kiosk.tree().len(), 1);
 }

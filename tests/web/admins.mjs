@@ -1,11 +1,10 @@
 // Stories of what admins do all day: plans over several devices, the policy, requests for access, tools of devices, and
 // chats that are found again.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before } from "node:test";
-import { PASSWORD, account, answered, card, enrol, firstAdmin, heading, loaded, say, signIn, storyOf } from "./setup.mjs";
+import { account, answered, card, commandLine, defineTool, enrol, firstAdmin, heading, loaded, say, signIn, storyOf } from "./setup.mjs";
 import { World, eventually } from "./world.mjs";
 
 const world = new World();
@@ -14,13 +13,7 @@ let admin;
 let ann;
 let laptop;
 let server;
-
-/** Runs `orion` as the admin, who is signed in on the command line as well. Code 6 says that an approval is needed. */
-function orion(code, ...args) {
-  const env = { PATH: process.env.PATH, HOME: world.folder, NO_COLOR: "1", ORION_CONTEXT: join(world.folder, "context.toml") };
-  const ended = spawnSync(join(process.env.ORION_PROGRAMS, "orion"), ["--backend", world.url, ...args], { env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  assert.equal(ended.status, code, ended.stderr);
-}
+let orion;
 
 before(async () => {
   await world.start();
@@ -32,9 +25,7 @@ before(async () => {
   await ann.goto("/sign-in");
   await signIn(ann, "ann");
   await ann.getByLabel("Message", { exact: true }).waitFor();
-  const secret = join(world.folder, "password.txt");
-  writeFileSync(secret, PASSWORD, { mode: 0o600 });
-  orion(0, "login", "--user", "admin", "--password", `@${secret}`);
+  orion = commandLine(world);
 });
 after(() => world.end());
 
@@ -142,10 +133,7 @@ test("a policy is checked while it is written, tried on what happened, applied, 
 });
 
 test("a tool of a device is approved as it is defined, and asked about again where that changes", async () => {
-  const tools = join(world.folder, "server/tools.d");
-  mkdirSync(tools);
-  chmodSync(tools, 0o700);
-  const define = (format) => writeFileSync(join(tools, "say.toml"), `name = "say_word"\ndescription = "Says a word."\nprogram = "/usr/bin/printf"\nargv = ["${format}", "{word}"]\n[arguments.word]\ntype = "string"\nrequired = true\n`);
+  const define = (format) => defineTool(world, "server", "say_word", `description = "Says a word."\nprogram = "/usr/bin/printf"\nargv = ["${format}", "{word}"]\n[arguments.word]\ntype = "string"\nrequired = true\n`);
   const pending = admin.getByRole("region", { name: "Tool that waits for a decision" });
   for (const format of ["%s", "again %s"]) {
     define(format);

@@ -76,11 +76,11 @@ export class World {
   }
 
   /** Enrols a device with the token of a command, and returns its folder. */
-  async enrol(name, token, ceiling = "") {
+  async enrol(name, token, { ceiling = "", paths = [], profile = "operator" } = {}) {
     const files = join(this.folder, name, "files");
     mkdirSync(files, { recursive: true });
     const config = join(this.folder, name, "agent.toml");
-    writeFileSync(config, `[ceiling]\nprofile = "operator"\npaths = ["${files}"]\n${ceiling}`);
+    writeFileSync(config, `[ceiling]\nprofile = "${profile}"\npaths = ${JSON.stringify([files, ...paths])}\n${ceiling}`);
     const of = ["--state-dir", join(this.folder, name, "state"), "--config", config];
     const enrolling = this.run(`orion-agent.${name}`, ["enroll", "-", "--name", name, ...of], token);
     return { files, enrolled: exited(enrolling), connect: () => this.run(`orion-agent.${name}`, ["run", ...of]) };

@@ -25,6 +25,7 @@ pub(super) const PAGES: &[&str] = &[
     "enrol",
     "first-admin",
     "insights",
+    "jobs",
     "people",
     "plans",
     "policy",

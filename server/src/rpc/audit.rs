@@ -2,9 +2,12 @@
 
 mod export_audit;
 mod get_audit_key;
+mod last_check;
 mod list_audit;
 mod to_proto;
 mod verify_audit;
+
+pub(super) use last_check::LastCheck;
 
 use std::sync::Arc;
 
@@ -27,6 +30,7 @@ pub(super) struct AuditApi {
     pub(super) fleet: Arc<Fleet>,
     pub(super) heavy: HeavyRequests,
     pub(super) tasks: Tasks,
+    pub(super) last_check: LastCheck,
 }
 
 #[tonic::async_trait]

@@ -1,6 +1,6 @@
 // Which page is shown at which address, and what is shown where one fails.
 import { Component, type ReactNode, Suspense, lazy, useEffect } from "react";
-import { Navigate, Route, Routes, useNavigate } from "react-router";
+import { Navigate, Route, Routes, matchPath, useNavigate } from "react-router";
 import { onSignedOut, queries } from "./lib/api";
 import { PAGES, type Page, SIGNED_OUT } from "./routes";
 import { Shell } from "./shell/Shell";
@@ -51,6 +51,15 @@ function view({ path, title, load }: Page) {
   );
   return <Route key={path} path={path} element={element} />;
 }
+
+/** The page of the address is loaded while the backend is asked who is signed in, and not after that. */
+function loadFirst() {
+  const { pathname } = location;
+  const first = [...SIGNED_OUT, ...PAGES].find(({ path }) => matchPath(path, pathname === "/" ? "/chat" : pathname));
+  // Where this fails, the page itself says so.
+  first?.load().catch(() => {});
+}
+loadFirst();
 
 const signedOut = SIGNED_OUT.map(view);
 const pages = PAGES.map(view);

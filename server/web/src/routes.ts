@@ -64,6 +64,11 @@ export const PAGES: Page[] = [
     load: () => import("./pages/Audit"),
   },
   {
+    path: "/jobs/:tab?/:id?",
+    title: "Jobs & schedules",
+    load: () => import("./pages/Jobs"),
+  },
+  {
     path: "/tools/:name?",
     title: "Tools",
     load: () => import("./pages/Tools"),

@@ -1,8 +1,8 @@
 // Whether the audit log is intact, by the backend's own check, and its export.
 import { useMutation } from "@tanstack/react-query";
-import { useQuery } from "@connectrpc/connect-query";
-import { AuditService } from "../gen/orion/v1/audit_pb";
-import { client } from "../lib/api";
+import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
+import { AuditService, type VerifyAuditResponse } from "../gen/orion/v1/audit_pb";
+import { client, queries, transport } from "../lib/api";
 import { counted } from "../lib/text";
 import { Badge, Button, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -18,8 +18,14 @@ async function download() {
   URL.revokeObjectURL(url);
 }
 
+const RECENT_MS = 3_600_000n;
+const KEY = createConnectQueryKey({ schema: AuditService.method.verifyAudit, input: { maxAgeMs: RECENT_MS }, transport, cardinality: "finite" });
+const keep = (checked: VerifyAuditResponse) => void queries.setQueryData(KEY, checked);
+
 export function Chain() {
-  const verify = useQuery(AuditService.method.verifyAudit, {}, { staleTime: 60_000, refetchOnWindowFocus: false });
+  // A check reads the whole log, so one of the last hour is enough until somebody wants a new one.
+  const verify = useQuery(AuditService.method.verifyAudit, { maxAgeMs: RECENT_MS }, { staleTime: Number(RECENT_MS), refetchOnWindowFocus: false });
+  const again = useMutation({ mutationFn: () => client(AuditService).verifyAudit({}), onSuccess: keep });
   const save = useMutation({ mutationFn: download });
   const found = verify.data;
   return (
@@ -28,11 +34,11 @@ export function Chain() {
         <div className="row">
           {!found && !verify.error && <span className="muted">Checking the log…</span>}
           {found?.whole && <Badge tone="good">intact</Badge>}
-          {found?.whole && <span className="muted">{counted(found.rows, "row")} and {counted(found.checkpoints, "signed checkpoint")} were checked.</span>}
+          {found?.whole && <span className="muted">{counted(found.rows, "row")} and {counted(found.checkpoints, "signed checkpoint")} were checked <Time at={found.checkedAt} />.</span>}
           {found && !found.whole && <><Badge tone="bad">broken at row {found.brokenSeq.toString()}</Badge> <Line text={found.problem} most={300} /></>}
         </div>
         <div className="row">
-          <Button look="small" busy={verify.isFetching} onClick={() => void verify.refetch()}>Check again</Button>
+          <Button look="small" busy={verify.isFetching || again.isPending} onClick={() => again.mutate()}>Check again</Button>
           <Button look="small" busy={save.isPending} onClick={() => save.mutate()}>Export</Button>
         </div>
       </div>
@@ -41,7 +47,7 @@ export function Chain() {
           What <Line text={problem.device} /> says of itself contradicts what was seen of it: <Line text={problem.problem} most={300} /> (<Time at={problem.at} />)
         </p>
       ))}
-      <ErrorNote error={verify.error ?? save.error} />
+      <ErrorNote error={verify.error ?? again.error ?? save.error} />
     </section>
   );
 }

@@ -2,6 +2,7 @@
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { type ReactNode, useState } from "react";
 import { Link } from "react-router";
+import { AskedById } from "../approvals/Asked";
 import { type Call, CallState, ToolService } from "../gen/orion/v1/tool_pb";
 import { isEnded, outcome, stateOf, undoPaths } from "../lib/call";
 import { bytesOf, object } from "../lib/text";
@@ -9,7 +10,9 @@ import { Badge, Block, Button, Line } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 import { Arguments } from "./Arguments";
+import { Progress } from "./Progress";
 import { ResultView } from "./ResultView";
+import { Reveal } from "./Reveal";
 import { WhyDialog } from "./WhyDialog";
 import { useCall } from "./useCall";
 
@@ -21,21 +24,6 @@ interface Props {
   arguments: Uint8Array;
   children?: ReactNode;
   isQuoted?: boolean;
-}
-
-function Progress({ call }: { call: Call }) {
-  const { advance } = call;
-  if (!advance || isEnded(call.state)) return null;
-  const total = Number(advance.total);
-  return (
-    <div className="stack tight">
-      <progress aria-label="Progress" value={total > 0 ? Number(advance.done) : undefined} max={total > 0 ? total : undefined} />
-      <span className="small muted">
-        {advance.done.toLocaleString("en")}
-        {total > 0 && ` of ${total.toLocaleString("en")}`} <Line text={advance.note} most={80} />
-      </span>
-    </div>
-  );
 }
 
 function Undo({ call }: { call: Call }) {
@@ -98,7 +86,7 @@ export function CallCard({ callId, known, tool, device, arguments: given, childr
           {call && <ResultView call={call} isBrief={!isOpen} />}
           {isOpen && <Arguments values={object(shown)} />}
           {output !== "" && isRunning && <Block text={output} label="Output" />}
-          {children}
+          {children || (call && <AskedById call={call} />)}
           <ErrorNote error={error ?? cancel.error} />
           <div className="row">
             {call && <Undo call={call} />}
@@ -107,6 +95,7 @@ export function CallCard({ callId, known, tool, device, arguments: given, childr
                 Stop
               </Button>
             )}
+            {call && <Reveal call={call} />}
             <Button look="small" onClick={() => setAsking(true)}>Why?</Button>
             {isOpen && <Link className="small" to={`/calls/${encodeURIComponent(callId)}`}>Open the call</Link>}
           </div>

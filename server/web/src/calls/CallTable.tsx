@@ -2,13 +2,21 @@
 import { Link } from "react-router";
 import type { Call } from "../gen/orion/v1/tool_pb";
 import { stateOf } from "../lib/call";
+import { duration, timeOfDay } from "../lib/time";
 import { Badge, Line, Time } from "../ui/basics";
 
-export function CallTable({ calls, withDevice = false }: { calls: Call[]; withDevice?: boolean }) {
+interface Props {
+  calls: Call[];
+  withDevice?: boolean;
+  /** All of them are of one day that is named above: the time of day says more than how long ago it was. */
+  isOfDay?: boolean;
+}
+
+export function CallTable({ calls, withDevice = false, isOfDay = false }: Props) {
   return (
     <div className="panel scroll">
       <table className="stackable">
-        <thead><tr><th>Tool</th>{withDevice && <th>Device</th>}<th>State</th><th>Caller</th><th>When</th></tr></thead>
+        <thead><tr><th>Tool</th>{withDevice && <th>Device</th>}<th>State</th><th>Caller</th><th>When</th><th>Took</th></tr></thead>
         <tbody>
           {calls.map((call) => {
             const state = stateOf(call.state);
@@ -18,7 +26,8 @@ export function CallTable({ calls, withDevice = false }: { calls: Call[]; withDe
                 {withDevice && <td data-label="Device"><Line text={call.device} most={60} /></td>}
                 <td data-label="State"><Badge tone={state.tone}>{state.text}</Badge></td>
                 <td data-label="Caller"><Line text={call.caller} most={60} /></td>
-                <td data-label="When"><Time at={call.createdAt} /></td>
+                <td data-label="When">{isOfDay ? <time dateTime={new Date(Number(call.createdAt)).toISOString()}>{timeOfDay(call.createdAt)}</time> : <Time at={call.createdAt} />}</td>
+                <td data-label="Took">{call.closedAt > 0n && duration(Number(call.closedAt - call.createdAt))}</td>
               </tr>
             );
           })}

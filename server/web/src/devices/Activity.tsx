@@ -1,24 +1,71 @@
-// The newest calls on a device, and the button that stops them.
+// The calls on a device, by day, and the button that stops them.
 import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { Link, useSearchParams } from "react-router";
 import { CallTable } from "../calls/CallTable";
-import { ToolService } from "../gen/orion/v1/tool_pb";
+import { type Call, ToolService } from "../gen/orion/v1/tool_pb";
+import { useMe } from "../lib/session";
 import { refreshStops } from "../shell/StopBanner";
 import { Button, Empty, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
+const MOST = 200;
+/** A chosen day may be further back. */
+const MOST_OF_DAYS = 1_000;
+const DAYS = ["Today", "Yesterday"];
+const NAMED = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+
+/** Returns how many days ago a moment was, by this browser's midnight. */
+function daysAgo(at: bigint): number {
+  const midnight = (time: Date) => new Date(time.getFullYear(), time.getMonth(), time.getDate()).getTime();
+  return Math.round((midnight(new Date()) - midnight(new Date(Number(at)))) / 86_400_000);
+}
+
+function byDay(calls: Call[]): [number, Call[]][] {
+  const days = new Map<number, Call[]>();
+  for (const call of calls) {
+    const day = daysAgo(call.createdAt);
+    days.set(day, [...(days.get(day) ?? []), call]);
+  }
+  return [...days];
+}
+
 export function Activity({ device }: { device: string }) {
-  const { data, error, isPending } = useQuery(ToolService.method.listCalls, { device, limit: 200 }, { refetchInterval: 3_000 });
+  const me = useMe();
+  const [search, setSearch] = useSearchParams();
+  const chosen = DAYS.findIndex((day) => day.toLowerCase() === search.get("day"));
+  const limit = chosen > 0 ? MOST_OF_DAYS : MOST;
+  const { data, error, isPending } = useQuery(ToolService.method.listCalls, { device, limit }, { refetchInterval: chosen > 0 ? 30_000 : 3_000 });
   const stop = useMutation(ToolService.method.stopCalls, { onSettled: refreshStops });
+  const calls = data?.calls ?? [];
+  const days = byDay(calls).filter(([day]) => chosen < 0 || day === chosen);
+  // The oldest call that was loaded is within the day: there may be more of it.
+  const isCut = calls.length === limit && (chosen < 0 || daysAgo(calls.at(-1)?.createdAt ?? 0n) <= chosen);
   return (
     <div className="stack">
       <div className="row apart">
-        <p className="muted small">The newest 200 calls. Everything older is in the audit log.</p>
+        <div className="row" role="group" aria-label="Day">
+          {["All", ...DAYS].map((name, index) => (
+            <Button key={name} look="small" aria-pressed={index - 1 === chosen} onClick={() => setSearch(index === 0 ? {} : { day: name.toLowerCase() }, { replace: true })}>{name}</Button>
+          ))}
+        </div>
         <Button look="danger" busy={stop.isPending} onClick={() => stop.mutate({ device, reason: "Stopped on the page." })}>Stop all calls here</Button>
       </div>
       <ErrorNote error={error ?? stop.error} />
       {isPending && <Loading what="calls" />}
-      {data?.calls.length === 0 && <Empty title="No call yet">Say in the chat what should happen on this device, or try a tool under Tools.</Empty>}
-      {data && data.calls.length > 0 && <CallTable calls={data.calls} />}
+      {data && calls.length === 0 && <Empty title="No call yet">Say in the chat what should happen on this device, or try a tool under Tools.</Empty>}
+      {calls.length > 0 && days.length === 0 && <p className="muted">No call {DAYS[chosen]?.toLowerCase()}.</p>}
+      {days.map(([day, of]) => (
+        <section key={day} className="stack tight">
+          <h2>{DAYS[day] ?? NAMED.format(Number(of[0]?.createdAt))}</h2>
+          <CallTable calls={of} isOfDay />
+        </section>
+      ))}
+      {isCut && (
+        <p className="muted small">
+          The newest {limit.toLocaleString("en")} calls.{" "}
+          {me.is("admin") ? <>Everything older is in the <Link to={`/audit?device=${encodeURIComponent(device)}${chosen < 0 ? "" : `&when=${DAYS[chosen]?.toLowerCase()}`}`}>audit log</Link>.</> : "Everything older is in the audit log, which admins read."}
+        </p>
+      )}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 // Adds one entry to the draft of a device's grants.
 import { type FormEvent, useState } from "react";
+import type { GrantReview } from "../gen/orion/v1/device_pb";
 import type { Tool } from "../gen/orion/v1/tool_pb";
 import { Button, Field } from "../ui/basics";
 import { type Grants, added } from "./grants";
@@ -15,14 +16,21 @@ const KINDS = [
 
 const ACCESSES = ["read", "write", "delete"];
 
-export function AddGrant({ tools, grants, onAdd }: { tools: Tool[]; grants: Grants; onAdd: (next: Grants) => void }) {
+interface Props {
+  tools: Tool[];
+  rows: GrantReview[];
+  grants: Grants;
+  onAdd: (next: Grants) => void;
+}
+
+export function AddGrant({ tools, rows, grants, onAdd }: Props) {
   const [kind, setKind] = useState("path");
   const [entry, setEntry] = useState("");
   const [access, setAccess] = useState(["read"]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (entry.trim() === "") return;
-    onAdd(added(grants, kind, entry.trim(), access));
+    onAdd(added(grants, { kind, entry: entry.trim(), access }, rows));
     setEntry("");
   };
   const toggle = (name: string) => setAccess((before) => (before.includes(name) ? before.filter((it) => it !== name) : [...before, name]));

@@ -8,7 +8,7 @@ import { Button, Field, Line, Time } from "../ui/basics";
 import { Diff, difference } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
-import { type Grants, dropped, pretty } from "./grants";
+import { type Grants, dropped, pretty, readable } from "./grants";
 
 interface Props {
   device: string;
@@ -39,7 +39,7 @@ export function Draft({ device, before, draft, version, rows, onChange, onClose 
       onClose();
     },
   });
-  const diff = difference(pretty(before), pretty(draft));
+  const diff = difference(readable(before), readable(draft));
   const lost = dropped(before, draft, rows);
   const used = lost.filter(({ uses }) => uses > 0n);
   const isBroken = text !== undefined && !parsed(text);

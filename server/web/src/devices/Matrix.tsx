@@ -47,7 +47,7 @@ export function Matrix({ device, rows, tools, onRemove, onNarrow }: Props) {
   const [asked, setAsked] = useState<GrantReview>();
   return (
     <div className="panel scroll" tabIndex={0} role="region" aria-label="Permissions">
-      <table className="matrix">
+      <table className="matrix stackable">
         <thead>
           <tr><th>Granted</th><th>Backend</th><th>Owner</th><th>In effect</th><th>Risk</th><th>Uses</th><th>Last use</th><th>Findings</th><th><span className="sr">Actions</span></th></tr>
         </thead>
@@ -58,15 +58,15 @@ export function Matrix({ device, rows, tools, onRemove, onNarrow }: Props) {
             return (
               <tr key={`${row.kind} ${row.entry}`}>
                 <td><span className="small muted">{row.kind} </span><Line text={row.entry} most={80} mono /></td>
-                <td><Yes is={row.server} what="The backend grants it" /></td>
-                <td><Yes is={row.ceiling} what="The owner allows it" /></td>
-                <td>{row.effective ? <Badge tone="good">allowed</Badge> : <Badge tone="bad">denied</Badge>}</td>
-                <td>{risk && <Badge tone={risk.tone}>{risk.text.replace(" risk", "")}</Badge>}</td>
-                <td>{row.uses.toString()}</td>
-                <td>{row.lastUsedAt > 0n ? <Time at={row.lastUsedAt} /> : <span className="muted">never</span>}</td>
-                <td className="small">
+                <td data-label="Backend"><Yes is={row.server} what="The backend grants it" /></td>
+                <td data-label="Owner"><Yes is={row.ceiling} what="The owner allows it" /></td>
+                <td data-label="In effect">{row.effective ? <Badge tone="good">allowed</Badge> : <Badge tone="bad">denied</Badge>}</td>
+                <td data-label="Risk">{risk && <Badge tone={risk.tone}>{risk.text.replace(" risk", "")}</Badge>}</td>
+                <td data-label="Uses">{row.uses.toString()}</td>
+                <td data-label="Last use">{row.lastUsedAt > 0n ? <Time at={row.lastUsedAt} /> : <span className="muted">never</span>}</td>
+                <td data-label="Findings" className="small">
                   {row.lint.map((it) => <div key={it}><Line text={it} most={200} /></div>)}
-                  {row.proposal === "remove it" && <span className="muted">unused: can go</span>}
+                  {row.proposal === "remove it" && <span className="muted nowrap">unused: can go</span>}
                   {row.proposal !== "" && row.proposal !== "remove it" && <div>enough: <Line text={row.proposal} most={120} mono /></div>}
                 </td>
                 <td>

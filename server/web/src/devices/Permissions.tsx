@@ -1,7 +1,7 @@
 // The permissions of a device: the matrix, and a change of them that is previewed, applied and acknowledged.
 import { useQuery } from "@connectrpc/connect-query";
-import { useState } from "react";
-import { Link } from "react-router";
+import { useEffect, useState } from "react";
+import { Link, useLocation, useNavigate } from "react-router";
 import { type Device, DeviceService, type GrantReview } from "../gen/orion/v1/device_pb";
 import { PolicyService } from "../gen/orion/v1/policy_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
@@ -12,7 +12,7 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { AddGrant } from "./AddGrant";
 import { Draft } from "./Draft";
 import { Matrix } from "./Matrix";
-import { type Grants, narrowed, pretty, without } from "./grants";
+import { type Grants, added, narrowed, pretty, wantedOf, without } from "./grants";
 
 const NONE: GrantReview[] = [];
 
@@ -30,6 +30,15 @@ export function Permissions({ device }: { device: Device }) {
   const [draft, setDraft] = useState<Grants>();
   const [note, setNote] = useState("");
   const current = permissions.data;
+  const { state } = useLocation();
+  const navigate = useNavigate();
+  // A denial leads here with what it lacked: the draft has it, and an admin reads and applies it.
+  useEffect(() => {
+    const wanted = wantedOf(state);
+    if (wanted.length === 0 || !current || !review.data) return;
+    setDraft((before) => wanted.reduce((grants, it) => added(grants, it, review.data.grants), before ?? object(current.grants)));
+    void navigate(".", { replace: true, state: null });
+  }, [state, current, review.data, navigate]);
   if (!current) return permissions.isPending ? <Loading what="permissions" /> : <ErrorNote error={permissions.error} retry={() => void permissions.refetch()} />;
   const grants = object(current.grants);
   const rows = review.data?.grants ?? NONE;
@@ -76,7 +85,7 @@ export function Permissions({ device }: { device: Device }) {
           )}
         </>
       )}
-      {mayEdit && <AddGrant tools={tools} grants={of} onAdd={change} />}
+      {mayEdit && <AddGrant tools={tools} rows={rows} grants={of} onAdd={change} />}
       <details>
         <summary>As text: the backend's grants and the owner's ceiling</summary>
         <div className="stack">

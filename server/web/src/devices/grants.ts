@@ -49,14 +49,48 @@ export function narrowed(grants: Grants, row: GrantReview, all: GrantReview[]): 
   return { ...grants, paths: entries.map((it) => (named("path", it) === entryOf(row) ? { path, access } : it)) };
 }
 
+/** An entry that is to be granted. */
+export interface Wanted {
+  kind: string;
+  entry: string;
+  access: string[];
+}
+
 /** Returns the grants with one more entry. */
-export function added(grants: Grants, kind: string, entry: string, access: string[]): Grants {
+export function added(grants: Grants, { kind, entry, access }: Wanted, all: GrantReview[]): Grants {
   const key = LISTS[kind] ?? "tools";
-  const value = kind === "path" ? { path: entry, access } : entry;
-  return { ...grants, [key]: [...(list(grants, key) ?? []), value] };
+  const entries = list(grants, key) ?? [];
+  if (kind !== "path") {
+    // Without a list every tool of the profile is granted, so the others are listed.
+    const others = kind === "tool" && !list(grants, key) ? all.filter((it) => it.kind === "tool" && it.server).map((it) => it.entry) : entries;
+    return others.includes(entry) ? grants : { ...grants, [key]: [...others, entry] };
+  }
+  const before = entries.find((it) => named(kind, it) === entry) as { access?: unknown } | undefined;
+  if (!before) return { ...grants, [key]: [...entries, { path: entry, access }] };
+  const both = [...new Set([...(Array.isArray(before.access) ? before.access : []), ...access])];
+  return { ...grants, [key]: entries.map((it) => (it === before ? { ...before, access: both } : it)) };
+}
+
+/** Returns the entries that the location of a page asks for: another page of this browser put them there. */
+export function wantedOf(state: unknown): Wanted[] {
+  const wanted = (state as { wanted?: unknown } | null)?.wanted;
+  return Array.isArray(wanted) ? (wanted as Wanted[]) : [];
 }
 
 export const pretty = (grants: Grants) => JSON.stringify(grants, null, 2);
+
+function flow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
+  if (typeof value === "object" && value !== null) return `{ ${Object.entries(value).map(([key, it]) => `${key}: ${flow(it)}`).join(", ")} }`;
+  return typeof value === "string" && /^[a-z_]+$/.test(value) ? value : JSON.stringify(value);
+}
+
+/** Returns the grants as the policy file writes them, an entry a line: a difference of two has no other lines. */
+export function readable(grants: Grants): string {
+  return Object.entries(grants)
+    .flatMap(([key, value]) => (Array.isArray(value) ? [`${key}:`, ...value.map((it) => `  - ${flow(it)}`)] : [`${key}: ${flow(value)}`]))
+    .join("\n");
+}
 
 /** Returns the rows of the review that one set of grants has and the other lacks. */
 export function dropped(before: Grants, after: Grants, rows: GrantReview[]): GrantReview[] {

@@ -56,8 +56,8 @@ export function Invited({ invitation, before, onAgain }: Props) {
       </section>
       {approved.map((device) => (
         <div key={device.deviceId} className="row">
-          <Link className="button primary" to={`/devices/${encodeURIComponent(device.name)}`}>See and grant permissions</Link>
-          <Link className="button" to="/chat">Go to the chat</Link>
+          <Link className="button primary" to="/chat">Go to the chat</Link>
+          <Link className="button" to={`/devices/${encodeURIComponent(device.name)}`}>See and grant permissions</Link>
         </div>
       ))}
       <div><Button look="quiet" onClick={onAgain}>Enrol another device</Button></div>

@@ -84,6 +84,14 @@ export function outcome(result: Uint8Array | string): Outcome | undefined {
   return { message: envelope.message, error: errorFrom(envelope.error), data: envelope.data };
 }
 
+const HIDDEN_SECRET = "[secret: ";
+const UTF8 = new TextDecoder();
+
+/** Returns whether the backend hid secrets in the result of a call. */
+export function hidesSecrets({ result }: Call): boolean {
+  return UTF8.decode(result).includes(HIDDEN_SECRET);
+}
+
 /** The arguments that name what a call changes. A copy leaves its source as it is. */
 const CHANGED = ["path", "source", "destination"];
 

@@ -15,6 +15,37 @@ export interface OrionError {
   hints?: Hint[];
 }
 
+/** An entry of a device's grants that a denied call lacked. */
+export interface Lacking {
+  kind: string;
+  entry: string;
+  access: string[];
+}
+
+const KINDS: Record<string, string> = { tools: "tool", paths: "path", apps: "app", services: "service", logs: "log", hosts: "host" };
+
+/** Returns the entries that the backend says an admin could grant: where its sentence is another, none. */
+export function lacking({ hints }: OrionError): Lacking[] {
+  return (hints ?? []).flatMap(({ text, who }) => {
+    const [, entry = "", list = ""] = /^add (.+) to the (tools|paths|apps|services|logs|hosts) of (?!the ceiling of )\S+$/su.exec(text) ?? [];
+    const kind = KINDS[list];
+    if (who !== "admin" || !kind) return [];
+    if (kind === "tool") return [{ kind, entry, access: [] }];
+    const path = /^\{ path: (".+"), access: \[([a-z]+)\] \}$/su.exec(entry);
+    const name = quoted(kind === "path" ? (path?.[1] ?? "") : entry);
+    return name === undefined || (kind === "path" && !path) ? [] : [{ kind, entry: name, access: path?.[2] ? [path[2]] : [] }];
+  });
+}
+
+function quoted(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 const TEXT = new TextDecoder();
 
 /** Reads an error of the backend from JSON of any origin. */

@@ -5,6 +5,9 @@ const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle
 const SHORT = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 
 export const fullTime = (at: bigint | number) => FULL.format(Number(at));
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+export const timeOfDay = (at: bigint | number) => CLOCK.format(Number(at));
 export const shortTime = (at: bigint | number) => SHORT.format(Number(at));
 
 /** Returns how far away a moment is: `3 min ago`, `in 2 h`. */
@@ -15,6 +18,15 @@ export function relative(at: bigint | number, now: number): string {
     away < 10 ? "" : away < 60 ? `${away} s` : away < 3600 ? `${Math.round(away / 60)} min` : away < 129_600 ? `${Math.round(away / 3600)} h` : `${Math.round(away / 86_400)} days`;
   if (text === "") return "now";
   return seconds < 0 ? `${text} ago` : `in ${text}`;
+}
+
+/** Returns how long something took: `340 ms`, `12 s`, `3 min 4 s`, `2 h 5 min`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 const EVERY_MS = 10_000;

@@ -1,7 +1,7 @@
 // The inbox of approval requests: the open ones, the card of one, and those that were answered.
 import { useQuery } from "@connectrpc/connect-query";
 import { useCallback, useEffect, useMemo } from "react";
-import { NavLink, useNavigate, useParams, useSearchParams } from "react-router";
+import { Link, NavLink, useNavigate, useParams, useSearchParams } from "react-router";
 import { ApprovalCard } from "../approvals/ApprovalCard";
 import { endOf } from "../approvals/Decide";
 import { Notify } from "../approvals/Notify";
@@ -16,7 +16,7 @@ import { Badge, Button, Empty, Head, Line, Loading, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
 const MOST_LISTED = 300;
-const MOST_PATH = 40;
+const MOST_PATH = 34;
 
 function Row({ approval }: { approval: Approval }) {
   const risk = riskOf(approval.risk);
@@ -40,7 +40,12 @@ function Chosen({ id, listed, onDecided }: { id: string; listed?: Approval; onDe
   const { data, error, isPending } = useQuery(ApprovalService.method.getApproval, { approvalId: id });
   const approval = data?.approval ?? listed;
   if (!approval) return isPending ? <Loading what="the request" /> : <ErrorNote error={error} />;
-  return <ApprovalCard key={approval.approvalId} listed={approval} onDecided={onDecided} />;
+  return (
+    <div className="stack">
+      <ApprovalCard key={approval.approvalId} listed={approval} onDecided={onDecided} />
+      {approval.state !== ApprovalState.OPEN && <Link to={`/calls/${encodeURIComponent(approval.callId)}`}>What came of the call, and its undo</Link>}
+    </div>
+  );
 }
 
 export default function Approvals() {
@@ -86,7 +91,7 @@ export default function Approvals() {
       {!isPending && shown.length === 0 && live.waiting === 0 && !id && (
         <Empty title="Nothing waits for you">A call of high risk, or one that a rule selects, appears here the moment it is asked for. Rules are made in the policy.</Empty>
       )}
-      <div className={id ? "split detail" : "split"}>
+      <div className={shown.length === 0 ? "" : id ? "split detail" : "split"}>
         {shown.length > 0 && <nav className="list" aria-label="Requests">{shown.map((approval) => <Row key={approval.approvalId} approval={approval} />)}</nav>}
         {id && (
           <div className="panel">

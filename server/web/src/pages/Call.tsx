@@ -1,6 +1,6 @@
 // One call: everything that was recorded of it.
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useParams } from "react-router";
+import { useParams } from "react-router";
 import { Arguments } from "../calls/Arguments";
 import { CallCard } from "../calls/CallCard";
 import { AuditService } from "../gen/orion/v1/audit_pb";
@@ -26,9 +26,7 @@ export default function Call() {
       <ErrorNote error={error} retry={() => void refetch()} />
       {call && (
         <>
-          <CallCard callId={call.callId} known={call} tool={call.tool} device={call.device} arguments={call.arguments}>
-            {call.approvalId !== "" && <Link to={`/approvals/${call.approvalId}`}>Its approval request</Link>}
-          </CallCard>
+          <CallCard callId={call.callId} known={call} tool={call.tool} device={call.device} arguments={call.arguments} />
           <h2>Arguments</h2>
           <Arguments values={object(call.arguments)} />
         </>

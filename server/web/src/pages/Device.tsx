@@ -1,12 +1,14 @@
 // One device: its facts, its permissions, and what was done on it.
-import { useQuery } from "@connectrpc/connect-query";
+import { create } from "@bufbuild/protobuf";
+import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { Link, NavLink, useParams } from "react-router";
 import { Activity } from "../devices/Activity";
 import { Facts } from "../devices/Facts";
 import { PendingDevice } from "../devices/Pending";
 import { Permissions } from "../devices/Permissions";
 import { deviceState } from "../devices/state";
-import { DeviceService, DeviceState } from "../gen/orion/v1/device_pb";
+import { DeviceService, DeviceState, GetDeviceResponseSchema } from "../gen/orion/v1/device_pb";
+import { queries, transport } from "../lib/api";
 import { useMe } from "../lib/session";
 import { Badge, Head, Line, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -17,10 +19,18 @@ const TABS = [
   { to: "facts", label: "Facts" },
 ];
 
+const LIST = createConnectQueryKey({ schema: DeviceService.method.listDevices, input: {}, transport, cardinality: "finite" });
+
+/** What the list of devices says of one: it is shown until the device itself is loaded. */
+function listed(name: string) {
+  const device = queries.getQueryData(LIST)?.devices.find((it) => it.name === name);
+  return device && create(GetDeviceResponseSchema, { device });
+}
+
 export default function Device() {
   const me = useMe();
   const { name = "", tab = "" } = useParams();
-  const { data, error, isPending, refetch } = useQuery(DeviceService.method.getDevice, { device: name }, { refetchInterval: 3_000 });
+  const { data, error, isPending, refetch } = useQuery(DeviceService.method.getDevice, { device: name }, { refetchInterval: 3_000, placeholderData: () => listed(name) });
   const device = data?.device;
   const base = `/devices/${encodeURIComponent(name)}`;
   const state = device && deviceState(device);

@@ -7,17 +7,20 @@ import { useMe } from "../lib/session";
 import { Button, Empty, Field, Head } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
+const ACCESSES = ["read", "write", "delete"];
+/** Each profile with the access to folders that its tools can use. */
 const PROFILES = [
-  { name: "reader", text: "Reader: reads files and facts" },
-  { name: "operator", text: "Operator: also writes, deletes, opens applications" },
-  { name: "developer", text: "Developer: also programs and developer tools" },
-  { name: "homelab", text: "Homelab: an operator's, and services" },
-  { name: "", text: "Nothing yet: every call is denied" },
+  { name: "reader", text: "Reader: reads files and facts", access: ["read"] },
+  { name: "operator", text: "Operator: also writes, deletes, opens applications", access: ACCESSES },
+  { name: "developer", text: "Developer: also programs and developer tools", access: ACCESSES },
+  { name: "homelab", text: "Homelab: an operator's, and services", access: ACCESSES },
+  { name: "", text: "Nothing yet: every call is denied", access: ["read"] },
 ];
 
 export default function Enrol() {
   const me = useMe();
   const [invitation, setInvitation] = useState<InviteDeviceResponse>();
+  const [access, setAccess] = useState(["read"]);
   const [before, setBefore] = useState<Set<string>>(new Set());
   const devices = useQuery(DeviceService.method.listDevices, {});
   const invite = useMutation(DeviceService.method.inviteDevice, { onSuccess: setInvitation });
@@ -26,7 +29,6 @@ export default function Enrol() {
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name) ?? "").trim();
     const folders = text("folders").split("\n").map((it) => it.trim()).filter(Boolean);
-    const access = form.getAll("access").map(String);
     const profile = text("profile");
     const grants = profile === "" && folders.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: folders.map((path) => ({ path, access })) });
     setBefore(new Set((devices.data?.devices ?? []).map(({ deviceId }) => deviceId)));
@@ -45,16 +47,16 @@ export default function Enrol() {
               {(props) => <input {...props} name="name" placeholder="laptop" autoComplete="off" autoCapitalize="none" />}
             </Field>
             <Field label="What it may do at first" hint="The device's owner sets a ceiling of their own, which nothing here can exceed.">
-              {(props) => <select {...props} name="profile" defaultValue="reader">{PROFILES.map(({ name, text }) => <option key={name} value={name}>{text}</option>)}</select>}
+              {(props) => <select {...props} name="profile" defaultValue="reader" onChange={(event) => setAccess(PROFILES.find(({ name }) => name === event.target.value)?.access ?? ["read"])}>{PROFILES.map(({ name, text }) => <option key={name} value={name}>{text}</option>)}</select>}
             </Field>
             <Field label="In these folders" hint="One a line, as the device writes them. The first is where relative paths start.">
               {(props) => <textarea {...props} name="folders" className="mono" rows={2} placeholder="~/Projects" spellCheck={false} />}
             </Field>
             <fieldset className="row plain">
               <legend className="small muted">Access to these folders</legend>
-              <label className="check"><input type="checkbox" name="access" value="read" defaultChecked /> read</label>
-              <label className="check"><input type="checkbox" name="access" value="write" /> write</label>
-              <label className="check"><input type="checkbox" name="access" value="delete" /> delete</label>
+              {ACCESSES.map((name) => (
+                <label key={name} className="check"><input type="checkbox" checked={access.includes(name)} onChange={() => setAccess(ACCESSES.filter((it) => access.includes(it) !== (it === name)))} /> {name}</label>
+              ))}
             </fieldset>
             <Field label="The token is good for">
               {(props) => <select {...props} name="valid" defaultValue="3600"><option value="900">15 minutes</option><option value="3600">an hour</option><option value="86400">a day</option></select>}

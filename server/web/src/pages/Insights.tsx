@@ -6,6 +6,7 @@ import { type Call, CallState, ToolService } from "../gen/orion/v1/tool_pb";
 import { type Bar, Bars } from "../insights/Bars";
 import { useMe } from "../lib/session";
 import { counted, oneLine } from "../lib/text";
+import { duration } from "../lib/time";
 import { Empty, Head, Line, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
@@ -81,7 +82,7 @@ export default function Insights() {
             <div className="panel scroll">
               <table className="stackable">
                 <thead><tr><th>Tool</th><th>Calls</th><th>Denied</th><th>Median time</th></tr></thead>
-                <tbody>{tools.map((it) => <tr key={it.tool}><td><Line text={it.tool} most={60} mono /></td><td data-label="Calls">{it.count}</td><td data-label="Denied">{it.denied}</td><td data-label="Median time">{it.median} ms</td></tr>)}</tbody>
+                <tbody>{tools.map((it) => <tr key={it.tool}><td><Line text={it.tool} most={60} mono /></td><td data-label="Calls">{it.count}</td><td data-label="Denied">{it.denied}</td><td data-label="Median time">{duration(it.median)}</td></tr>)}</tbody>
               </table>
             </div>
           </section>

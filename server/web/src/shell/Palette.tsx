@@ -24,6 +24,7 @@ function useCommands(entries: Entry[], text: string): Command[] {
   const all: Command[] = [
     ...entries.map(({ to, label }) => ({ id: to, label, kind: "Page", to })),
     { id: "new-chat", label: "New chat", kind: "Action", to: "/chat" },
+    { id: "new-schedule", label: "New schedule", kind: "Action", to: "/jobs/schedules/new" },
     ...(me.is("admin") ? [{ id: "enrol", label: "Enrol a device", kind: "Action", to: "/enrol" }] : []),
     ...devices.map(({ name }) => ({ id: `d-${name}`, label: name, kind: "Device", to: `/devices/${encodeURIComponent(name)}` })),
     ...tools.map(({ name }) => ({ id: `t-${name}`, label: name, kind: "Tool", to: `/tools/${encodeURIComponent(name)}` })),

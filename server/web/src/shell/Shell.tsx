@@ -14,6 +14,8 @@ import { StopBanner } from "./StopBanner";
 import { ENTRIES, type Entry } from "./pages";
 import { useShortcuts } from "./shortcuts";
 
+const SEARCH_KEYS = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" : "Ctrl K";
+
 function Count({ entry }: { entry: Entry }) {
   const { waiting } = useLive();
   if (entry.to !== "/approvals" || waiting === 0) return null;
@@ -82,7 +84,7 @@ function Frame() {
           <img src="/icon.svg" alt="" width="22" height="22" /> Orion
         </Link>
         <button type="button" className="search-button" onClick={() => setSearching(true)}>
-          <Icon name="search" /> Go to… <kbd>⌘K</kbd>
+          <Icon name="search" /> Go to… <kbd>{SEARCH_KEYS}</kbd>
         </button>
         <nav aria-label="Pages">
           {entries.map((entry) => (

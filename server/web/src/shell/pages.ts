@@ -15,6 +15,7 @@ export const ENTRIES: Entry[] = [
   { to: "/chat", label: "Chat", icon: "chat", least: "viewer", key: "c" },
   { to: "/approvals", label: "Approvals", icon: "approvals", least: "operator", key: "a" },
   { to: "/devices", label: "Devices", icon: "devices", least: "viewer", key: "d" },
+  { to: "/jobs", label: "Jobs & schedules", icon: "jobs", least: "viewer", key: "j" },
   { to: "/tools", label: "Tools", icon: "tools", least: "viewer", key: "t" },
   { to: "/access", label: "Access requests", icon: "access", least: "viewer", key: "r" },
   { to: "/policy", label: "Policy", icon: "policy", least: "operator", key: "p" },

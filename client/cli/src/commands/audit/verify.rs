@@ -76,7 +76,7 @@ impl Verify {
         let verified = async {
             let client = app.signed_in().await?;
             let _waiting = Spinner::on(app.out, "following the chain");
-            let request = v1::VerifyAuditRequest {};
+            let request = v1::VerifyAuditRequest::default();
             within(app.timeout.unwrap_or(VERIFY_TIMEOUT), client.audit().verify_audit(request))
                 .await
         };
@@ -102,6 +102,7 @@ fn answered(answer: v1::VerifyAuditResponse, app: &App<'_>) -> Verdict {
         checkpoints,
         key,
         device_problems,
+        checked_at: _,
     } = answer;
     let describe = |problem: v1::DeviceChainProblem| {
         let v1::DeviceChainProblem { device, problem, at } = problem;

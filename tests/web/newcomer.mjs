@@ -1,0 +1,135 @@
+// Five tasks of a person who sees the page for the first time, from the sign-in link on. What they may take at most is
+// held here: a change of the page that makes them longer fails.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before } from "node:test";
+import { Newcomer } from "./person.mjs";
+import { account, answered, card, firstAdmin, link, say, signIn, storyOf } from "./setup.mjs";
+import { World, eventually } from "./world.mjs";
+
+const DAY_MS = 86_400_000;
+const world = new World();
+const test = storyOf(world);
+let admin;
+let ann;
+let device;
+let newcomer;
+
+before(async () => {
+  await world.start();
+  admin = await firstAdmin(world);
+  await account(admin, "ann");
+  ann = await world.browser();
+  await ann.goto("/sign-in");
+  await signIn(ann, "ann");
+  await ann.getByLabel("Message", { exact: true }).waitFor();
+});
+after(async () => {
+  if (newcomer) console.log(newcomer.table());
+  await world.end();
+});
+
+/** A folder that the device's owner allows, and the backend does not grant. */
+const photos = () => join(world.folder, "laptop", "photos");
+
+function atMost({ name, clicks, keys }, mostClicks, mostKeys) {
+  assert.ok(clicks <= mostClicks && keys <= mostKeys, `${name}: ${clicks} clicks of ${mostClicks}, ${keys} keys of ${mostKeys}`);
+}
+
+test("a device is enrolled", async () => {
+  const page = await world.browser();
+  newcomer = new Newcomer(page, process.env.ORION_STEPS);
+  await page.goto(await link(admin));
+  const files = join(world.folder, "laptop", "files");
+  const took = await newcomer.task("enrol a device", async () => {
+    await newcomer.click("Go on as admin");
+    await newcomer.click("Enrol your first device");
+    await newcomer.write("Name", "laptop");
+    await newcomer.choose("What it may do at first", "operator");
+    await newcomer.write("In these folders", files, { paste: true });
+    await newcomer.click("Make the command");
+    await newcomer.click("Copy the command");
+    const command = await page.locator(".command code").textContent();
+    device = await world.enrol("laptop", command.split(" ")[2], { paths: [photos()] });
+    await newcomer.click("The words are the same: approve");
+    await device.enrolled;
+    device.connect();
+    await newcomer.sees("connected");
+  });
+  atMost(took, 9, 7);
+});
+
+test("a denial is understood, and just that is allowed", async () => {
+  const { page } = newcomer;
+  mkdirSync(photos());
+  await page.goto("/chat");
+  const took = await newcomer.task("allow just what was denied", async () => {
+    await newcomer.write("Message", `list files in ${photos()}`, { paste: true });
+    await newcomer.press("Enter");
+    const denied = card(page, "list_directory");
+    await newcomer.sees("denied", denied);
+    await newcomer.click("Allow just this…", denied);
+    await newcomer.sees("What this changes");
+    await newcomer.click("Apply");
+    await newcomer.sees("acknowledged by the device");
+  });
+  await page.goto("/chat");
+  await say(page, `list files in ${photos()}`);
+  await card(page, "list_directory").getByText("succeeded").waitFor();
+  atMost(took, 3, 3);
+});
+
+test("a deletion that somebody else asks for is approved", async () => {
+  const { page } = newcomer;
+  mkdirSync(join(device.files, "Old"));
+  await page.goto("/chat");
+  await say(ann, "delete the folder Old with everything in it");
+  await card(ann, "delete_directory").getByRole("region", { name: "Approval request" }).waitFor();
+  const took = await newcomer.task("approve a deletion", async () => {
+    await newcomer.click(/^Approvals/);
+    await newcomer.click(/^Approve once/);
+    await newcomer.sees("approved");
+  });
+  await eventually("the deletion", () => !existsSync(join(device.files, "Old")));
+  atMost(took, 2, 0);
+});
+
+test("a change is taken back", async () => {
+  const { page } = newcomer;
+  writeFileSync(join(device.files, "list.txt"), "milk");
+  await page.goto("/chat");
+  await say(page, "delete list.txt");
+  await card(page, "delete_file").getByRole("button", { name: "Approve once" }).click();
+  await eventually("the deletion", () => !existsSync(join(device.files, "list.txt")));
+  await answered(page);
+  await page.goto("/devices");
+  const took = await newcomer.task("take a change back", async () => {
+    await newcomer.click("laptop");
+    await newcomer.click("Activity");
+    await newcomer.click("delete_file");
+    await newcomer.click("Undo");
+    await newcomer.sees("Undone");
+  });
+  assert.ok(existsSync(join(device.files, "list.txt")));
+  atMost(took, 4, 0);
+});
+
+test("what a device did yesterday is seen", async () => {
+  const { page } = newcomer;
+  await page.clock.install({ time: Date.now() + DAY_MS });
+  await page.goto("/chat");
+  const took = await newcomer.task("see what a device did yesterday", async () => {
+    await newcomer.click("Devices");
+    await newcomer.click("laptop");
+    await newcomer.click("Activity");
+    await newcomer.click("Yesterday");
+    await newcomer.sees("delete_file");
+  });
+  assert.equal(await page.getByRole("heading", { level: 2 }).allTextContents().then((all) => all.join()), "Yesterday");
+  atMost(took, 4, 0);
+});
+
+test("nothing violated the content security policy, and no script failed", () => {
+  assert.deepEqual(world.violations, []);
+});
