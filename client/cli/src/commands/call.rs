@@ -332,7 +332,7 @@ pub(crate) async fn decide(
     // At a terminal the whole card was shown; `--yes` shows nothing.
     let details_shown = Some(!app.yes);
     let request =
-        v1::DecideApprovalRequest { approval_id, approve, reason, more: None, details_shown };
+        v1::DecideApprovalRequest { approval_id, approve, reason, more: None, details_shown, passkey: None };
     client.ask(client.approvals().decide_approval(request)).await?;
     Ok(true)
 }
