@@ -225,7 +225,8 @@ impl Passkeys {
         if passkey.relying_party != relying_party.id {
             return Err(PasskeyError::RelyingParty);
         }
-        let sign_count = verified(relying_party, &passkey, authenticator_data, client_data, signature)?;
+        let sign_count =
+            verified(relying_party, &passkey, authenticator_data, client_data, signature)?;
         Ok(PasskeyProof::new(id, subject, sign_count))
     }
 }
@@ -257,10 +258,7 @@ fn verified(
 /// Returns the digest of what is signed for an approval request: its id, and everything that its card shows.
 #[must_use]
 pub fn approval_subject(approval: ApprovalId, shown: Digest) -> Digest {
-    Digest::of_fields(
-        "orion.passkey.approval.v1",
-        &[approval.uuid().as_bytes(), shown.as_bytes()],
-    )
+    Digest::of_fields("orion.passkey.approval.v1", &[approval.uuid().as_bytes(), shown.as_bytes()])
 }
 
 /// Returns the digest of what is signed for a plan: its id and its hash, which covers every step.

@@ -36,9 +36,9 @@ use orion_wire::v1::{
     device_service_server::DeviceServiceServer, enrollment_service_server::EnrollmentServiceServer,
     insight_service_server::InsightServiceServer, macro_service_server::MacroServiceServer,
     memory_service_server::MemoryServiceServer, passkey_service_server::PasskeyServiceServer,
-    plan_service_server::PlanServiceServer,
-    policy_service_server::PolicyServiceServer, schedule_service_server::ScheduleServiceServer,
-    tool_service_server::ToolServiceServer, transfer_service_server::TransferServiceServer,
+    plan_service_server::PlanServiceServer, policy_service_server::PolicyServiceServer,
+    schedule_service_server::ScheduleServiceServer, tool_service_server::ToolServiceServer,
+    transfer_service_server::TransferServiceServer,
 };
 use tokio_stream::Stream;
 use tonic::service::Routes;

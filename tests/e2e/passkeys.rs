@@ -177,7 +177,10 @@ async fn without_a_passkey_nothing_approves_and_each_refusal_names_the_page() {
     // No wider answer goes around it, and a changed call waits for a passkey of its own.
     let more = [
         More::ForThisChat(v1::ForThisChat {}),
-        More::NarrowRule(v1::NarrowRule { expires_at: orion_tests::now_ms() + 60_000, folder: false }),
+        More::NarrowRule(v1::NarrowRule {
+            expires_at: orion_tests::now_ms() + 60_000,
+            folder: false,
+        }),
     ];
     for more in more {
         let request = v1::DecideApprovalRequest {
@@ -210,7 +213,10 @@ async fn without_a_passkey_nothing_approves_and_each_refusal_names_the_page() {
     let approve = cli.run(&["approvals", "approve", id]).await;
     assert_eq!(approve.code, 5, "{approve:?}");
     let page = format!("http://localhost:{port}/approvals/{id}");
-    assert!(approve.stderr.contains("needs your passkey") && approve.stderr.contains(&page), "{approve:?}");
+    assert!(
+        approve.stderr.contains("needs your passkey") && approve.stderr.contains(&page),
+        "{approve:?}"
+    );
     let listed = cli.run(&["approvals", "list"]).await;
     assert!(listed.stdout.contains("open, passkey"), "{listed:?}");
     let shown = cli.run(&["approvals", "show", id]).await;
@@ -283,7 +289,8 @@ async fn a_session_alone_registers_no_passkey_and_nobody_removes_another_persons
     world.admin().passkeys().remove_passkey(request("bob")).await.unwrap();
     let left = world.admin().passkeys().list_passkeys(list).await.unwrap().into_inner();
     assert_eq!(left.passkeys, []);
-    let by: Vec<_> = audited(&world, "passkey.removed").await.iter().map(|it| it["by"].clone()).collect();
+    let by: Vec<_> =
+        audited(&world, "passkey.removed").await.iter().map(|it| it["by"].clone()).collect();
     assert_eq!(by, ["admin"]);
     let registered = audited(&world, "passkey.registered").await;
     assert_eq!(registered.len(), 1, "{registered:?}");

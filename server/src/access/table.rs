@@ -193,7 +193,11 @@ pub const TABLE: &[Operation] = &[
         Some(30),
     ),
     rpc("/orion.v1.PasskeyService/RemovePasskey", Access::Person(VIEWER, SESSION), Some(60)),
-    rpc("/orion.v1.PasskeyService/StartPasskeyApproval", Access::Person(VIEWER, SESSION), Some(120)),
+    rpc(
+        "/orion.v1.PasskeyService/StartPasskeyApproval",
+        Access::Person(VIEWER, SESSION),
+        Some(120),
+    ),
     rpc("/orion.v1.InsightService/GetInsights", Access::Person(VIEWER, READ), Some(60)),
     rpc("/orion.v1.ScheduleService/ListSchedules", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.ScheduleService/CancelSchedule", Access::Person(VIEWER, CALL), Some(120)),

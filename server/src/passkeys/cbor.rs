@@ -180,7 +180,9 @@ mod tests {
         ] {
             assert_eq!(Reader::new(bytes).integer().ok(), expected, "{bytes:x?}");
         }
-        for bytes in [&[0x43, 1, 2][..], &[0x5f, 0x41, 1, 0xff], &[0x5b, 255, 255, 255, 255, 0, 0, 0, 0]] {
+        for bytes in
+            [&[0x43, 1, 2][..], &[0x5f, 0x41, 1, 0xff], &[0x5b, 255, 255, 255, 255, 0, 0, 0, 0]]
+        {
             assert!(Reader::new(bytes).bytes().is_err(), "{bytes:x?}");
         }
         assert!(Reader::new(&[0x62, 0xff, 0xfe]).text().is_err());

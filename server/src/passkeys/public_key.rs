@@ -133,11 +133,8 @@ impl PublicKey {
             Algorithm::Ed25519 => {
                 UnparsedPublicKey::new(&signature::ED25519, key).verify(message, signature)
             }
-            Algorithm::Rs256 => RsaPublicKeyComponents { n: key, e: &RSA_EXPONENT[..] }.verify(
-                &signature::RSA_PKCS1_2048_8192_SHA256,
-                message,
-                signature,
-            ),
+            Algorithm::Rs256 => RsaPublicKeyComponents { n: &key[..], e: &RSA_EXPONENT[..] }
+                .verify(&signature::RSA_PKCS1_2048_8192_SHA256, message, signature),
         };
         checked.map_err(|_| PasskeyError::Signature)
     }

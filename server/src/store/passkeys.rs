@@ -200,7 +200,12 @@ fn changed(
 ) -> Result<AuditEvent, StoreError> {
     let PasskeyRow { id, user, name, key, .. } = row;
     let algorithm = key.algorithm().as_str();
-    AuditEvent::new(now, kind, String::new(), &PasskeyChanged { user, passkey: id, name, algorithm, by })
+    AuditEvent::new(
+        now,
+        kind,
+        String::new(),
+        &PasskeyChanged { user, passkey: id, name, algorithm, by },
+    )
 }
 
 /// Returns how often a person's passkey signed. None if the person has no such passkey.

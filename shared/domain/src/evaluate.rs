@@ -375,10 +375,9 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
         decision: decision.unwrap_or(Decision::Deny),
         evidence,
         deciding,
-        approvers: rules.approvers.and(Approvers {
-            passkey: policy.risk.signs(risk.risk),
-            ..approvers_of(risk.risk)
-        }),
+        approvers: rules
+            .approvers
+            .and(Approvers { passkey: policy.risk.signs(risk.risk), ..approvers_of(risk.risk) }),
         preview_first,
         risk: risk.risk,
         raises: risk.raises.into_iter().map(|(raise, _)| raise).collect(),

@@ -85,7 +85,8 @@ impl PolicyFile {
             .and_then(|node| timezone(node, findings))
             .unwrap_or_else(|| (String::new(), TimeZone::UTC));
         let risk = fields.take(&["risk"], findings);
-        let (risk_at, risk) = (risk.map(|node| node.at), risk.and_then(|node| self::risk(node, findings)));
+        let (risk_at, risk) =
+            (risk.map(|node| node.at), risk.and_then(|node| self::risk(node, findings)));
         let budget = fields.take(&["approval_budget"], findings);
         let approval_budget = budget.and_then(|node| budget::read(node, findings));
         let profiles = fields.take(&["profiles"], findings);

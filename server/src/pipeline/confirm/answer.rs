@@ -75,10 +75,9 @@ pub async fn decide(
     let row = pipeline.store.find_approval(approval).await?;
     let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
     let (shared, by) = (Arc::clone(pipeline), by.clone());
-    let task = pipeline
-        .tasks
-        .calls
-        .spawn(async move { take(&shared, &by, row, answer, reason, (details_shown, passkey)).await });
+    let task = pipeline.tasks.calls.spawn(async move {
+        take(&shared, &by, row, answer, reason, (details_shown, passkey)).await
+    });
     task.await.unwrap_or(Err(AnswerError::unstored(StoreError::Unavailable)))
 }
 

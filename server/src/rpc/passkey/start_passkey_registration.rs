@@ -21,7 +21,8 @@ pub(super) async fn start_passkey_registration(
     let Signed { identity: who, message } = request;
     let v1::StartPasskeyRegistrationRequest { password } = message;
     let store = &api.pipeline.store;
-    let confirmed = confirm_password(store, &api.people, source, &who.caller.user, password, "passkey");
+    let confirmed =
+        confirm_password(store, &api.people, source, &who.caller.user, password, "passkey");
     if !confirmed.await.map_err(status::sign_in)? {
         return Err(status::hinted(
             ErrorCode::PreconditionFailed,

@@ -24,10 +24,8 @@ pub(super) async fn decide_plan(
     let seen = plan::visible(&api.pipeline, by, &plan_id).await.map_err(status::store)?;
     let proof = passkey::checked(&api.passkeys, &api.pipeline.store, &identity, passkey).await?;
     let id = seen.id.to_string();
-    let row = plan::decide(&api.pipeline, by, &id, hash, approve, &reason, proof)
-        .await
-        .map_err(|error| {
-            status::decide_plan(seen.id, error, &format!("{}/plans/{id}", api.passkeys.page()))
-        })?;
+    let row = plan::decide(&api.pipeline, by, &id, hash, approve, &reason, proof).await.map_err(
+        |error| status::decide_plan(seen.id, error, &format!("{}/plans/{id}", api.passkeys.page())),
+    )?;
     Ok(v1::DecidePlanResponse { plan: Some(to_proto::plan(row)) })
 }

@@ -39,9 +39,7 @@ fn hint_of(error: &DecideError, card: &str) -> Option<Hint> {
         DecideError::OverBudget(_) => {
             Some("another person can approve it, or you can when some time has passed".into())
         }
-        DecideError::PasskeyMissing => {
-            Some(Hint::new(format!("approve it on the page: {card}")))
-        }
+        DecideError::PasskeyMissing => Some(Hint::new(format!("approve it on the page: {card}"))),
         DecideError::OtherSigned => Some("read the request again, then approve it".into()),
         DecideError::PasskeyGone => {
             Some(Hint::new(format!("approve it again on the page: {card}")))

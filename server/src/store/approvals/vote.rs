@@ -48,7 +48,9 @@ pub enum DecideError {
     #[error("this approval needs your passkey, which only the page can ask for")]
     PasskeyMissing,
     /// The passkey signed another request, or what this one showed before.
-    #[error("your passkey signed something else than this request shows now, so nothing was approved")]
+    #[error(
+        "your passkey signed something else than this request shows now, so nothing was approved"
+    )]
     OtherSigned,
     /// The passkey was removed or signed again since.
     #[error("your passkey was removed or used elsewhere since, so nothing was approved")]

@@ -22,13 +22,7 @@ pub(super) fn check(policy: &PolicyFile, environment: &LintContext, findings: &m
     }
 }
 
-fn few(
-    approvers: Approvers,
-    what: &str,
-    holders: &[Role],
-    at: Position,
-    findings: &mut Findings,
-) {
+fn few(approvers: Approvers, what: &str, holders: &[Role], at: Position, findings: &mut Findings) {
     let role = approvers.role;
     let able = holders.iter().filter(|held| **held >= role).count();
     let who = match able {

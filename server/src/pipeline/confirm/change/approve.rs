@@ -23,8 +23,7 @@ pub(super) async fn approve(
     // If a preview must be shown first, the author has not seen it. If a second person must approve, the
     // author is not that person. What a passkey has to sign was not there yet.
     let Approvers { not_requester, second_if_any, passkey, .. } = evaluated.approvers();
-    let needs_another =
-        evaluated.preview_first() || not_requester || second_if_any || passkey;
+    let needs_another = evaluated.preview_first() || not_requester || second_if_any || passkey;
     let Some(id) = view.approval.filter(|_| !needs_another) else { return Ok(view) };
     let asked = pipeline.store.approval(id).await?;
     let row = pipeline.store.call(view.call).await?;

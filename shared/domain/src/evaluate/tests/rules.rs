@@ -320,8 +320,7 @@ fn a_risk_whose_approvals_are_signed_is_asked_about_in_spite_of_a_preapproval() 
     let allow = Rule { tools: vec!["delete_file".to_owned()], ..rule(RuleAction::Preapprove) };
     let saved = with(vec![allow]);
     assert_eq!(Ask::delete("D:/x").of(&saved).0, Decision::Allow);
-    for (high, critical, decision) in
-        [(false, true, Decision::Allow), (true, false, Decision::Ask)]
+    for (high, critical, decision) in [(false, true, Decision::Allow), (true, false, Decision::Ask)]
     {
         let risk = RiskDefaults::default().signing(high, critical);
         let signed = Policy { risk, ..saved.clone() };
