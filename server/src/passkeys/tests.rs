@@ -204,7 +204,8 @@ async fn another_signature_key_person_or_session_is_refused() {
     let mut changed = sign().await;
     changed.signature[8] ^= 1;
     assert_eq!(place.check(&place.ann, &changed).await, Err(PasskeyError::Signature));
-    let stranger = Authenticator { id: place.key.id.clone(), ..Authenticator::es256() };
+    let mut stranger = Authenticator::es256();
+    stranger.id.clone_from(&place.key.id);
     let foreign = stranger.sign(&Answer::to(place.challenge().await));
     assert_eq!(place.check(&place.ann, &foreign).await, Err(PasskeyError::Signature));
     let cut = Assertion { authenticator_data: vec![0; 36], ..sign().await };
