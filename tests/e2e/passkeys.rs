@@ -119,7 +119,8 @@ async fn an_approval_is_signed_once_for_what_was_shown_over_a_restart_and_a_back
     assert!(again.message().contains("not open in this session"), "{again:?}");
 
     let good = signed(&mut key, &bob, first.approval_id()).await;
-    assert_eq!(decide(&bob, first.approval_id(), good).await, Ok(v1::ApprovalState::Approved));
+    let approved = decide(&bob, first.approval_id(), good).await.unwrap();
+    assert_eq!(approved, v1::ApprovalState::Approved);
     let ended = bob.ended(&first.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Succeeded, None), "{ended:?}");
     assert!(card(&bob, first.approval_id()).await.votes[0].by_passkey);
