@@ -306,12 +306,9 @@ impl Client {
             approval_id: approval_id.to_owned(),
             approve,
             reason: reason.to_owned(),
-            more: None,
-            details_shown: None,
-            passkey: None,
+            ..v1::DecideApprovalRequest::default()
         };
-        let response = self.approvals().decide_approval(request).await?.into_inner();
-        Ok(response.approval.unwrap())
+        Ok(self.approvals().decide_approval(request).await?.into_inner().approval.unwrap())
     }
 
     /// Returns a device as the backend describes it.
