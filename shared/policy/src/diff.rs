@@ -156,7 +156,9 @@ fn of_risks(defaults: RiskDefaults) -> String {
     let word = |risk| match defaults.of(risk) {
         Decision::Allow if defaults.notifies(risk) => "notify",
         Decision::Ask if defaults.signs(risk) => "ask_passkey",
-        decision => decision.as_str(),
+        decision @ (Decision::Allow | Decision::DryRunFirst | Decision::Ask | Decision::Deny) => {
+            decision.as_str()
+        }
     };
     let risks = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
     let words = risks.into_iter().map(|risk| (risk, word(risk)));
