@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::fleet::enrollment::Enrollment;
 use crate::fleet::{Devices, Fleet};
 use crate::notary::Notary;
+use crate::passkeys::Passkeys;
 use crate::people::{FirstAdmin, IdentityCache};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
@@ -38,6 +39,8 @@ pub struct Backend {
     pub first_admin: Arc<FirstAdmin>,
     /// The users and sessions in memory.
     pub people: Arc<IdentityCache>,
+    /// The page's address for passkeys, and the open challenges.
+    pub passkeys: Arc<Passkeys>,
     /// The tasks, and the two stages in which they end.
     pub tasks: Tasks,
 }

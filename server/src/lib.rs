@@ -23,6 +23,7 @@ pub mod local_tools;
 pub mod log;
 pub mod model;
 pub mod notary;
+pub mod passkeys;
 pub mod people;
 pub mod pipeline;
 pub mod planned_calls;

@@ -1,6 +1,7 @@
 //! People: how they sign in, which sessions and tokens they have, and what ends those. The store keeps
 //! accounts and tokens.
 
+mod confirm_password;
 mod first_admin;
 mod heavy_requests;
 mod identity_cache;
@@ -14,6 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use orion_domain::{Digest, Secret, UserName};
 use serde_json::json;
 
+pub use confirm_password::confirm_password;
 pub use first_admin::{FirstAdmin, RESET_FILE, is_reset_secret, write_reset};
 pub use heavy_requests::{HeavyRequest, HeavyRequests};
 pub use identity_cache::{Change, Identity, IdentityCache, StreamEnd, ended};
@@ -60,8 +62,8 @@ pub enum SignInError {
     /// The name or the password is wrong.
     #[error("the name or the password is wrong")]
     Wrong,
-    /// The old password is wrong, when a new one is set.
-    #[error("the old password is wrong, so nothing was changed")]
+    /// The password of a person who is signed in is wrong.
+    #[error("your password is wrong, so nothing was changed")]
     OldPassword,
     /// Too many wrong passwords were given.
     #[error(transparent)]

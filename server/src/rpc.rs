@@ -14,6 +14,7 @@ mod enrollment;
 mod insight;
 mod macros;
 mod memory;
+mod passkey;
 mod plan;
 mod policy;
 mod schedule;
@@ -34,9 +35,10 @@ use orion_wire::v1::{
     chat_service_server::ChatServiceServer, content_service_server::ContentServiceServer,
     device_service_server::DeviceServiceServer, enrollment_service_server::EnrollmentServiceServer,
     insight_service_server::InsightServiceServer, macro_service_server::MacroServiceServer,
-    memory_service_server::MemoryServiceServer, plan_service_server::PlanServiceServer,
-    policy_service_server::PolicyServiceServer, schedule_service_server::ScheduleServiceServer,
-    tool_service_server::ToolServiceServer, transfer_service_server::TransferServiceServer,
+    memory_service_server::MemoryServiceServer, passkey_service_server::PasskeyServiceServer,
+    plan_service_server::PlanServiceServer, policy_service_server::PolicyServiceServer,
+    schedule_service_server::ScheduleServiceServer, tool_service_server::ToolServiceServer,
+    transfer_service_server::TransferServiceServer,
 };
 use tokio_stream::Stream;
 use tonic::service::Routes;
@@ -53,6 +55,7 @@ use self::enrollment::EnrollmentApi;
 use self::insight::InsightApi;
 use self::macros::MacroApi;
 use self::memory::MemoryApi;
+use self::passkey::PasskeyApi;
 use self::plan::PlanApi;
 use self::policy::PolicyApi;
 use self::schedule::ScheduleApi;
@@ -131,9 +134,15 @@ pub fn people_routes(
     let schedule = ScheduleApi { store: store.clone() };
     let macros = MacroApi { store: store.clone() };
     let memory = MemoryApi { store: store.clone() };
-    let plan = PlanApi { pipeline: Arc::clone(pipeline) };
+    let passkeys = || Arc::clone(&backend.passkeys);
+    let plan = PlanApi { pipeline: Arc::clone(pipeline), passkeys: passkeys() };
     let access_request = AccessRequestApi { pipeline: Arc::clone(pipeline) };
-    let approval = ApprovalApi { pipeline: Arc::clone(pipeline) };
+    let approval = ApprovalApi { pipeline: Arc::clone(pipeline), passkeys: passkeys() };
+    let passkey = PasskeyApi {
+        pipeline: Arc::clone(pipeline),
+        people: Arc::clone(people),
+        passkeys: passkeys(),
+    };
     let audit = AuditApi {
         store: store.clone(),
         notary: Arc::clone(notary),
@@ -173,6 +182,7 @@ pub fn people_routes(
         .add_service(ScheduleServiceServer::new(schedule).max_decoding_message_size(64 * 1024))
         .add_service(MacroServiceServer::new(macros).max_decoding_message_size(64 * 1024))
         .add_service(MemoryServiceServer::new(memory).max_decoding_message_size(64 * 1024))
+        .add_service(PasskeyServiceServer::new(passkey).max_decoding_message_size(64 * 1024))
         .add_service(AuthServiceServer::new(auth).max_decoding_message_size(64 * 1024))
         .add_service(health)
         .add_service(reflection().build_v1()?)

@@ -23,6 +23,7 @@ mod labels;
 mod local_effects;
 mod macros;
 mod memories;
+mod passkeys;
 mod people;
 mod plans;
 mod policies;
@@ -74,6 +75,7 @@ pub use labels::{Authorship, Label, LabelledContent, Provenance};
 pub use local_effects::LocalEffect;
 pub use macros::{MAX_MACRO_BYTES, MAX_MACROS, MacroRow};
 pub use memories::{MAX_MEMORIES, MAX_MEMORY_BYTES, MemoryFilter, MemoryRow};
+pub use passkeys::{MAX_PASSKEYS, NewPasskeyError, PasskeyRow};
 pub use people::{
     AccountRow, ChangeUserError, LinkedSession, NewToken, TokenError, TokenFilter, TokenRow,
     UserRow,

@@ -28,6 +28,7 @@ async fn decide(person: &Client, question: &str, more: More) -> v1::DecideApprov
         reason: String::new(),
         more: Some(more),
         details_shown: None,
+        passkey: None,
     };
     person.approvals().decide_approval(request).await.unwrap().into_inner()
 }
@@ -245,6 +246,7 @@ async fn a_rule_of_an_answer_is_active_when_the_answer_is_taken_and_the_answered
             reason: String::new(),
             more: Some(v1::decide_approval_request::More::NarrowRule(rule)),
             details_shown: None,
+            passkey: None,
         };
         world.admin().approvals().decide_approval(request).await.unwrap();
         // The first call is under way still, or has just ended.

@@ -233,6 +233,7 @@ async fn an_approver_who_changes_a_call_keeps_its_secret_without_seeing_it() {
             arguments: changed.to_string().into_bytes().into(),
         })),
         details_shown: None,
+        passkey: None,
     };
     let answer = world.admin().approvals().decide_approval(request).await.unwrap().into_inner();
     let made: Call = answer.changed.unwrap().into();

@@ -33,6 +33,7 @@ async fn change(
         reason: "this one instead".to_owned(),
         more: Some(More::ChangedArguments(v1::ChangedArguments { arguments })),
         details_shown: None,
+        passkey: None,
     };
     person.approvals().decide_approval(request).await.map(tonic::Response::into_inner)
 }

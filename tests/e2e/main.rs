@@ -70,6 +70,7 @@ mod outside_clients;
 mod own_certificate;
 mod owners;
 mod page;
+mod passkeys;
 mod people;
 mod planner;
 mod plans;

@@ -251,6 +251,11 @@ async fn stories_of_a_newcomer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_passkeys() {
+    tell("passkeys.mjs", &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stories_of_a_large_fleet() {
     if std::env::var_os("ORION_PAGE_AUDIT_ROWS").is_none() {
         crate::escapes::say("skipped: `make test-page-large` measures a large fleet");

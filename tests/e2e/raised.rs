@@ -91,6 +91,7 @@ async fn a_yes_for_the_chat_does_not_hold_for_it() {
                 reason: String::new(),
                 more: Some(More::ForThisChat(v1::ForThisChat {})),
                 details_shown: None,
+                passkey: None,
             };
             admin.approvals().decide_approval(request).await.unwrap();
         })
@@ -132,6 +133,7 @@ async fn changing_a_call_into_it_is_no_yes_to_it() {
                 arguments: arguments.into(),
             })),
             details_shown: None,
+            passkey: None,
         };
         let decided = world.admin().approvals().decide_approval(request).await.unwrap();
         let made = decided.into_inner().changed.unwrap();

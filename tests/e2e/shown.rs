@@ -264,6 +264,7 @@ async fn changed(world: &World, asked: &Call, arguments: &Value) -> Call {
         reason: String::new(),
         more: Some(More::ChangedArguments(v1::ChangedArguments { arguments })),
         details_shown: None,
+        passkey: None,
     };
     world.admin().approvals().decide_approval(request).await.unwrap();
     let old = world.admin().ended(&asked.id).await.unwrap();

@@ -178,6 +178,7 @@ impl Client {
             hash: plan.hash.clone(),
             approve,
             reason: reason.to_owned(),
+            passkey: None,
         };
         Ok(self.plans().decide_plan(request).await?.into_inner().plan.unwrap())
     }
@@ -224,6 +225,12 @@ impl Client {
     #[must_use]
     pub fn memories(&self) -> v1::memory_service_client::MemoryServiceClient<Signed> {
         v1::memory_service_client::MemoryServiceClient::new(self.signed())
+    }
+
+    /// Returns `PasskeyService`.
+    #[must_use]
+    pub fn passkeys(&self) -> v1::passkey_service_client::PasskeyServiceClient<Signed> {
+        v1::passkey_service_client::PasskeyServiceClient::new(self.signed())
     }
 
     /// Returns `TransferService`.
@@ -299,11 +306,9 @@ impl Client {
             approval_id: approval_id.to_owned(),
             approve,
             reason: reason.to_owned(),
-            more: None,
-            details_shown: None,
+            ..v1::DecideApprovalRequest::default()
         };
-        let response = self.approvals().decide_approval(request).await?.into_inner();
-        Ok(response.approval.unwrap())
+        Ok(self.approvals().decide_approval(request).await?.into_inner().approval.unwrap())
     }
 
     /// Returns a device as the backend describes it.

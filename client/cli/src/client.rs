@@ -15,6 +15,7 @@ use orion_wire::v1::device_service_client::DeviceServiceClient;
 use orion_wire::v1::insight_service_client::InsightServiceClient;
 use orion_wire::v1::macro_service_client::MacroServiceClient;
 use orion_wire::v1::memory_service_client::MemoryServiceClient;
+use orion_wire::v1::passkey_service_client::PasskeyServiceClient;
 use orion_wire::v1::plan_service_client::PlanServiceClient;
 use orion_wire::v1::policy_service_client::PolicyServiceClient;
 use orion_wire::v1::schedule_service_client::ScheduleServiceClient;
@@ -101,6 +102,8 @@ services! {
     macros = MacroServiceClient;
     /// What the person keeps for later chats.
     memories = MemoryServiceClient;
+    /// The person's passkeys.
+    passkeys = PasskeyServiceClient;
     /// The content of files.
     transfers = TransferServiceClient;
     /// The audit log.

@@ -181,6 +181,23 @@ pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.ChatService/GetTurn", Access::Person(VIEWER, READ_OR_CHAT), None),
     rpc("/orion.v1.MemoryService/ListMemories", Access::Person(VIEWER, READ), Some(120)),
     rpc("/orion.v1.MemoryService/ForgetMemory", Access::Person(VIEWER, SESSION), Some(120)),
+    rpc("/orion.v1.PasskeyService/ListPasskeys", Access::Person(VIEWER, READ), Some(120)),
+    rpc(
+        "/orion.v1.PasskeyService/StartPasskeyRegistration",
+        Access::Person(VIEWER, SESSION),
+        Some(30),
+    ),
+    rpc(
+        "/orion.v1.PasskeyService/FinishPasskeyRegistration",
+        Access::Person(VIEWER, SESSION),
+        Some(30),
+    ),
+    rpc("/orion.v1.PasskeyService/RemovePasskey", Access::Person(VIEWER, SESSION), Some(60)),
+    rpc(
+        "/orion.v1.PasskeyService/StartPasskeyApproval",
+        Access::Person(VIEWER, SESSION),
+        Some(120),
+    ),
     rpc("/orion.v1.InsightService/GetInsights", Access::Person(VIEWER, READ), Some(60)),
     rpc("/orion.v1.ScheduleService/ListSchedules", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.ScheduleService/CancelSchedule", Access::Person(VIEWER, CALL), Some(120)),

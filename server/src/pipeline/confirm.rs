@@ -32,10 +32,12 @@ pub(super) fn waiting(
         evaluated.refusal().with("approval_id", id.to_string()).with("expires_at", expires_at);
     // The evaluator names who must approve, and does not know the request.
     for hint in error.hints.iter_mut().filter(|hint| hint.who == Actor::Approver) {
-        hint.command = Some(match evaluated.context.plan() {
-            Some(plan) => format!("orion plan approve {plan}"),
-            None => format!("orion approvals approve {id}"),
-        });
+        hint.command = match evaluated.context.plan() {
+            // No command signs.
+            _ if evaluated.approvers().passkey => None,
+            Some(plan) => Some(format!("orion plan approve {plan}")),
+            None => Some(format!("orion approvals approve {id}")),
+        };
     }
     let waiting = view.closing(error);
     view.state = CallState::AwaitingApproval;

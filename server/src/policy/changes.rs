@@ -53,7 +53,7 @@ fn of_device(known: &DeviceSnapshot, after: PolicyTerms) -> Vec<String> {
     lines.extend(diff_grants(&known.grants, &new.grants));
     let after = &new.terms.policy;
     if before.risk != after.risk {
-        lines.push("what low and medium risk ask for".to_owned());
+        lines.push("what each risk requires".to_owned());
     }
     if before.timezone != after.timezone {
         let zone = |zone: &str| if zone.is_empty() { "UTC".to_owned() } else { zone.to_owned() };

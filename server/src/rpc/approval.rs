@@ -16,12 +16,14 @@ use orion_wire::v1::approval_service_server::ApprovalService;
 use tonic::{Request, Response};
 
 use super::RpcResult;
+use crate::passkeys::Passkeys;
 use crate::pipeline::Pipeline;
 
 /// What the service uses.
 #[derive(Debug, Clone)]
 pub(super) struct ApprovalApi {
     pub(super) pipeline: Arc<Pipeline>,
+    pub(super) passkeys: Arc<Passkeys>,
 }
 
 #[tonic::async_trait]

@@ -13,12 +13,14 @@ use orion_wire::v1::plan_service_server::PlanService;
 use tonic::{Request, Response};
 
 use super::RpcResult;
+use crate::passkeys::Passkeys;
 use crate::pipeline::Pipeline;
 
 /// What the service uses.
 #[derive(Debug, Clone)]
 pub(super) struct PlanApi {
     pub(super) pipeline: Arc<Pipeline>,
+    pub(super) passkeys: Arc<Passkeys>,
 }
 
 #[tonic::async_trait]

@@ -3,6 +3,7 @@
 mod access_requests;
 mod decisions;
 mod devices;
+mod passkeys;
 mod people;
 
 use orion_domain::envelope::sentence;
@@ -13,6 +14,7 @@ use tonic::Status;
 pub(crate) use self::access_requests::access_request;
 pub(crate) use self::decisions::{answer, decide_plan, plan};
 pub(crate) use self::devices::{connect_error, custom_tool, device, enroll, mode, policy, rename};
+pub(crate) use self::passkeys::{new_passkey, passkey};
 pub(crate) use self::people::{change_user, no_user, sign_in, token, token_not_found};
 use crate::access::AccessError;
 use crate::chat::ChatError;

@@ -28,6 +28,7 @@ use crate::listen::open_port;
 use crate::local_tools;
 use crate::model::Model;
 use crate::notary::Notary;
+use crate::passkeys::Passkeys;
 use crate::people::{FirstAdmin, IdentityCache};
 use crate::pipeline::stops::{Stops, end_all_covered};
 use crate::pipeline::{Pipeline, plan, queue};
@@ -102,6 +103,8 @@ pub async fn prepare(
     let stops = Stops::load(&store).await?;
     let pipeline = Arc::new(Pipeline::new(Arc::clone(&config), devices.clone(), stops));
     let people = Arc::new(IdentityCache::default());
+    let people_url = people_url(&config.people, people_address);
+    let passkeys = Passkeys::new(config.approvals.page_url.as_deref(), &people_url);
     let chat = Chat { pipeline: Arc::clone(&pipeline), models, people: Arc::clone(&people) };
     let backend = Arc::new(Backend {
         pipeline,
@@ -115,6 +118,7 @@ pub async fn prepare(
         chat: Arc::new(chat),
         first_admin: Arc::new(first_admin),
         people,
+        passkeys: Arc::new(passkeys),
         tasks,
     });
     backend.fleet.witnesses().load(&backend.store).await?;
@@ -125,7 +129,6 @@ pub async fn prepare(
     end_all_covered(&backend.pipeline).await?;
     // Calls that waited too long while the backend was down end before their device can connect.
     while queue::expire(&backend.pipeline, now_ms()).await? > 0 {}
-    let people_url = people_url(&backend.config.people, people_address);
     let own = match backend.config.people.tls {
         Some(PeopleTls::Own) => {
             Some(PeopleCertificate::open(data_dir, &backend.config.people, people_address)?)

@@ -6,6 +6,7 @@ mod end;
 mod find;
 mod habits;
 mod new;
+mod passkey;
 mod row;
 mod standing;
 mod standing_rules;
@@ -33,7 +34,8 @@ pub const MAX_OPEN: i64 = 500;
 macro_rules! with_votes {
     () => {
         "(SELECT json_group_array(json_object('user', user_name, 'role', role, 'yes', yes, \
-         'reason', reason, 'at', at, 'details_shown', details_shown)) FROM votes WHERE approval_id = approvals.id) AS votes_json"
+         'reason', reason, 'at', at, 'details_shown', details_shown, \
+         'passkey', passkey_id)) FROM votes WHERE approval_id = approvals.id) AS votes_json"
     };
 }
 use with_votes;

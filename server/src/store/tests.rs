@@ -16,6 +16,7 @@ mod habits;
 mod labels;
 mod memories;
 mod migrations;
+mod passkeys;
 mod people;
 mod plans;
 mod policies;

@@ -342,7 +342,7 @@ pub const fn approvers_of(risk: Risk) -> Approvers {
         Risk::Critical => (Role::Admin, true),
         Risk::Low | Risk::Medium | Risk::High => (Role::Operator, false),
     };
-    Approvers { role, count: 1, not_requester: false, second_if_any, reason: false }
+    Approvers { role, count: 1, not_requester: false, second_if_any, reason: false, passkey: false }
 }
 
 /// Evaluates one call.
@@ -375,7 +375,9 @@ pub fn evaluate(question: &Question<'_>, policy: &Policy) -> Evaluation {
         decision: decision.unwrap_or(Decision::Deny),
         evidence,
         deciding,
-        approvers: rules.approvers.and(approvers_of(risk.risk)),
+        approvers: rules
+            .approvers
+            .and(Approvers { passkey: policy.risk.signs(risk.risk), ..approvers_of(risk.risk) }),
         preview_first,
         risk: risk.risk,
         raises: risk.raises.into_iter().map(|(raise, _)| raise).collect(),

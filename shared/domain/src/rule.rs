@@ -75,6 +75,9 @@ pub struct Approvers {
     pub second_if_any: bool,
     /// Whether each approver must give a reason.
     pub reason: bool,
+    /// Whether each approver must sign the approval with a passkey. Only the backend checks that.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub passkey: bool,
 }
 
 impl Default for Approvers {
@@ -85,6 +88,7 @@ impl Default for Approvers {
             not_requester: false,
             second_if_any: false,
             reason: false,
+            passkey: false,
         }
     }
 }
@@ -99,6 +103,7 @@ impl Approvers {
             not_requester: self.not_requester || other.not_requester,
             second_if_any: self.second_if_any || other.second_if_any,
             reason: self.reason || other.reason,
+            passkey: self.passkey || other.passkey,
         }
     }
 }

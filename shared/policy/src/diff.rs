@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use orion_domain::Grants;
+use orion_domain::evaluate::{Decision, RiskDefaults};
 use orion_domain::rule::{Hours, Rule};
+use orion_domain::{Grants, Risk};
 use serde::Serialize;
 
 use crate::file::PolicyFile;
@@ -65,7 +66,7 @@ pub fn diff(old: &PolicyFile, new: &PolicyFile) -> Vec<Change> {
         put(ChangeKind::Changed, "timezone".to_owned(), detail);
     }
     if old.risk != new.risk {
-        let detail = format!("{} → {}", written(&old.risk), written(&new.risk));
+        let detail = format!("{} → {}", of_risks(old.risk), of_risks(new.risk));
         put(ChangeKind::Changed, "risk".to_owned(), detail);
     }
     let names: BTreeSet<_> = old.devices.keys().chain(new.devices.keys()).collect();
@@ -147,6 +148,23 @@ fn or_utc(zone: &str) -> &str {
 
 fn written(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default().replace('"', "")
+}
+
+/// Returns what each risk requires, in the words of a policy file. High and critical risk are left out where they only
+/// require an approval.
+fn of_risks(defaults: RiskDefaults) -> String {
+    let word = |risk| match defaults.of(risk) {
+        Decision::Allow if defaults.notifies(risk) => "notify",
+        Decision::Ask if defaults.signs(risk) => "ask_passkey",
+        decision @ (Decision::Allow | Decision::DryRunFirst | Decision::Ask | Decision::Deny) => {
+            decision.as_str()
+        }
+    };
+    let risks = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
+    let words = risks.into_iter().map(|risk| (risk, word(risk)));
+    let named = words.filter(|&(risk, word)| risk < Risk::High || word != "ask");
+    let texts: Vec<_> = named.map(|(risk, word)| format!("{risk}:{word}")).collect();
+    format!("{{{}}}", texts.join(","))
 }
 
 fn joined(set: &BTreeSet<String>) -> String {

@@ -37,6 +37,8 @@ pub struct PolicyFile {
     pub(crate) name: String,
     pub(crate) timezone: String,
     pub(crate) risk: RiskDefaults,
+    /// Where `risk` is written. None if it is not.
+    pub(crate) risk_at: Option<Position>,
     /// How often one person may approve. `None` for no limit.
     pub(crate) approval_budget: Option<Rate>,
     pub(crate) profiles: BTreeMap<String, GrantedPaths>,
@@ -82,7 +84,9 @@ impl PolicyFile {
             .take(&["timezone"], findings)
             .and_then(|node| timezone(node, findings))
             .unwrap_or_else(|| (String::new(), TimeZone::UTC));
-        let risk = fields.take(&["risk"], findings).and_then(|node| risk(node, findings));
+        let risk = fields.take(&["risk"], findings);
+        let (risk_at, risk) =
+            (risk.map(|node| node.at), risk.and_then(|node| self::risk(node, findings)));
         let budget = fields.take(&["approval_budget"], findings);
         let approval_budget = budget.and_then(|node| budget::read(node, findings));
         let profiles = fields.take(&["profiles"], findings);
@@ -115,6 +119,7 @@ impl PolicyFile {
             name: file_name.to_owned(),
             timezone,
             risk: risk.unwrap_or_default(),
+            risk_at,
             approval_budget,
             profiles,
             devices,
@@ -208,8 +213,12 @@ const ANSWERS: [(&str, Option<Decision>); 5] = [
     ("deny", Some(Decision::Deny)),
 ];
 
-/// What high and critical risk may require.
-const HIGH_ANSWERS: [(&str, Decision); 2] = [("ask", Decision::Ask), ("deny", Decision::Deny)];
+/// What high and critical risk may require, and whether with a passkey; each stricter than the one before.
+const HIGH_ANSWERS: [(&str, (Decision, bool)); 3] = [
+    ("ask", (Decision::Ask, false)),
+    ("ask_passkey", (Decision::Ask, true)),
+    ("deny", (Decision::Deny, false)),
+];
 
 fn risk(node: &Node, findings: &mut Findings) -> Option<RiskDefaults> {
     let mut fields = Fields::of(node, "`risk`", findings)?;
@@ -228,10 +237,11 @@ fn risk(node: &Node, findings: &mut Findings) -> Option<RiskDefaults> {
     let notifies = |answer: Option<Option<Decision>>| answer == Some(None);
     let at_low = low.map_or(Decision::Allow, decision);
     let at_medium = medium.map_or(at_low, decision);
-    let at_high = high.unwrap_or(Decision::Ask).max(at_medium);
+    let at_high = high.unwrap_or((Decision::Ask, false)).max((at_medium, false));
+    let at_critical = critical.unwrap_or(at_high);
     for (is_looser, name, than) in [
         (at_medium < at_low, "Medium", "low"),
-        (high.is_some_and(|high| high < at_medium), "High", "medium"),
+        (high.is_some_and(|(high, _)| high < at_medium), "High", "medium"),
         (critical.is_some_and(|critical| critical < at_high), "Critical", "high"),
     ] {
         if is_looser {
@@ -240,7 +250,8 @@ fn risk(node: &Node, findings: &mut Findings) -> Option<RiskDefaults> {
         }
     }
     let defaults = RiskDefaults::new(at_low, at_medium);
-    let defaults = defaults.with_high(at_high, critical.unwrap_or(at_high));
+    let defaults = defaults.with_high(at_high.0, at_critical.0);
+    let defaults = defaults.signing(at_high.1, at_critical.1);
     // Where medium risk is left out, it is held as low risk is.
     Some(defaults.notifying(notifies(low), notifies(medium.or(low))))
 }

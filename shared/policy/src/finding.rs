@@ -87,6 +87,8 @@ codes! {
     TooWide = "too-wide";
     /// A grant that the device's owner does not allow.
     AboveCeiling = "above-ceiling";
+    /// A rule whose approvers must sign, and too few people have a passkey.
+    NoPasskey = "no-passkey";
     /// Entries that differ only in case, on a device that ignores case.
     Case = "case";
     /// A profile that no device uses.

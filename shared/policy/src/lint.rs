@@ -5,6 +5,7 @@ mod case;
 mod ceiling;
 mod examples;
 mod grants;
+mod passkeys;
 mod reach;
 mod shadow;
 
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use orion_domain::grants::Scope;
-use orion_domain::{DeviceName, DevicePath, Grants, PathStyle, Places};
+use orion_domain::{DeviceName, DevicePath, Grants, PathStyle, Places, Role};
 
 use crate::file::PolicyFile;
 use crate::file::rule::RuleEntry;
@@ -25,6 +26,8 @@ pub struct LintContext {
     pub devices: Option<BTreeMap<DeviceName, Option<Facts>>>,
     /// Unix milliseconds. `None` means that no rule is reported as expired.
     pub now_ms: Option<i64>,
+    /// The roles of the people who have a passkey, one for each person. `None` where that is unknown.
+    pub passkeys: Option<Vec<Role>>,
 }
 
 /// The facts that a device reported.
@@ -83,6 +86,7 @@ impl PolicyFile {
         reach::check(self, environment, &devices, &members, &mut findings);
         shadow::check(self, &devices, &members, &mut findings);
         case::check(self, &devices, &members, &mut findings);
+        passkeys::check(self, environment, &mut findings);
         examples::check(self, &devices, &mut findings);
         findings.into_sorted()
     }

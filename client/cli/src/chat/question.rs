@@ -74,6 +74,9 @@ impl Session<'_> {
                 Some(Reply::Approve { for_chat: true, .. }) if !view.may_stand => self
                     .out
                     .error_line("This call can be approved only by itself: y approves it once."),
+                Some(Reply::Approve { .. }) if view.passkey_required => {
+                    self.out.error_line(&self.passkey_needed(&view.approval_id).await);
+                }
                 Some(Reply::Approve { reason, .. })
                     if view.reason_required && reason.is_empty() =>
                 {
@@ -83,6 +86,18 @@ impl Session<'_> {
                 None => self.out.error_line(HELP),
             }
         }
+    }
+
+    /// Says where a person approves who must sign with a passkey.
+    async fn passkey_needed(&self, id: &str) -> String {
+        let request = v1::ListPasskeysRequest::default();
+        let page = match self.client.ask(self.client.passkeys().list_passkeys(request)).await {
+            Ok(v1::ListPasskeysResponse { origin, .. }) if !origin.is_empty() => {
+                format!("{}/approvals/{id}", text::one_line(&origin, 200))
+            }
+            Ok(_) | Err(_) => "`orion page` prints its link".to_owned(),
+        };
+        format!("This call needs your passkey. Approve it on the page ({page}); n denies it here.")
     }
 
     async fn send(&self, id: &str, answer: Reply, details_shown: bool) -> Result<(), Failure> {
@@ -101,6 +116,7 @@ impl Session<'_> {
             reason,
             more,
             details_shown: Some(details_shown),
+            passkey: None,
         };
         match self.client.ask(self.client.approvals().decide_approval(request)).await {
             Ok(answer) => {

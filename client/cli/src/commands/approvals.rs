@@ -201,8 +201,14 @@ async fn approve(
     };
     // To change an argument, a person has to see them; this command alone shows nothing.
     let details_shown = Some(matches!(more, Some(More::ChangedArguments(_))));
-    let request =
-        v1::DecideApprovalRequest { approval_id, approve: true, reason, more, details_shown };
+    let request = v1::DecideApprovalRequest {
+        approval_id,
+        approve: true,
+        reason,
+        more,
+        details_shown,
+        passkey: None,
+    };
     let (approval, changed) = decide(app, client, request).await?;
     let call_id = changed.as_ref().map_or(&approval.call_id, |call| &call.call_id);
     if let Some(call) = &changed {

@@ -331,8 +331,14 @@ pub(crate) async fn decide(
     let reason = reason.to_owned();
     // At a terminal the whole card was shown; `--yes` shows nothing.
     let details_shown = Some(!app.yes);
-    let request =
-        v1::DecideApprovalRequest { approval_id, approve, reason, more: None, details_shown };
+    let request = v1::DecideApprovalRequest {
+        approval_id,
+        approve,
+        reason,
+        more: None,
+        details_shown,
+        passkey: None,
+    };
     client.ask(client.approvals().decide_approval(request)).await?;
     Ok(true)
 }

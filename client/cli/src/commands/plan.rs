@@ -243,6 +243,7 @@ async fn decide(
         hash: hash.as_bytes().to_vec().into(),
         approve,
         reason: reason.to_owned(),
+        passkey: None,
     };
     let answer = client.ask(client.plans().decide_plan(request)).await?;
     Ok(PlanView::from(answer.plan.unwrap_or_default()))

@@ -32,6 +32,7 @@ pub(crate) struct ApprovalView {
     pub(crate) not_requester: bool,
     pub(crate) second_if_any: bool,
     pub(crate) reason_required: bool,
+    pub(crate) passkey_required: bool,
     pub(crate) votes: Vec<VoteView>,
     pub(crate) may_stand: bool,
     pub(crate) conversation_id: String,
@@ -59,12 +60,13 @@ pub(crate) struct VoteView {
     pub(crate) at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) details_shown: Option<bool>,
+    pub(crate) by_passkey: bool,
 }
 
 impl From<v1::Vote> for VoteView {
     fn from(vote: v1::Vote) -> Self {
-        let v1::Vote { user, role, yes, reason, at, details_shown } = vote;
-        Self { user, role, yes, reason, at, details_shown }
+        let v1::Vote { user, role, yes, reason, at, details_shown, by_passkey } = vote;
+        Self { user, role, yes, reason, at, details_shown, by_passkey }
     }
 }
 
@@ -169,6 +171,9 @@ impl From<v1::Approval> for ApprovalView {
             plan_id,
             written_by,
             copied_from,
+            passkey_required,
+            // Signed on the page alone.
+            shown_digest: _,
         } = approval;
         Self {
             approval_id,
@@ -199,6 +204,7 @@ impl From<v1::Approval> for ApprovalView {
             not_requester,
             second_if_any,
             reason_required,
+            passkey_required,
             votes: votes.into_iter().map(VoteView::from).collect(),
             may_stand,
             conversation_id,
@@ -235,9 +241,10 @@ pub(crate) fn approvals_table(out: &Output, approvals: &[ApprovalView]) -> Strin
         } else {
             short_arguments(&approval.tool, approval.arguments.to_string().as_bytes())
         };
+        let is_signed = approval.passkey_required && approval.state == "open";
         let mut row = vec![
             id.to_owned(),
-            approval.state.to_owned(),
+            if is_signed { "open, passkey" } else { approval.state }.to_owned(),
             approval.risk.to_owned(),
             approval.device.clone(),
             approval.tool.clone(),

@@ -126,13 +126,18 @@ pub(crate) fn who(approval: &ApprovalView) -> String {
     if approval.reason_required {
         who.push_str(", saying why");
     }
+    if approval.passkey_required {
+        who.push_str(", with a passkey on the page");
+    }
     who
 }
 
 fn votes(approval: &ApprovalView) -> String {
     let line = |vote: &VoteView| {
         let word = if vote.yes { "yes" } else { "no" };
-        text::one_line(format!("{}: {word} {}", vote.user, vote.reason).trim_end(), MAX_LINE_CHARS)
+        let how = if vote.by_passkey { " with a passkey" } else { "" };
+        let line = format!("{}: {word}{how} {}", vote.user, vote.reason);
+        text::one_line(line.trim_end(), MAX_LINE_CHARS)
     };
     clipped(&approval.votes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
@@ -197,6 +202,7 @@ mod tests {
             approver_count: 2,
             not_requester: true,
             reason_required: true,
+            passkey_required: true,
             votes: vec![v1::Vote {
                 user: "bob".to_owned(),
                 role: "operator".to_owned(),
@@ -204,6 +210,7 @@ mod tests {
                 reason: "as agreed".to_owned(),
                 at: 1_700_000_100_000,
                 details_shown: None,
+                by_passkey: true,
             }],
             risk_because: vec!["delete_directory is of high risk.".to_owned()],
             can_undo: true,
@@ -245,8 +252,8 @@ mod tests {
           why              risk high asks
           asked by         admin
           written by       bob
-          who may approve  2 people with the role operator or more, not admin, saying why
-          said so far      bob: yes as agreed
+          who may approve  2 people with the role operator or more, not admin, saying why, with a passkey on the page
+          said so far      bob: yes with a passkey as agreed
           until            2023-11-14 22:28:20
           state            open
           call             0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5f

@@ -38,7 +38,8 @@ impl EvaluatedCall {
             }
             Layer::Caller | Layer::Grants | Layer::Ceiling | Layer::Rule => true,
         };
-        let Approvers { role: _, count, not_requester, second_if_any, reason } = self.approvers();
+        let Approvers { role: _, count, not_requester, second_if_any, reason, passkey } =
+            self.approvers();
         self.decision() == Decision::Ask
             // A standing approval covers one tool, and a redo runs another one.
             && self.parsed.undo.as_ref().is_none_or(|undo| !undo.redo)
@@ -52,6 +53,7 @@ impl EvaluatedCall {
             && !not_requester
             && !second_if_any
             && !reason
+            && !passkey
     }
 
     /// Returns the risk of the evaluation: the tool's risk, or a higher one.

@@ -10,13 +10,14 @@ use orion_domain::{Caller, ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
 use super::{approved, change, standing};
+use crate::passkeys::PasskeyProof;
 use crate::pipeline::Pipeline;
 use crate::pipeline::view::CallView;
 use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, DecideError, StoreError};
 
 pub use error::AnswerError;
 use start::{start, start_with_rule};
-pub(super) use vote::{record_refused, vote};
+pub(super) use vote::{Ballot, record_refused, vote};
 
 /// The maximum length of a stored reason, in characters.
 const MAX_REASON_CHARS: usize = 1000;
@@ -57,8 +58,8 @@ pub struct AnswerResult {
     pub changed: Option<CallView>,
 }
 
-/// Applies a person's answer. `details_shown` is whether their client showed the whole card. When enough people have approved, the call starts in the background. The work
-/// continues if the person disconnects.
+/// Applies a person's answer. `details_shown` is whether their client showed the whole card, `passkey` what they signed.
+/// When enough people have approved, the call starts in the background. The work continues if the person disconnects.
 ///
 /// # Errors
 /// See [`AnswerError`].
@@ -69,14 +70,14 @@ pub async fn decide(
     answer: ApprovalAnswer,
     reason: &str,
     details_shown: Option<bool>,
+    passkey: Option<PasskeyProof>,
 ) -> Result<AnswerResult, AnswerError> {
     let row = pipeline.store.find_approval(approval).await?;
     let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
     let (shared, by) = (Arc::clone(pipeline), by.clone());
-    let task = pipeline
-        .tasks
-        .calls
-        .spawn(async move { take(&shared, &by, row, answer, reason, details_shown).await });
+    let task = pipeline.tasks.calls.spawn(async move {
+        take(&shared, &by, row, answer, reason, (details_shown, passkey)).await
+    });
     task.await.unwrap_or(Err(AnswerError::unstored(StoreError::Unavailable)))
 }
 
@@ -86,7 +87,7 @@ async fn take(
     row: ApprovalRow,
     answer: ApprovalAnswer,
     reason: String,
-    shown: Option<bool>,
+    (details_shown, passkey): (Option<bool>, Option<PasskeyProof>),
 ) -> Result<AnswerResult, AnswerError> {
     if let Some(plan) = row.plan {
         return Err(DecideError::PartOfPlan(plan).into());
@@ -103,7 +104,8 @@ async fn take(
         }
     };
     let is_rule = matches!(lasting, ApprovalScope::AsRule(_));
-    let decided = vote(pipeline, by, &row, yes, reason.clone(), lasting, shown).await?;
+    let ballot = Ballot { yes, reason: reason.clone(), lasting, details_shown, passkey };
+    let decided = vote(pipeline, by, &row, ballot).await?;
     match decided.state {
         ApprovalState::Approved if is_rule => start_with_rule(pipeline, decided.clone()).await,
         ApprovalState::Approved => start(pipeline, decided.clone(), None),

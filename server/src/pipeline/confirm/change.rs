@@ -9,14 +9,14 @@ use std::sync::Arc;
 use orion_domain::{CallRequest, Caller, ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
-use super::answer::{AnswerError, AnswerResult, record_refused, vote};
+use super::answer::{AnswerError, AnswerResult, Ballot, record_refused, vote};
 use super::approved;
 use crate::clock::now_ms;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::evaluate::measured;
 use crate::pipeline::secrets::put_back;
 use crate::pipeline::{Pipeline, reauthorize};
-use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, CallRow, DecideError};
+use crate::store::{ApprovalRow, ApprovalState, CallRow, DecideError};
 
 use approve::approve;
 pub(in crate::pipeline) use needs::is_within;
@@ -61,7 +61,7 @@ pub(super) async fn change(
     may_change(pipeline, by, &row).await?;
     let new = context.id;
     let words = format!("Changed into another call, {new}. {reason}").trim_end().to_owned();
-    let decided = vote(pipeline, by, &row, false, words, ApprovalScope::Once, None).await?;
+    let decided = vote(pipeline, by, &row, Ballot::once(false, words)).await?;
     let error = ToolError::new(
         ErrorCode::ApprovalRejected,
         format!("{} changed this call into another, which was made instead: {new}.", by.user),

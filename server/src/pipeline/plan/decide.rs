@@ -8,6 +8,7 @@ use serde_json::json;
 use super::end::close_waiting;
 use super::{publish, run};
 use crate::clock::now_ms;
+use crate::passkeys::PasskeyProof;
 use crate::pipeline::{Pipeline, confirm};
 use crate::store::{
     DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StoreError, VoteHabit,
@@ -16,7 +17,7 @@ use crate::store::{
 /// The maximum length of a stored reason, in characters.
 const MAX_REASON_CHARS: usize = 1000;
 
-/// Applies a person's vote on a plan, with the hash of what they saw. When enough people have approved, the
+/// Applies a person's vote on a plan, with the hash of what they saw and what they signed. When enough people have approved, the
 /// plan starts in the background.
 ///
 /// # Errors
@@ -28,6 +29,7 @@ pub async fn decide(
     hash: Digest,
     yes: bool,
     reason: &str,
+    passkey: Option<PasskeyProof>,
 ) -> Result<PlanRow, DecidePlanError> {
     let plan = pipeline.store.find_plan(id).await?;
     let vote = NewPlanVote {
@@ -38,6 +40,7 @@ pub async fn decide(
         reason: reason.chars().take(MAX_REASON_CHARS).collect(),
         at: now_ms(),
         habit: VoteHabit { details_shown: None, budget: confirm::budget(pipeline) },
+        passkey,
     };
     let shared = Arc::clone(pipeline);
     let task = pipeline.tasks.calls.spawn(async move { take(&shared, plan, vote).await });
@@ -56,7 +59,12 @@ async fn take(
         Err(error) => {
             if let DecidePlanError::Step {
                 number,
-                error: DecideError::Role { .. } | DecideError::OwnCall(_),
+                error:
+                    DecideError::Role { .. }
+                    | DecideError::OwnCall(_)
+                    | DecideError::PasskeyMissing
+                    | DecideError::OtherSigned
+                    | DecideError::PasskeyGone,
                 ..
             } = &error
                 && let Some(step) = plan.steps.iter().find(|step| step.number == *number)

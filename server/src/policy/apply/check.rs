@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use orion_domain::Role;
 use orion_policy::{Finding, LintContext, PolicyFile};
 
 use crate::active_policy::{Active, FILE_NAME};
@@ -33,22 +34,23 @@ pub struct Checked {
 /// Checks a policy file and compares it with the active one.
 ///
 /// # Errors
-/// [`StoreError::Unavailable`] if the check panics or is cancelled.
+/// The database cannot be read; [`StoreError::Unavailable`] if the check panics or is cancelled.
 pub async fn check(devices: &Devices, text: String, kind: Text) -> Result<Checked, StoreError> {
+    let passkeys = devices.store.roles_with_passkeys().await?;
     let devices = devices.clone();
     // A large file takes a while.
-    let looking = tokio::task::spawn_blocking(move || inspect(&devices, &text, kind));
+    let looking = tokio::task::spawn_blocking(move || inspect(&devices, &text, kind, passkeys));
     looking.await.map_err(|_| StoreError::Unavailable)
 }
 
-fn inspect(devices: &Devices, text: &str, kind: Text) -> Checked {
+fn inspect(devices: &Devices, text: &str, kind: Text, passkeys: Vec<Role>) -> Checked {
     let context = match kind {
         Text::Accepted => LintContext::default(),
         Text::New => {
             let known = devices.fleet.all().into_iter().filter(|known| !known.has_ended());
             let facts: BTreeMap<_, _> =
                 known.map(|known| (known.name.clone(), known.policy_facts())).collect();
-            LintContext { devices: Some(facts), now_ms: Some(now_ms()) }
+            LintContext { devices: Some(facts), now_ms: Some(now_ms()), passkeys: Some(passkeys) }
         }
     };
     let (file, findings) = orion_policy::check(text, FILE_NAME, &context);

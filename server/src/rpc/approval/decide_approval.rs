@@ -8,7 +8,7 @@ use tonic::Status;
 use super::{ApprovalApi, to_proto};
 use crate::pipeline::confirm::{self, AnswerResult, AnswerScope, ApprovalAnswer};
 use crate::rpc::signed::Signed;
-use crate::rpc::{status, tool};
+use crate::rpc::{passkey, status, tool};
 
 /// Approves or denies a call, or replaces it by one with changed arguments. An approval is for this call
 /// alone, unless `more` widens it to the chat or to a rule. When enough people have approved, the call starts
@@ -18,11 +18,24 @@ pub(super) async fn decide_approval(
     request: Signed<v1::DecideApprovalRequest>,
 ) -> Result<v1::DecideApprovalResponse, Status> {
     let Signed { identity, message } = request;
-    let v1::DecideApprovalRequest { approval_id, approve, reason, more, details_shown } = message;
+    let v1::DecideApprovalRequest { approval_id, approve, reason, more, details_shown, passkey } =
+        message;
+    if passkey.is_some() && (!approve || more.is_some()) {
+        return Err(status::hinted(
+            ErrorCode::InvalidArgument,
+            "a passkey signs the approval of this call alone",
+            "leave out the passkey, or the options that widen or change the approval",
+        ));
+    }
     let answer = answer(approve, more)?;
+    let proof = passkey::checked(&api.passkeys, &api.pipeline.store, &identity, passkey).await?;
     let by = &identity.caller;
-    let decided = confirm::decide(&api.pipeline, by, &approval_id, answer, &reason, details_shown);
-    let AnswerResult { row, changed } = decided.await.map_err(status::answer)?;
+    let pipeline = &api.pipeline;
+    let decided =
+        confirm::decide(pipeline, by, &approval_id, answer, &reason, details_shown, proof);
+    let AnswerResult { row, changed } = decided.await.map_err(|error| {
+        status::answer(error, &format!("{}/approvals/{approval_id}", api.passkeys.page()))
+    })?;
     Ok(v1::DecideApprovalResponse {
         approval: Some(to_proto::approval(row)),
         changed: changed.map(tool::to_proto::recorded),

@@ -6,6 +6,7 @@ use crate::store::{ApprovalRow, ApprovalState, Card, Label, Provenance, Standing
 
 /// Converts an approval request.
 pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
+    let shown_digest = row.shown_digest().as_bytes().to_vec().into();
     // `raises` is left out: `risk_because` names what raises the risk.
     let Card { risk_because, can_undo, provenance, entries, bytes, raises: _ } = row.card;
     // What it raises is in `risk_because` as well.
@@ -47,12 +48,22 @@ pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
         plan_id: row.plan.map(|plan| plan.to_string()).unwrap_or_default(),
         written_by: row.written_by.map(String::from).unwrap_or_default(),
         copied_from: copied_from.into_iter().map(label).collect(),
+        passkey_required: row.approvers.passkey,
+        shown_digest,
     }
 }
 
 fn vote(vote: Vote) -> v1::Vote {
-    let Vote { user, role, yes, reason, at, details_shown } = vote;
-    v1::Vote { user: user.to_string(), role: role.to_string(), yes, reason, at, details_shown }
+    let Vote { user, role, yes, reason, at, details_shown, passkey } = vote;
+    v1::Vote {
+        user: user.to_string(),
+        role: role.to_string(),
+        yes,
+        reason,
+        at,
+        details_shown,
+        by_passkey: passkey.is_some(),
+    }
 }
 
 fn label(label: Label) -> v1::ContentLabel {

@@ -7,10 +7,9 @@ use tonic::Status;
 use super::{AuthApi, to_proto};
 use crate::clock::now_ms;
 use crate::listen::Source;
-use crate::people::{self, Change, SignInError};
+use crate::people::{self, Change, confirm_password};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
-use crate::store::StoreError;
 
 /// Sets a password: one's own with the old one, another person's as an admin. The account's other sessions
 /// end; returns how many.
@@ -29,7 +28,9 @@ pub(super) async fn set_password(
     };
     let is_own = name == *own;
     if is_own {
-        check_old(api, source, &name, old_password).await.map_err(status::sign_in)?;
+        let (store, people) = (&api.store, &api.people);
+        let checked = confirm_password(store, people, source, &name, old_password, "password");
+        checked.await.map_err(status::sign_in)?;
     } else if by.caller.role != Role::Admin {
         return Err(status::denied(format!(
             "only an admin sets another person's password, and {own} is {}",
@@ -42,29 +43,4 @@ pub(super) async fn set_password(
     let ended = ended.map_err(status::change_user)?;
     api.people.changed(Change::Sessions(name, keep));
     Ok(v1::SetPasswordResponse { ended: to_proto::count(ended) })
-}
-
-/// Checks the old password where there is one, because a session's holder need not be its person. A wrong
-/// password counts as a failed login.
-async fn check_old(
-    api: &AuthApi,
-    source: &Source,
-    name: &UserName,
-    old: String,
-) -> Result<(), SignInError> {
-    let row = match api.store.user(name).await {
-        Ok(row) => row,
-        Err(StoreError::NotFound) => return Err(SignInError::Wrong),
-        Err(error) => return Err(error.into()),
-    };
-    let Some(stored) = row.password_hash else { return Ok(()) };
-    let tries = &api.people.tries;
-    tries.attempt(name, source, now_ms())?;
-    if !people::verify(Some(stored), old).await? {
-        let body = serde_json::json!({"user": name, "from": source.to_string(), "for": "password"});
-        api.store.audit_event("auth.failed", body, now_ms()).await?;
-        return Err(SignInError::OldPassword);
-    }
-    tries.succeeded(name, source, now_ms());
-    Ok(())
 }

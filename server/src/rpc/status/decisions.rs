@@ -9,21 +9,21 @@ use crate::pipeline::confirm::AnswerError;
 use crate::pipeline::plan::PlanError;
 use crate::store::{DecideError, DecidePlanError};
 
-/// The status for an approval request that cannot be decided.
-pub(crate) fn answer(error: AnswerError) -> Status {
+/// The status for an approval request that cannot be decided. `card` is the address of its card on the page.
+pub(crate) fn answer(error: AnswerError, card: &str) -> Status {
     let (code, hint) = match &error {
         AnswerError::Ambiguous => (ErrorCode::InvalidArgument, Some("give more of the id".into())),
         AnswerError::Rule(_) => (ErrorCode::PreconditionFailed, None),
         AnswerError::Changed(why) => (why.code, why.hints.first().cloned()),
-        AnswerError::Vote(error) => (code_of(error), hint_of(error)),
+        AnswerError::Vote(error) => (code_of(error), hint_of(error, card)),
     };
     let mut refused = super::error(code, &error);
     refused.hints.extend(hint);
     status_from(&refused)
 }
 
-/// Returns what the person can do, if anything.
-fn hint_of(error: &DecideError) -> Option<Hint> {
+/// Returns what the person can do, if anything. `card` is where the page shows what is decided.
+fn hint_of(error: &DecideError, card: &str) -> Option<Hint> {
     match error {
         DecideError::NotFound => {
             Some(Hint::run("list the open approval requests", "orion approvals list"))
@@ -38,6 +38,11 @@ fn hint_of(error: &DecideError) -> Option<Hint> {
         }
         DecideError::OverBudget(_) => {
             Some("another person can approve it, or you can when some time has passed".into())
+        }
+        DecideError::PasskeyMissing => Some(Hint::new(format!("approve it on the page: {card}"))),
+        DecideError::OtherSigned => Some("read the request again, then approve it".into()),
+        DecideError::PasskeyGone => {
+            Some(Hint::new(format!("approve it again on the page: {card}")))
         }
         DecideError::Store(_) => {
             Some(Hint::run("see whether the answer counts", "orion approvals list --all"))
@@ -57,9 +62,13 @@ const fn code_of(error: &DecideError) -> ErrorCode {
         | DecideError::AlreadyVoted
         | DecideError::ReasonMissing
         | DecideError::OnlyOnce(_)
+        | DecideError::OtherSigned
+        | DecideError::PasskeyGone
         | DecideError::PartOfPlan(_) => ErrorCode::PreconditionFailed,
         DecideError::Expired => ErrorCode::ApprovalExpired,
-        DecideError::Role { .. } | DecideError::OwnCall(_) => ErrorCode::PermissionDenied,
+        DecideError::Role { .. } | DecideError::OwnCall(_) | DecideError::PasskeyMissing => {
+            ErrorCode::PermissionDenied
+        }
         DecideError::OverBudget(_) => ErrorCode::RateLimited,
         DecideError::TooManyRules => ErrorCode::ResourceExhausted,
         DecideError::Store(_) => ErrorCode::Internal,
@@ -80,8 +89,8 @@ pub(crate) fn plan(error: PlanError) -> Status {
     }
 }
 
-/// The status for a plan that cannot be decided.
-pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError) -> Status {
+/// The status for a plan that cannot be decided. `card` is its address on the page.
+pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError, card: &str) -> Status {
     match error {
         DecidePlanError::Store(error) => store(error),
         DecidePlanError::NotFound => hinted(
@@ -108,7 +117,7 @@ pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError) -> Status {
         DecidePlanError::Step { number, error } => {
             let clause = format!("step {number}: {error}. Nothing of the plan was answered");
             let mut refused = super::error(code_of(&error), clause).with("step", number);
-            refused.hints.extend(hint_of(&error));
+            refused.hints.extend(hint_of(&error, card));
             status_from(&refused.with("plan_id", plan.to_string()))
         }
     }
@@ -120,7 +129,7 @@ mod tests {
 
     #[test]
     fn where_as_many_rules_hold_as_may_that_is_a_limit_and_not_a_state() {
-        let status = answer(DecideError::TooManyRules.into());
+        let status = answer(DecideError::TooManyRules.into(), "");
         assert_eq!(status.code(), tonic::Code::ResourceExhausted);
         assert!(status.message().contains("maximum of 200 rules"), "{status:?}");
         let hints = orion_wire::tool_error_from(&status).unwrap().hints;

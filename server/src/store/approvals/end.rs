@@ -19,6 +19,9 @@ struct ApprovalVotedEvent<'a> {
     /// Whether the decider's client showed the whole card. None where it does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     details_shown: Option<bool>,
+    /// The passkey that signed the deciding vote. None where none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passkey: Option<&'a str>,
 }
 
 impl Store {
@@ -163,16 +166,14 @@ pub(super) fn answered(
     row: &ApprovalRow,
     now: i64,
 ) -> Result<AuditEvent, StoreError> {
+    let decider = row.votes.iter().find(|vote| Some(&vote.user) == row.decided_by.as_ref());
     let body = ApprovalVotedEvent {
         approval_id: row.id,
         state: row.state,
         by: row.decided_by.as_ref(),
         reason: row.reason.as_deref(),
-        details_shown: row
-            .votes
-            .iter()
-            .find(|vote| Some(&vote.user) == row.decided_by.as_ref())
-            .and_then(|vote| vote.details_shown),
+        details_shown: decider.and_then(|vote| vote.details_shown),
+        passkey: decider.and_then(|vote| vote.passkey.as_deref()),
     };
     AuditEvent::new(now, kind, row.call.to_string(), &body)
 }

@@ -15,9 +15,9 @@ const INSERT: &str = "INSERT INTO approvals (id, call_id, state, binding, tool, 
     arguments, risk, touches_json, rule, requester, approver_role, preview, created_at, \
     expires_at, approver_count, not_requester, second_if_any, reason_required, may_stand, \
     conversation_id, card_json, standing_id, decided_by, decided_at, written_by, plan_id, \
-    observed_json) \
+    observed_json, passkey_required) \
     SELECT $1, $2, $16, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $17, \
-    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29 WHERE $30 IS NULL OR \
+    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $32 WHERE $30 IS NULL OR \
     ($30 > (SELECT COUNT(*) FROM approvals WHERE state = 'open' AND plan_id IS NULL) AND \
     $31 > (SELECT COUNT(*) FROM approvals WHERE state = 'open' AND plan_id IS NULL \
     AND requester = $11))";
@@ -114,7 +114,8 @@ impl NewApproval {
             self.plan,
             text(serde_json::to_string(&self.observed))?,
             limits.map(|(all, _)| all),
-            limits.map(|(_, own)| own)
+            limits.map(|(_, own)| own),
+            self.approvers.passkey
         ]))
     }
 }

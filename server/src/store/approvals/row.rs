@@ -92,6 +92,8 @@ pub struct Vote {
     pub at: i64,
     /// Whether the voter's client showed the whole card. `None` where it does not say.
     pub details_shown: Option<bool>,
+    /// The id of the passkey that signed the vote. None where none did.
+    pub passkey: Option<String>,
 }
 
 /// A vote as JSON from the database.
@@ -104,6 +106,8 @@ struct VoteForm {
     at: i64,
     #[serde(default)]
     details_shown: Option<u8>,
+    #[serde(default)]
+    passkey: Option<String>,
 }
 
 /// An approval that a person gave for a whole chat, and that applies to this call.
@@ -184,6 +188,42 @@ impl ApprovalRow {
             (None, None) => ApprovalBasis::Preview,
         }
     }
+
+    /// Returns the digest of everything that the card shows of the request: what the call is, why it needs approval,
+    /// and who must give it. It stays the same until the request ends. A passkey signs it.
+    #[must_use]
+    pub fn shown_digest(&self) -> Digest {
+        let Self { approvers, card, observed, touches, .. } = self;
+        // Serialising plain structs cannot fail. If it did, the digest would be another one, and no signature would
+        // count.
+        let card = serde_json::to_vec(&(card, observed, touches, approvers)).unwrap_or_default();
+        let conversation = self.conversation.map(|id| id.to_string()).unwrap_or_default();
+        let plan = self.plan.map(|id| id.to_string()).unwrap_or_default();
+        let text = |name: &Option<UserName>| name.as_ref().map(ToString::to_string);
+        Digest::of_fields(
+            "orion.approval.shown.v1",
+            &[
+                self.id.uuid().as_bytes(),
+                self.call.uuid().as_bytes(),
+                self.binding.as_bytes(),
+                self.tool.as_bytes(),
+                self.device.0.uuid().as_bytes(),
+                self.device.1.as_str().as_bytes(),
+                &self.arguments,
+                self.risk.as_str().as_bytes(),
+                self.rule.as_bytes(),
+                self.requester.as_str().as_bytes(),
+                conversation.as_bytes(),
+                self.preview.as_deref().unwrap_or_default(),
+                text(&self.written_by).unwrap_or_default().as_bytes(),
+                plan.as_bytes(),
+                &[u8::from(approvers.second_if_any), u8::from(self.may_stand)],
+                &card,
+                &self.created_at.to_be_bytes(),
+                &self.expires_at.to_be_bytes(),
+            ],
+        )
+    }
 }
 
 impl FromRow for ApprovalRow {
@@ -208,6 +248,7 @@ impl FromRow for ApprovalRow {
                 not_requester: row.get("not_requester")?,
                 second_if_any: row.get("second_if_any")?,
                 reason: row.get("reason_required")?,
+                passkey: row.get("passkey_required")?,
             },
             may_stand: row.get("may_stand")?,
             preview: row.get("preview")?,
@@ -231,13 +272,14 @@ fn votes(row: &Row) -> Result<Vec<Vote>, DecodeError> {
     let forms: Vec<VoteForm> = json(row, "votes_json")?;
     let mut votes: Vec<_> = forms
         .into_iter()
-        .map(|VoteForm { user, role, yes, reason, at, details_shown }| Vote {
+        .map(|VoteForm { user, role, yes, reason, at, details_shown, passkey }| Vote {
             user,
             role,
             yes: yes != 0,
             reason,
             at,
             details_shown: details_shown.map(|shown| shown != 0),
+            passkey,
         })
         .collect();
     votes.sort_by_key(|vote| vote.at);

@@ -7,12 +7,14 @@ use serde::Serialize;
 
 use super::end::answered;
 use super::habits::{self, VoteHabit};
+use super::passkey;
 use super::row::{ApprovalRow, ApprovalState, Vote};
 use super::standing;
 use super::standing_rules::{self, MAX_RULES_ON_DEVICE, StandingRule};
 use super::with_votes;
+use crate::passkeys::PasskeyProof;
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, passkeys};
 
 /// Why a vote does not count. Nothing was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +44,17 @@ pub enum DecideError {
         "you requested this call or wrote it yourself, so another person with the role {0} must approve it"
     )]
     OwnCall(Role),
+    /// Every approver must sign with a passkey.
+    #[error("this approval needs your passkey, which only the page can ask for")]
+    PasskeyMissing,
+    /// The passkey signed another request, or what this one showed before.
+    #[error(
+        "your passkey signed something else than this request shows now, so nothing was approved"
+    )]
+    OtherSigned,
+    /// The passkey was removed or signed again since.
+    #[error("your passkey was removed or used elsewhere since, so nothing was approved")]
+    PasskeyGone,
     /// Every approver must give a reason.
     #[error("this approval needs a reason")]
     ReasonMissing,
@@ -68,7 +81,7 @@ pub enum DecideError {
 }
 
 /// Why an approval may not cover more than its call.
-const ONLY_ONCE: &str = "it is of critical risk, needs a preview, several people or a reason, or the chat has untrusted content";
+const ONLY_ONCE: &str = "it is of critical risk, needs a preview, several people, a reason or a passkey, or the chat has untrusted content";
 
 /// The scope of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +113,8 @@ pub struct NewVote {
     pub at: i64,
     /// How the person came to the vote, and how often they may approve.
     pub habit: VoteHabit,
+    /// What the person signed. None without a passkey.
+    pub passkey: Option<PasskeyProof>,
 }
 
 /// The audit event of an approval that does not decide the request.
@@ -112,6 +127,8 @@ struct Voted<'a> {
     missing: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     details_shown: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passkey: Option<&'a str>,
 }
 
 /// Formats a period in its largest whole unit.
@@ -195,6 +212,9 @@ pub(in crate::store) async fn counts(
     {
         return Ok(Err(DecideError::OwnCall(asked.role)));
     }
+    if let Err(error) = passkey::counts(tx, row, vote).await? {
+        return Ok(Err(error));
+    }
     if asked.reason && is_blank(&vote.reason) {
         return Ok(Err(DecideError::ReasonMissing));
     }
@@ -250,13 +270,17 @@ fn is_enough(role: &str, needed: Role) -> bool {
     role.parse::<Role>().is_ok_and(|role| role >= needed)
 }
 
-/// Returns how many earlier approvals still count: those of enabled people who still have the role.
+/// Returns how many earlier approvals still count: those of enabled people who still have the role and, where one is
+/// needed, the passkey that signed.
 async fn earlier(tx: &mut Tx, row: &ApprovalRow) -> Result<i64, StoreError> {
     let voters: Vec<(String,)> = tx
         .query(
             sql("SELECT users.role FROM votes JOIN users ON users.name = votes.user_name \
-         WHERE votes.approval_id = $1 AND votes.yes AND users.disabled_at IS NULL")
-            .bind(row.id),
+         WHERE votes.approval_id = $1 AND votes.yes AND users.disabled_at IS NULL \
+         AND (NOT $2 OR EXISTS (SELECT 1 FROM passkeys \
+         WHERE passkeys.id = votes.passkey_id AND passkeys.user_name = votes.user_name))")
+            .bind(row.id)
+            .bind(row.approvers.passkey),
         )
         .await?;
     let count = voters.iter().filter(|(role,)| is_enough(role, row.approvers.role)).count();
@@ -295,12 +319,17 @@ pub(in crate::store) async fn settle(
     } else {
         0
     };
+    let signed = vote.passkey.as_ref().filter(|_| vote.yes);
+    if let Some(proof) = signed {
+        tx.execute(passkeys::signed(proof.passkey(), proof.sign_count(), vote.at)).await?;
+    }
     tx.execute(
-        sql("INSERT INTO votes (approval_id, user_name, role, yes, reason, at, details_shown) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7) \
+        sql("INSERT INTO votes (approval_id, user_name, role, yes, reason, at, details_shown, \
+         passkey_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
          ON CONFLICT (approval_id, user_name) DO UPDATE \
          SET role = excluded.role, yes = excluded.yes, reason = excluded.reason, \
-         at = excluded.at, details_shown = excluded.details_shown")
+         at = excluded.at, details_shown = excluded.details_shown, \
+         passkey_id = excluded.passkey_id")
         .with(values![
             row.id,
             vote.by.as_str(),
@@ -308,7 +337,8 @@ pub(in crate::store) async fn settle(
             vote.yes,
             vote.reason.as_str(),
             vote.at,
-            vote.habit.details_shown
+            vote.habit.details_shown,
+            signed.map(PasskeyProof::passkey)
         ]),
     )
     .await?;
@@ -320,12 +350,14 @@ pub(in crate::store) async fn settle(
             reason: &vote.reason,
             missing,
             details_shown: vote.habit.details_shown,
+            passkey: signed.map(PasskeyProof::passkey),
         };
         tx.record(AuditEvent::new(vote.at, "approval.voted", row.call.to_string(), &body)?);
         let mut row = row;
+        let passkey = signed.map(|proof| proof.passkey().to_owned());
         let NewVote { by: user, role, yes, reason, at, habit, .. } = vote;
         let details_shown = habit.details_shown;
-        row.votes.push(Vote { user, role, yes, reason, at, details_shown });
+        row.votes.push(Vote { user, role, yes, reason, at, details_shown, passkey });
         return Ok(row);
     }
     let state = if vote.yes { ApprovalState::Approved } else { ApprovalState::Denied };

@@ -21,6 +21,7 @@ const DENIALS: &[&str] = &[
     "policy.refused",
     "approval.denied",
     "approval.refused",
+    "passkey.refused",
 ];
 
 /// Which rows are wanted. Empty texts and None stand for all.

@@ -8,7 +8,7 @@ use super::{ChangeUserError, UserRow, find, find_any, insert, sign_out};
 use crate::store::access_requests::end_access_of;
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::memories::forget_all;
-use crate::store::{Store, StoreError, macros, schedules};
+use crate::store::{Store, StoreError, macros, passkeys, schedules};
 
 /// The audit event of a changed role.
 #[derive(Serialize)]
@@ -67,7 +67,8 @@ impl Store {
         .await?
     }
 
-    /// Disables an account, and ends its sessions, tokens, tasks and temporary grants. Returns the devices whose grants ended.
+    /// Disables an account, and ends its sessions, tokens, passkeys, tasks and temporary grants. Returns the devices whose
+    /// grants ended.
     ///
     /// # Errors
     /// See [`ChangeUserError`].
@@ -99,6 +100,7 @@ impl Store {
                     .execute(sql("DELETE FROM tokens WHERE user_name = $1").bind(name.as_str()))
                     .await?;
                 schedules::cancel_all(tx, &name, &by, now).await?;
+                tx.execute(passkeys::delete_all(&name)).await?;
                 let devices = end_access_of(tx, &name, &by, now).await?;
                 let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
                 tx.record(AuditEvent::new(now, "user.disabled", String::new(), &body)?);
@@ -108,7 +110,7 @@ impl Store {
         .await?
     }
 
-    /// Deletes an account: its password, sessions, tokens, aliases and memories. Its name stays, and is never given again.
+    /// Deletes an account: its password, sessions, tokens, passkeys, aliases and memories. Its name stays, and is never given again.
     /// Returns the devices whose temporary grants ended.
     ///
     /// # Errors
@@ -140,7 +142,11 @@ impl Store {
                     .await?;
                 tx.execute(sql("DELETE FROM aliases WHERE user_name = $1").bind(name.as_str()))
                     .await?;
-                let kept = [schedules::delete_all(&name), macros::delete_all(&name)];
+                let kept = [
+                    schedules::delete_all(&name),
+                    macros::delete_all(&name),
+                    passkeys::delete_all(&name),
+                ];
                 for statement in forget_all(&name).into_iter().chain(kept) {
                     tx.execute(statement).await?;
                 }

@@ -4,6 +4,7 @@ use orion_domain::{ApprovalId, Caller, Digest, PlanId, Role, UserName};
 use serde::Serialize;
 
 use super::{PlanRow, PlanState, plans, progress};
+use crate::passkeys::PasskeyProof;
 use crate::store::approvals::{
     self, ApprovalRow, ApprovalScope, ApprovalState, DecideError, NewVote, OF_PLAN, VoteHabit,
 };
@@ -58,6 +59,8 @@ pub struct NewPlanVote {
     pub at: i64,
     /// How the person came to the vote, and how often they may approve.
     pub habit: VoteHabit,
+    /// What the person signed. None without a passkey.
+    pub passkey: Option<PasskeyProof>,
 }
 
 /// The audit event of a decision.
@@ -131,6 +134,7 @@ fn vote_row(approval: ApprovalId, vote: &NewPlanVote) -> NewVote {
         lasting: ApprovalScope::Once,
         at: vote.at,
         habit: vote.habit,
+        passkey: vote.passkey.clone(),
     }
 }
 
@@ -227,7 +231,7 @@ fn record(
     vote: &NewPlanVote,
     state: PlanState,
 ) -> Result<(), StoreError> {
-    let NewPlanVote { plan: _, hash: _, by, yes, reason, at, habit: _ } = vote;
+    let NewPlanVote { plan: _, hash: _, by, yes, reason, at, habit: _, passkey: _ } = vote;
     let (role, by) = (by.role, &by.user);
     let body = Decided { plan_id: plan.id, hash: plan.hash, state, by, role, yes: *yes, reason };
     tx.record(AuditEvent::new(*at, "plan.decided", String::new(), &body)?);

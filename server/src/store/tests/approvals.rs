@@ -3,7 +3,7 @@
 use super::*;
 use crate::store::{
     ApprovalRow, ApprovalScope, ApprovalState, AskError, DecideError, MAX_OPEN, MAX_OPEN_OF_PERSON,
-    NewVote, StoreError,
+    NewVote, StoreError, VoteHabit,
 };
 
 pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
@@ -15,7 +15,8 @@ pub(super) fn vote(by: &str, yes: bool, at: i64) -> NewVote {
         reason: String::new(),
         lasting: ApprovalScope::Once,
         at,
-        habit: crate::store::VoteHabit::default(),
+        habit: VoteHabit::default(),
+        passkey: None,
     }
 }
 
@@ -77,7 +78,6 @@ async fn asking_twice_changes_nothing() {
         place.store.ask(again, CommittedWith::default()).await,
         Err(AskError::Store(StoreError::Conflict))
     );
-    // The call's change of state and the request are stored together or not at all.
     place.store.open_call(call(3)).await.unwrap();
     let taken = NewApproval { id: approval_id(1), call: call_id(3), ..question(3) };
     assert_eq!(

@@ -264,6 +264,7 @@ async fn a_restart_ends_what_was_under_way_and_keeps_what_waits() {
             lasting: ApprovalScope::Once,
             at: 2_000,
             habit: crate::store::VoteHabit::default(),
+            passkey: None,
         };
         store.vote(vote).await.unwrap();
     }

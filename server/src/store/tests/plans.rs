@@ -9,12 +9,12 @@ use crate::store::{
     NewPlanVote, NewStep, NewVote, PlanState, StepEnd, StepState, StoreError,
 };
 
-fn plan_id(n: u128) -> PlanId {
+pub(super) fn plan_id(n: u128) -> PlanId {
     PlanId::new(Uuid::from_u128(0x0195_0000_0000_7000_8000_0000_0000_0000 + n))
 }
 
 /// A plan of two steps, the calls `first` and the next; only the first one needs approval.
-fn plan(n: u128, first: u128) -> NewPlan {
+pub(super) fn plan(n: u128, first: u128) -> NewPlan {
     let step = |call: u128, asked: bool| {
         let new = NewCall { plan: Some(plan_id(n)), ..super::call(call) };
         NewStep {
@@ -48,7 +48,7 @@ fn plan(n: u128, first: u128) -> NewPlan {
     }
 }
 
-fn word(by: &str, yes: bool, at: i64) -> NewPlanVote {
+pub(super) fn word(by: &str, yes: bool, at: i64) -> NewPlanVote {
     NewPlanVote {
         plan: plan_id(1),
         hash: Digest::of(b"plan"),
@@ -57,6 +57,7 @@ fn word(by: &str, yes: bool, at: i64) -> NewPlanVote {
         reason: String::new(),
         at,
         habit: crate::store::VoteHabit::default(),
+        passkey: None,
     }
 }
 
@@ -88,6 +89,7 @@ async fn a_question_of_a_plan_is_answered_expired_and_taken_up_with_it_alone() {
         lasting: ApprovalScope::Once,
         at: 2_000,
         habit: crate::store::VoteHabit::default(),
+        passkey: None,
     };
     assert_eq!(store.vote(alone).await, Err(DecideError::PartOfPlan(plan_id(1))));
     assert_eq!(store.withdraw_approval(call_id(1), 2_000).await, Ok(None));

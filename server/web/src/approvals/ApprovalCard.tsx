@@ -47,9 +47,10 @@ function effect(approval: Approval): string {
 
 export function approvers(approval: Approval): string {
   const who = approval.approverCount > 1 ? `${approval.approverCount} people of role ${approval.approverRole} or more` : `${approval.approverRole === "admin" ? "an admin" : "an operator or an admin"}`;
-  if (approval.notRequester) return `${who}, not ${approval.requester}`;
-  if (approval.secondIfAny) return `${who}; somebody other than ${approval.requester} where there is one`;
-  return who;
+  const how = approval.passkeyRequired ? ", with a passkey" : "";
+  if (approval.notRequester) return `${who}, not ${approval.requester}${how}`;
+  if (approval.secondIfAny) return `${who}${how}; somebody other than ${approval.requester} where there is one`;
+  return `${who}${how}`;
 }
 
 function Details({ approval }: { approval: Approval }) {
@@ -67,7 +68,7 @@ function Details({ approval }: { approval: Approval }) {
         <Lines name="Words from it" texts={approval.occursInContent} most={20} />
         {approval.writtenBy !== "" && <><dt>Written by</dt><dd><Line text={approval.writtenBy} /></dd></>}
         <dt>Answers so far</dt>
-        <dd>{approval.votes.map((vote) => `${vote.user}: ${vote.yes ? "yes" : "no"}`).join(", ") || "none"}</dd>
+        <dd>{approval.votes.map((vote) => `${vote.user}: ${vote.yes ? "yes" : "no"}${vote.byPasskey ? " with a passkey" : ""}`).join(", ") || "none"}</dd>
         <dt>Id</dt><dd className="mono">{approval.approvalId}</dd>
       </dl>
     </div>

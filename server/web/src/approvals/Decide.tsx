@@ -5,6 +5,7 @@ import { useState } from "react";
 import { type Approval, ApprovalService, ApprovalState, type DecideApprovalRequestSchema } from "../gen/orion/v1/approval_pb";
 import { useMe } from "../lib/session";
 import { useSettled } from "../lib/settled";
+import { useSignature } from "../passkeys/useSignature";
 import { oneLine } from "../lib/text";
 import { Badge, Button, Field, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -53,6 +54,7 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
   const isSettled = useSettled();
   const [reason, setReason] = useState("");
   const [isDenying, setDenying] = useState(false);
+  const { isAsking, error: unsigned, signed } = useSignature();
   const decide = useMutation(ApprovalService.method.decideApproval, {
     onSuccess: ({ approval: now }) => {
       if (now) toast(now.state === ApprovalState.OPEN ? "Your answer counts; others must answer, too." : `${oneLine(now.tool, 40)}: ${endOf(now.state)}`);
@@ -64,11 +66,18 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
   if (!me.is("operator")) return <p className="muted">An operator or an admin answers this request.</p>;
   const send = (approve: boolean, more?: More) =>
     decide.mutate({ approvalId: approval.approvalId, approve, reason, detailsShown, more: more ?? { case: undefined } });
-  const isOff = !isSettled || !isWhole || decide.isPending;
+  const approve = () => {
+    if (!approval.passkeyRequired) return send(true);
+    const { approvalId, shownDigest } = approval;
+    return void signed({ of: { case: "approvalId", value: approvalId }, shownDigest }, (passkey) =>
+      decide.mutate({ approvalId, approve: true, reason, detailsShown, passkey }),
+    );
+  };
+  const isOff = !isSettled || !isWhole || decide.isPending || isAsking;
   return (
     <div className="stack">
       {approval.planId !== "" && <p className="note">This is a step of a plan, which is answered as a whole.</p>}
-      <ErrorNote error={decide.error} />
+      <ErrorNote error={decide.error ?? unsigned} />
       {(isDenying || approval.reasonRequired) && (
         <Field label={isDenying ? "Reason (the requester and the model read it)" : "Reason (required)"}>
           {(props) => <input {...props} value={reason} maxLength={500} autoFocus={isDenying} onChange={(event) => setReason(event.target.value)} />}
@@ -83,8 +92,8 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
             </>
           ) : (
             <>
-              <Button look="primary" disabled={isOff || (approval.reasonRequired && reason.trim() === "")} onClick={() => send(true)} data-key="a">
-                Approve once <kbd aria-hidden>a</kbd>
+              <Button look="primary" disabled={isOff || (approval.reasonRequired && reason.trim() === "")} onClick={approve} data-key="a">
+                {approval.passkeyRequired ? "Approve with passkey" : "Approve once"} <kbd aria-hidden>a</kbd>
               </Button>
               <Button look="danger" disabled={isOff} onClick={() => setDenying(true)} data-key="d">
                 Deny… <kbd aria-hidden>d</kbd>

@@ -25,6 +25,7 @@ function Row({ approval }: { approval: Approval }) {
     <NavLink to={{ pathname: `/approvals/${approval.approvalId}`, search: location.search }}>
       <div className="row">
         <strong className="clip grow"><Line text={approval.tool} most={40} /></strong>
+        {isOpen && approval.passkeyRequired && <Badge>passkey</Badge>}
         {isOpen ? <Badge tone={risk.tone}>{risk.text}</Badge> : <Badge>{endOf(approval.state)}</Badge>}
       </div>
       <div className="small muted clip">

@@ -1,5 +1,6 @@
 // People: the accounts for admins, and everybody's own sessions, tokens and password.
 import { useMe } from "../lib/session";
+import { Passkeys } from "../passkeys/Passkeys";
 import { Password } from "../people/Password";
 import { Tokens } from "../people/Tokens";
 import { Users } from "../people/Users";
@@ -13,6 +14,7 @@ export default function People() {
       {me.is("admin") && <Users />}
       <Tokens />
       <Password />
+      <Passkeys />
     </main>
   );
 }

@@ -6,6 +6,7 @@ import { Arguments } from "../calls/Arguments";
 import { type Plan as PlanMessage, PlanService, PlanState, type PlanStep, PlanStepState } from "../gen/orion/v1/plan_pb";
 import { type Tone, outcome, riskOf } from "../lib/call";
 import { useSettled } from "../lib/settled";
+import { useSignature } from "../passkeys/useSignature";
 import { counted, object } from "../lib/text";
 import { Badge, Button, Field, Head, Line, Loading, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
@@ -73,15 +74,22 @@ function Answer({ plan, refetch }: { plan: PlanMessage; refetch: () => void }) {
   const isSettled = useSettled();
   const [reason, setReason] = useState("");
   const decide = useMutation(PlanService.method.decidePlan, { onSettled: refetch });
-  const send = (approve: boolean) => decide.mutate({ planId: plan.planId, hash: plan.hash, approve, reason });
+  const { isAsking, error: unsigned, signed } = useSignature();
+  const { planId, hash } = plan;
+  const send = (approve: boolean) => decide.mutate({ planId, hash, approve, reason });
   const isOpen = plan.state === PlanState.OPEN;
+  const isSigned = plan.steps.some(({ approval }) => approval?.passkeyRequired);
+  const approve = () =>
+    isSigned
+      ? void signed({ of: { case: "planId", value: planId }, shownDigest: hash }, (passkey) => decide.mutate({ planId, hash, approve: true, reason, passkey }))
+      : send(true);
   return (
     <section className="panel" aria-label="Answer the plan">
       <div className="body stack">
-        <ErrorNote error={decide.error} />
+        <ErrorNote error={decide.error ?? unsigned} />
         <Field label="Reason" hint="Where the policy requires one, and for a denial">{(props) => <input {...props} maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />}</Field>
         <div className="row">
-          {isOpen && <Button look="primary" disabled={!isSettled} busy={decide.isPending} onClick={() => send(true)}>Approve all {plan.stepCount} steps</Button>}
+          {isOpen && <Button look="primary" disabled={!isSettled} busy={decide.isPending || isAsking} onClick={approve}>Approve all {plan.stepCount} steps{isSigned && " with passkey"}</Button>}
           <Button look="danger" disabled={!isSettled} busy={decide.isPending} onClick={() => send(false)}>{isOpen ? "Deny" : "Stop the plan"}</Button>
         </div>
       </div>

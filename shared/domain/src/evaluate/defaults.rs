@@ -18,6 +18,9 @@ pub struct RiskDefaults {
     /// Whether calls of low and of medium risk that run are reported. Only the backend reports.
     #[serde(skip)]
     notifies: (bool, bool),
+    /// Whether approvals of high and of critical risk are signed with a passkey. Only the backend checks that.
+    #[serde(skip)]
+    signed: (bool, bool),
 }
 
 /// High or critical risk that would run without an approval.
@@ -73,7 +76,7 @@ impl RiskDefaults {
         let RiskDefaultsForm { low, medium, high, critical } = *form;
         let high = high.max(Decision::Ask);
         let (medium, critical) = (medium.max(low), critical.max(high));
-        Self { low, medium, high, critical, notifies: (false, false) }
+        Self { low, medium, high, critical, notifies: (false, false), signed: (false, false) }
     }
 
     /// Creates the defaults from the decisions for low and medium risk. Medium is never looser than low.
@@ -87,14 +90,32 @@ impl RiskDefaults {
     /// approval, and critical never looser than high.
     #[must_use]
     pub fn with_high(self, high: Decision, critical: Decision) -> Self {
-        let Self { low, medium, notifies, .. } = self;
-        Self { notifies, ..Self::of_form(&RiskDefaultsForm { low, medium, high, critical }) }
+        let Self { low, medium, notifies, signed, .. } = self;
+        let form = RiskDefaultsForm { low, medium, high, critical };
+        Self { notifies, signed, ..Self::of_form(&form) }
     }
 
     /// Returns the defaults with calls of low and of medium risk reported, or not.
     #[must_use]
     pub const fn notifying(self, low: bool, medium: bool) -> Self {
         Self { notifies: (low, medium), ..self }
+    }
+
+    /// Returns the defaults with approvals of high and of critical risk signed, or not. Those of critical risk are if
+    /// those of high risk are.
+    #[must_use]
+    pub const fn signing(self, high: bool, critical: bool) -> Self {
+        Self { signed: (high, high || critical), ..self }
+    }
+
+    /// Returns whether approvals of calls of this risk are signed with a passkey.
+    #[must_use]
+    pub const fn signs(self, risk: Risk) -> bool {
+        match risk {
+            Risk::Low | Risk::Medium => false,
+            Risk::High => self.signed.0,
+            Risk::Critical => self.signed.1,
+        }
     }
 
     /// Returns the default decision for a risk.

@@ -34,7 +34,7 @@ impl Evaluation {
 }
 
 fn approval(approvers: Approvers, preview_first: bool, question: &Question<'_>) -> Hint {
-    let Approvers { role, count, not_requester, second_if_any, reason } = approvers;
+    let Approvers { role, count, not_requester, second_if_any, reason, passkey } = approvers;
     let who = match (role, count) {
         (Role::Admin, 0 | 1) => "an admin must approve it".to_owned(),
         (Role::Viewer | Role::Operator, 0 | 1) => "an operator or admin must approve it".to_owned(),
@@ -51,7 +51,8 @@ fn approval(approvers: Approvers, preview_first: bool, question: &Question<'_>) 
     };
     let preview = if preview_first { ", having seen a preview" } else { "" };
     let reason = if reason { ", with a reason" } else { "" };
-    Hint::new(format!("{who}{but}{preview}{reason}")).by(Actor::Approver)
+    let passkey = if passkey { ", with a passkey on the page" } else { "" };
+    Hint::new(format!("{who}{but}{preview}{reason}{passkey}")).by(Actor::Approver)
 }
 
 fn admin(change: String, command: impl Into<String>) -> Hint {

@@ -243,6 +243,8 @@ pub(super) fn risk(
     let risk = if unnamed || crosses { raised.max(Risk::High) } else { raised };
     let preapproved =
         outcome.preapproved_tainted.or_else(|| outcome.preapproved.filter(|_| !tainted));
+    // What must be signed each time is not approved beforehand.
+    let preapproved = preapproved.filter(|_| !policy.risk.signs(risk));
     let asked = of(risk);
     let saved = preapproved.is_some() && matches!(asked, Decision::Ask | Decision::DryRunFirst);
     let reason = match asked {

@@ -72,7 +72,8 @@ proptest! {
     ) {
         let approvers = |(count, not_requester, second_if_any, admin): (u8, bool, bool, bool)| {
             let role = if admin { Role::Admin } else { Role::Operator };
-            Approvers { role, count, not_requester, second_if_any, reason: second_if_any }
+            let (reason, passkey) = (second_if_any, not_requester);
+            Approvers { role, count, not_requester, second_if_any, reason, passkey }
         };
         let (a, b) = (approvers(a), approvers(b));
         let both = a.and(b);
@@ -81,6 +82,7 @@ proptest! {
             prop_assert!(both.not_requester || !one.not_requester);
             prop_assert!(both.second_if_any || !one.second_if_any);
             prop_assert!(both.reason || !one.reason);
+            prop_assert!(both.passkey || !one.passkey);
         }
         prop_assert_eq!(both, b.and(a));
         prop_assert_eq!(both.and(a), both);

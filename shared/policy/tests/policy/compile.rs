@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use orion_domain::evaluate::{Decision, RiskDefaults};
 use orion_domain::rule::{Approvers, Hours, Quantity, Rate, RuleAction};
-use orion_domain::{Grants, Role, Rule};
+use orion_domain::{Grants, Risk, Role, Rule};
 use orion_policy::PolicyFile;
 use serde_json::json;
 
@@ -111,7 +111,7 @@ rules:
     expires: 2026-07-01T12:00
     action: ask
     dry_run_first: true
-    approvers: { role: admin, count: 2, not_requester: true, reason: required }
+    approvers: { role: admin, count: 2, not_requester: true, reason: required, passkey: required }
     because: "A second pair of eyes."
 "#,
     );
@@ -129,6 +129,7 @@ rules:
             count: 2,
             not_requester: true,
             reason: true,
+            passkey: true,
             ..Approvers::default()
         },
         dry_run_first: true,
@@ -139,6 +140,19 @@ rules:
     assert_eq!(policy.rules_for(&"any".parse().unwrap()), [expected]);
     assert_eq!(policy.timezone(), "Europe/Berlin");
     assert_eq!(policy.risk(), RiskDefaults::new(Decision::DryRunFirst, Decision::Ask));
+}
+
+#[test]
+fn approvals_of_a_risk_are_signed_and_those_of_a_higher_one_too() {
+    let of = |risk: &str| {
+        let policy = valid(&format!("risk: {{ {risk} }}"));
+        (policy.risk().signs(Risk::High), policy.risk().signs(Risk::Critical))
+    };
+    assert_eq!(of("high: ask_passkey"), (true, true));
+    assert_eq!(of("critical: ask_passkey"), (false, true));
+    assert_eq!(of("high: ask"), (false, false));
+    let looser = "risk: { high: ask_passkey, critical: ask }";
+    assert_eq!(crate::codes(looser), ["1:7 !contradiction"]);
 }
 
 #[test]

@@ -55,6 +55,23 @@ fn a_change_is_told_by_device_and_rule() {
 }
 
 #[test]
+fn what_a_risk_requires_is_told_in_the_words_of_the_file() {
+    let of = |old: &str, new: &str| -> Vec<_> {
+        diff(&valid(old), &valid(new)).iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        of("risk: { critical: ask_passkey }", "risk: { low: notify }"),
+        ["~ risk: {low:allow,medium:allow,critical:ask_passkey} → {low:notify,medium:notify}"]
+    );
+    assert_eq!(of("risk: { high: ask }", "version: 1"), Vec::<String>::new());
+    let signed =
+        "rules: [{ id: a, tools: [delete_file], action: ask, approvers: { passkey: required } }]";
+    let plain = signed.replace("required", "optional");
+    let [line] = &of(signed, &plain)[..] else { panic!("one rule changed") };
+    assert!(line.contains("passkey"), "{line}");
+}
+
+#[test]
 fn moving_things_about_is_no_change() {
     let moved = r#"
 rules:

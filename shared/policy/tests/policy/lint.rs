@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use orion_domain::{PathStyle, Places};
+use orion_domain::{PathStyle, Places, Role};
 use orion_policy::{Code, Facts, LintContext, check};
 use rstest::rstest;
 
@@ -140,7 +140,7 @@ rules:
     let posix = Facts { places, folds_case: false, ceiling: None };
     let devices = BTreeMap::from([("web-2".parse().unwrap(), Some(posix.clone()))]);
     let reported = |devices, now_ms| -> Vec<_> {
-        let environment = LintContext { devices, now_ms };
+        let environment = LintContext { devices, now_ms, passkeys: None };
         check(text, "policy.yaml", &environment).1.iter().map(code).collect()
     };
     assert_eq!(reported(None, None), ["4:52 unknown-device", "4:59 unknown-device"]);
@@ -151,6 +151,44 @@ rules:
     let devices = BTreeMap::from([("web-1".parse().unwrap(), Some(posix))]);
     let reported = reported(Some(devices), Some(0));
     assert_eq!(reported, ["2:39 !bad-path", "4:52 !unknown-device", "4:59 !unknown-device"]);
+}
+
+#[test]
+fn a_rule_that_needs_more_passkeys_than_people_have_is_told() {
+    let text = "\
+rules:
+  - id: signed
+    tools: [delete_file]
+    action: ask
+    approvers: { role: admin, count: 2, passkey: required }
+";
+    let message = |holders: Option<&[Role]>| {
+        let passkeys = holders.map(<[Role]>::to_vec);
+        let environment = LintContext { passkeys, ..LintContext::default() };
+        let (file, findings) = check(text, "policy.yaml", &environment);
+        assert!(file.is_some());
+        findings.iter().map(|it| format!("{} {}", code(it), it.message)).collect::<Vec<_>>()
+    };
+    let (admin, operator) = (Role::Admin, Role::Operator);
+    let risk = "risk: { critical: ask_passkey }";
+    let passkeys = Some(vec![operator]);
+    let environment = LintContext { passkeys, ..LintContext::default() };
+    let of_risk = check(risk, "policy.yaml", &environment).1;
+    let of_risk: Vec<_> = of_risk.iter().map(|it| format!("{} {}", code(it), it.message)).collect();
+    let so = "so no call that is of critical risk can be approved.";
+    let nobody = format!("1:7 no-passkey Nobody with the role admin or more has a passkey, {so}");
+    assert_eq!(of_risk, [nobody]);
+    let so = "so no call that this rule matches can be approved.";
+    assert_eq!(message(None), Vec::<String>::new());
+    assert_eq!(message(Some(&[admin, operator, admin])), Vec::<String>::new());
+    assert_eq!(
+        message(Some(&[operator])),
+        [format!("2:5 no-passkey Nobody with the role admin or more has a passkey, {so}")]
+    );
+    assert_eq!(
+        message(Some(&[operator, admin])),
+        [format!("2:5 no-passkey Only one person with the role admin or more has a passkey, {so}")]
+    );
 }
 
 #[test]
@@ -208,7 +246,7 @@ devices:
       - { path: /home/ann, access: [read] }
       - { path: /srv/www/a, access: [read, write] }
 ";
-    let context = LintContext { devices, now_ms: None };
+    let context = LintContext { devices, now_ms: None, passkeys: None };
     let (file, found) = check(text, "policy.yaml", &context);
     assert!(file.is_some(), "a warning keeps no file from loading");
     let found: Vec<_> = found.iter().map(|it| (it.line, it.code, it.message.as_str())).collect();
@@ -248,7 +286,7 @@ fn by_case(text: &str, style: PathStyle, folds_case: bool) -> Vec<String> {
     let places = Places::parse(style, None, Some(home)).unwrap();
     let facts = Facts { places, folds_case, ceiling: None };
     let devices = ["a", "b"].map(|name| (name.parse().unwrap(), Some(facts.clone())));
-    let environment = LintContext { devices: Some(devices.into()), now_ms: None };
+    let environment = LintContext { devices: Some(devices.into()), now_ms: None, passkeys: None };
     let findings = check(text, "policy.yaml", &environment).1;
     let reported = findings.iter().filter(|finding| finding.code == Code::Case);
     reported.map(|finding| format!("{}: {}", finding.line, finding.message)).collect()

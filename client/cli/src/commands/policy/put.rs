@@ -40,6 +40,7 @@ pub(super) fn check_offline(app: &App<'_>, file: &str) -> Result<u8, Failure> {
     let environment = orion_policy::LintContext {
         devices: None,
         now_ms: Some(jiff::Timestamp::now().as_millisecond()),
+        passkeys: None,
     };
     let (policy, findings) = orion_policy::check(&text, shown(file), &environment);
     let view = CheckView {

@@ -7,10 +7,10 @@ use orion_domain::rule::Approvers;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
-use crate::pipeline::confirm::answer::{AnswerError, vote};
+use crate::pipeline::confirm::answer::{AnswerError, Ballot, vote};
 use crate::pipeline::confirm::approved;
 use crate::pipeline::view::CallView;
-use crate::store::{ApprovalScope, ApprovalState, DecideError};
+use crate::store::{ApprovalState, DecideError};
 
 /// Approves the changed call for its author, if that person may approve it alone and has seen all of it.
 pub(super) async fn approve(
@@ -21,9 +21,9 @@ pub(super) async fn approve(
     reason: String,
 ) -> Result<CallView, AnswerError> {
     // If a preview must be shown first, the author has not seen it. If a second person must approve, the
-    // author is not that person.
-    let Approvers { not_requester, second_if_any, .. } = evaluated.approvers();
-    let needs_another = evaluated.preview_first() || not_requester || second_if_any;
+    // author is not that person. What a passkey has to sign was not there yet.
+    let Approvers { not_requester, second_if_any, passkey, .. } = evaluated.approvers();
+    let needs_another = evaluated.preview_first() || not_requester || second_if_any || passkey;
     let Some(id) = view.approval.filter(|_| !needs_another) else { return Ok(view) };
     let asked = pipeline.store.approval(id).await?;
     let row = pipeline.store.call(view.call).await?;
@@ -36,7 +36,8 @@ pub(super) async fn approve(
     {
         return Ok(view);
     }
-    match vote(pipeline, by, &asked, true, reason, ApprovalScope::Once, Some(true)).await {
+    let own = Ballot { details_shown: Some(true), ..Ballot::once(true, reason) };
+    match vote(pipeline, by, &asked, own).await {
         Ok(decided) if decided.state == ApprovalState::Approved => {
             let run = approved::run_approved(pipeline, &decided, None).await;
             run.map_err(AnswerError::unstored)?;

@@ -20,8 +20,11 @@ pub(super) fn lint(rule: &Rule, device: &DeviceName, places: Places) -> Option<S
     let folds_case = places.style == PathStyle::Windows;
     let devices =
         Some([(device.clone(), Some(Facts { places, folds_case, ceiling: None }))].into());
-    let (_, findings) =
-        orion_policy::check(&text, "", &LintContext { devices, now_ms: Some(now_ms()) });
+    let (_, findings) = orion_policy::check(
+        &text,
+        "",
+        &LintContext { devices, now_ms: Some(now_ms()), passkeys: None },
+    );
     let mut findings = findings.into_iter().filter(|finding| finding.line >= LINE);
     let refused = findings
         .find(|finding| finding.severity == Severity::Error || finding.code == Code::TooWide)?;

@@ -164,6 +164,11 @@ fn what_is_asked_about_says_who_may_say_yes() {
         hint_lines(&Ask::make("D:/x"), &approvers(Approvers { role: Role::Admin, ..two })),
         ["2 admins must approve it, ann not counted, having seen a preview, with a reason"]
     );
+    let signed = Approvers { passkey: true, ..Approvers::default() };
+    assert_eq!(
+        hint_lines(&Ask::make("D:/x"), &approvers(signed)),
+        ["an operator or admin must approve it, having seen a preview, with a passkey on the page"]
+    );
     assert_eq!(hint_lines(&Ask::make("D:/x"), &granted), Vec::<String>::new());
 }
 

@@ -316,13 +316,34 @@ fn dangerous_mode_ends_by_itself_and_lifts_the_tool_list_alone() {
 }
 
 #[test]
+fn a_risk_whose_approvals_are_signed_is_asked_about_in_spite_of_a_preapproval() {
+    let allow = Rule { tools: vec!["delete_file".to_owned()], ..rule(RuleAction::Preapprove) };
+    let saved = with(vec![allow]);
+    assert_eq!(Ask::delete("D:/x").of(&saved).0, Decision::Allow);
+    for (high, critical, decision) in [(false, true, Decision::Allow), (true, false, Decision::Ask)]
+    {
+        let risk = RiskDefaults::default().signing(high, critical);
+        let signed = Policy { risk, ..saved.clone() };
+        Ask::delete("D:/x").asked(&signed, |_, evaluation| {
+            assert_eq!(evaluation.decision(), decision);
+            assert_eq!(evaluation.approvers().passkey, high);
+        });
+        let critical = Ask { risk: Risk::Critical, ..Ask::delete("D:/x") };
+        critical.asked(&signed, |_, evaluation| assert!(evaluation.approvers().passkey));
+        Ask::make("D:/x").asked(&signed, |_, evaluation| {
+            assert!(!evaluation.approvers().passkey);
+        });
+    }
+}
+
+#[test]
 fn who_says_yes_is_whoever_satisfies_every_rule_that_asks() {
     let asking = |approvers| Rule { approvers, ..rule(RuleAction::Ask) };
     let base = Approvers::default();
     let policy = with(vec![
         asking(Approvers { count: 2, ..base }),
         asking(Approvers { role: Role::Admin, reason: true, ..base }),
-        asking(Approvers { not_requester: true, ..base }),
+        asking(Approvers { not_requester: true, passkey: true, ..base }),
         Rule { tools: vec!["open_app".to_owned()], ..asking(Approvers { count: 9, ..base }) },
         Rule { dry_run_first: true, ..asking(base) },
     ]);
@@ -333,6 +354,7 @@ fn who_says_yes_is_whoever_satisfies_every_rule_that_asks() {
             not_requester: true,
             second_if_any: false,
             reason: true,
+            passkey: true,
         };
         assert_eq!(evaluation.approvers(), expected);
         assert!(evaluation.preview_first());

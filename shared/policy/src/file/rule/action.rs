@@ -31,6 +31,10 @@ const VERBS: [(&str, Verb); 6] = [
 const WOULD: [(&str, Verb); 3] =
     [("deny", Verb::Deny), ("ask", Verb::Ask), ("dry_run_first", Verb::DryRunFirst)];
 
+/// Whether an approver must do something.
+const REQUIRED: [(&str, bool); 4] =
+    [("required", true), ("true", true), ("optional", false), ("false", false)];
+
 /// Reads the action, from `action` and the short form's switches.
 pub(super) fn read(fields: &mut Fields<'_>, rule: &mut Rule, findings: &mut Findings) {
     let at = fields.at;
@@ -140,9 +144,10 @@ fn approvers(node: &Node, findings: &mut Findings) -> Option<Approvers> {
         approvers.not_requester = read::flag(node, "`not_requester`", findings).unwrap_or(true);
     }
     if let Some(node) = fields.take(&["reason"], findings) {
-        const WORDS: [(&str, bool); 4] =
-            [("required", true), ("true", true), ("optional", false), ("false", false)];
-        approvers.reason = read::word(node, "`reason`", &WORDS, findings).unwrap_or(true);
+        approvers.reason = read::word(node, "`reason`", &REQUIRED, findings).unwrap_or(true);
+    }
+    if let Some(node) = fields.take(&["passkey"], findings) {
+        approvers.passkey = read::word(node, "`passkey`", &REQUIRED, findings).unwrap_or(true);
     }
     fields.finish(findings);
     Some(approvers)
