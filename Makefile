@@ -15,7 +15,7 @@ CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it w
 JQ_MISSING := jq or man is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist needs-rust needs-npm needs-python needs-chromium needs-jq
+.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist dist-agent install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -171,11 +171,32 @@ check: needs-rust needs-npm tests/api/node_modules/.package-lock.json server/web
 fmt: needs-rust ## format the sources
 	$(CARGO) fmt --all
 
-dist: needs-rust ## build the agent as it ships, and tell its size
+dist-agent: needs-rust ## build the agent as it ships, and tell its size
 	$(CARGO) build --locked --profile dist -p orion-agent
 	@du -b $(TARGET)/dist/orion-agent
 
-bench: dist bench-decisions ## measure routed calls beside bare tonic, file tools beside fd and rg, decisions beside other policy engines, the idle agent (ARGS='--json FILE')
+# Paths of this machine are no part of the programs, so that another machine builds the same ones.
+REMAP := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+PACKAGED := target/packaged
+
+dist: needs-rust page ## build the three programs as they ship, a tarball and SHA256SUMS, in target/packaged
+	RUSTFLAGS='$(REMAP)' $(CARGO) build --locked --profile dist -p orion-agent
+	RUSTFLAGS='$(REMAP)' $(CARGO) build --locked --release -p orion-server -p orion-cli
+	@mkdir -p $(PACKAGED)/programs
+	@cp $(TARGET)/dist/orion-agent $(TARGET)/release/orion $(TARGET)/release/orion-server $(PACKAGED)/programs/
+	@strip $(PACKAGED)/programs/*
+	@deploy/tarball.sh $(PACKAGED)/programs $(PACKAGED)
+
+PREFIX := /usr/local
+
+install: ## install the programs that `make dist` built (PREFIX=/usr/local DESTDIR=)
+	@test -x $(PACKAGED)/programs/orion || { echo 'build the programs first: make dist' >&2; exit 1; }
+	@deploy/stage.sh $(PACKAGED)/programs '$(DESTDIR)' '$(PREFIX)'
+
+check-deploy: ## check the scripts, units and container files with the tools that are installed
+	@deploy/check.sh
+
+bench: dist-agent bench-decisions ## measure routed calls beside bare tonic, file tools beside fd and rg, decisions beside other policy engines, the idle agent (ARGS='--json FILE')
 	$(CARGO) build --locked --release --bins $(PROGRAMS) -p orion-tests
 	@idle=$$(tests/idle-agent.sh $(TARGET)) && \
 		ORION_BENCH_AGENT_RSS_KB=$$idle $(CARGO) bench --locked $(PROGRAMS) -p orion-tests --bench routed -- $(ARGS)

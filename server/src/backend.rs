@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::bus::Bus;
 use crate::chat::Chat;
 use crate::config::Config;
+use crate::downloads::Downloads;
 use crate::fleet::enrollment::Enrollment;
 use crate::fleet::{Devices, Fleet};
 use crate::notary::Notary;
@@ -25,6 +26,8 @@ pub struct Backend {
     pub fleet: Arc<Fleet>,
     /// The devices as a whole, with the active policy.
     pub devices: Devices,
+    /// What devices download.
+    pub downloads: Arc<Downloads>,
     /// Enrolls devices and issues their certificates.
     pub enrollment: Enrollment,
     /// Runs calls.

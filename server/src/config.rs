@@ -6,6 +6,7 @@ mod artifacts;
 mod assistants;
 mod calls;
 mod chat;
+mod downloads;
 mod error;
 mod listeners;
 mod spending;
@@ -21,6 +22,7 @@ pub use artifacts::{Artifact, Artifacts};
 pub use assistants::Assistant;
 pub use calls::Calls;
 pub use chat::Chat;
+pub use downloads::DownloadsConfig;
 pub use error::ConfigError;
 pub use listeners::{Devices, PeopleConfig, PeopleTls};
 pub use spending::Spending;
@@ -41,6 +43,8 @@ pub struct Config {
     pub chat: Chat,
     /// The artifacts that calls install by their names.
     pub artifacts: Artifacts,
+    /// The agents that devices download.
+    pub downloads: DownloadsConfig,
     /// Language models, the first being the default. The built-in planner is the default if there is none.
     pub models: Vec<ModelConfig>,
     /// Named ways to chat.
@@ -75,6 +79,7 @@ impl Config {
             return Err(ConfigError::TwoCertificates);
         }
         artifacts::check(&self.artifacts)?;
+        downloads::check(&self.downloads)?;
         self.check_models()?;
         let has_tls = self.people.key.is_some() || self.people.tls.is_some();
         let listen = self.people.listen;

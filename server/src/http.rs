@@ -3,6 +3,7 @@
 
 mod address;
 mod browser;
+mod downloads;
 mod mcp;
 mod openai;
 mod page;
@@ -49,6 +50,7 @@ pub fn routes(
     };
     Router::new()
         .route("/healthz", get(healthz))
+        .merge(downloads::routes(&backend.downloads))
         .merge(openai::routes(&backend.chat))
         .merge(mcp::routes(backend))
         .merge(sign_in::routes(backend, cookie))

@@ -14,6 +14,7 @@ pub mod chat;
 pub mod clock;
 pub mod config;
 pub mod data_folder;
+pub mod downloads;
 pub mod fleet;
 pub mod http;
 mod insights;

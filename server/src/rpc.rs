@@ -122,6 +122,7 @@ pub fn people_routes(
     let chat = ChatApi { chat: Arc::clone(&backend.chat) };
     let device = DeviceApi {
         devices: devices.clone(),
+        downloads: Arc::clone(&backend.downloads),
         enrollment: enrollment.clone(),
         heavy: heavy.clone(),
     };

@@ -133,7 +133,7 @@ async fn run(report: Option<String>) -> anyhow::Result<()> {
             .ok();
     match size {
         Some(bytes) => println!("\nagent, dist binary: {:.2} MB", megabytes(bytes)),
-        None => println!("\nagent, dist binary: not built (make dist)"),
+        None => println!("\nagent, dist binary: not built (make dist-agent)"),
     }
     let idle = std::env::var("ORION_BENCH_AGENT_RSS_KB").ok();
     if let Some(kilobytes) = &idle {

@@ -50,6 +50,7 @@ mod hidden;
 mod http;
 mod identities;
 mod injection;
+mod install;
 mod litter;
 mod live_output;
 mod local_model;

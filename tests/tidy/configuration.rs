@@ -68,6 +68,7 @@ fn every_key_of_the_backends_file_is_in_the_reference() {
             "calls",
             "chat",
             "devices",
+            "downloads",
             "models",
             "people",
             "spending"

@@ -3,20 +3,21 @@
 mod allow;
 mod audit;
 mod ceiling;
+mod enroll;
+#[cfg(target_os = "linux")]
+mod service;
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use orion_agent::config::{self, Config, Required, Settings};
-use orion_agent::enroll::{EnrollError, Enrollment, Notice, Replace, enroll};
+use orion_agent::enroll::EnrollError;
 use orion_agent::run::NotEnrolled;
 use orion_agent::sandbox::Sandbox;
 use orion_agent::state::{EnrollmentStage, Identity, Pending, State, StateError, Status};
-use orion_domain::{DeviceName, Profile};
-use orion_wire::{EnrollmentToken, TokenError};
+use orion_wire::TokenError;
 use tokio_util::sync::CancellationToken;
 
 /// The agent of one Orion device.
@@ -26,7 +27,8 @@ use tokio_util::sync::CancellationToken;
     after_help = "\
 Examples:
   orion-agent enroll orion1.… --allow-path ~/files   enrol this device and allow ~/files
-  orion-agent run                                    connect and serve
+  orion-agent install                                run as a service of yours, from now on
+  orion-agent run                                    connect and serve, here in the terminal
   orion-agent allow ~/Documents --read               let Documents be read here
   orion-agent status                                 who am I, am I connected?
   orion-agent ceiling show                           the most anyone can do here
@@ -42,6 +44,10 @@ pub(crate) struct Arguments {
     /// The owner's file.
     #[arg(long, global = true, env = "ORION_AGENT_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Use the files of the system's service: /etc/orion/agent.toml and /var/lib/orion-agent.
+    #[cfg(target_os = "linux")]
+    #[arg(long, global = true)]
+    system: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -49,13 +55,27 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Become a device of a backend.
-    Enroll(EnrollArguments),
+    Enroll(enroll::Enroll),
     /// Connect to the backend and serve until a signal.
     Run {
         /// Stop when standard input ends, for a parent that may die.
         #[arg(long)]
         exit_with_stdin: bool,
     },
+    /// Run as a service of systemd: of yours, or with --system of the system.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = "\
+Examples:
+  orion-agent install                      a service of yours, which sees your desktop
+  orion-agent install --system             as root: a service of the system, under an account of its own")]
+    Install(service::Install),
+    /// Stop the service and remove what `install` made.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = "\
+Examples:
+  orion-agent uninstall                    the service and its program; asks about the rest
+  orion-agent uninstall --purge            the identity and everything else as well")]
+    Uninstall(service::Uninstall),
     /// Say who this device is and how it stands.
     Status,
     /// Let files in a folder be used here, as far as the backend grants it.
@@ -84,51 +104,6 @@ Examples:
     },
 }
 
-/// Parses the name of a profile.
-fn profile(text: &str) -> Result<Profile, String> {
-    let all =
-        [Profile::Reader, Profile::Operator, Profile::Developer, Profile::Homelab, Profile::Strict];
-    all.into_iter()
-        .find(|it| it.to_string() == text)
-        .ok_or_else(|| "write reader, operator, developer, homelab or strict".to_owned())
-}
-
-#[derive(Debug, Args)]
-struct EnrollArguments {
-    /// The token; `-` reads it from standard input, `@FILE` from a file. Left out, the wait for an
-    /// earlier token's approval goes on.
-    #[arg(env = "ORION_AGENT_TOKEN", hide_env_values = true)]
-    token: Option<String>,
-    /// What this device would like to be called; the backend decides.
-    #[arg(long)]
-    name: Option<DeviceName>,
-    /// Writes a first agent.toml that allows this path; may be given more than once.
-    #[arg(long, value_name = "PATH")]
-    allow_path: Vec<String>,
-    /// Writes a first agent.toml with this profile, the most that the backend may grant: reader, operator, developer,
-    /// homelab or strict.
-    #[arg(long, value_parser = profile)]
-    profile: Option<Profile>,
-    /// Become a new device where this is one already.
-    #[arg(long)]
-    force: bool,
-    /// Wait for an admin's approval where one is needed; this is the default.
-    #[arg(long, conflicts_with = "no_wait")]
-    wait: bool,
-    /// Leave the device pending where an approval is needed.
-    #[arg(long)]
-    no_wait: bool,
-    /// How long to wait for the approval, in seconds.
-    #[arg(long, default_value_t = 900, value_parser = waiting_seconds)]
-    timeout: u64,
-}
-
-/// Parses how long to wait, in seconds.
-fn waiting_seconds(text: &str) -> Result<u64, String> {
-    let seconds = text.parse().ok().filter(|seconds| (1..=604_800).contains(seconds));
-    seconds.ok_or_else(|| "write a number of seconds from 1 to 604800, a week".to_owned())
-}
-
 /// An error and the program's exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -149,11 +124,25 @@ struct Places {
     state_dir: PathBuf,
     config: PathBuf,
     required: Required,
+    #[cfg(target_os = "linux")]
+    owner: orion_agent::service::Owner,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
-    let Arguments { state_dir, config, command } = arguments;
+    let Arguments {
+        state_dir,
+        config,
+        #[cfg(target_os = "linux")]
+        system,
+        command,
+    } = arguments;
     let defaults = config::default_locations();
+    #[cfg(target_os = "linux")]
+    let (owner, defaults) = if system {
+        (orion_agent::service::Owner::System, Some(orion_agent::service::system_locations()))
+    } else {
+        (orion_agent::service::Owner::Person, defaults)
+    };
     let required = if config.is_some() { Required::Yes } else { Required::No };
     let place = |given: Option<PathBuf>, default: Option<PathBuf>, flag| {
         given.or(default).ok_or_else(|| anyhow!("no home folder is known; say where with {flag}"))
@@ -163,9 +152,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         state_dir: place(state_dir, default_state, "--state-dir")?,
         config: place(config, default_config, "--config")?,
         required,
+        #[cfg(target_os = "linux")]
+        owner,
     };
     match command {
-        Command::Enroll(arguments) => enroll_device(&places, arguments).await?,
+        Command::Enroll(arguments) => enroll::run(&places, arguments).await?,
+        #[cfg(target_os = "linux")]
+        Command::Install(arguments) => service::install(&places, arguments).await?,
+        #[cfg(target_os = "linux")]
+        Command::Uninstall(arguments) => service::uninstall(&places, arguments).await?,
         Command::Run { exit_with_stdin } => {
             let settings = places.settings()?;
             if settings.ceiling.paths.is_empty() {
@@ -233,73 +228,6 @@ async fn signalled(shutdown: CancellationToken) {
     }
     tracing::info!("stopping");
     shutdown.cancel();
-}
-
-async fn enroll_device(places: &Places, arguments: EnrollArguments) -> anyhow::Result<()> {
-    let EnrollArguments { token, name, allow_path, profile, force, wait: _, no_wait, timeout } =
-        arguments;
-    let token = token.map(|text| read_token(&text)).transpose()?;
-    let first = (profile.is_some() || !allow_path.is_empty())
-        .then(|| {
-            let profile = profile.unwrap_or(Profile::Operator);
-            config::first(&places.config, profile, &allow_path, &places.state_dir)
-        })
-        .transpose()?;
-    // The owner's file is written when the backend knows this device: a try that failed leaves nothing.
-    let write_first = || match &first {
-        Some(text) => config::write_first(&places.config, text),
-        None => Ok(()),
-    };
-    let mut written = Ok(());
-    let state = State::open(&places.state_dir)?;
-    let wanted = Enrollment {
-        token,
-        name,
-        replace: if force { Replace::Force } else { Replace::Refuse },
-        wait: (!no_wait).then_some(Duration::from_secs(timeout)),
-    };
-    let mut notice = |notice: Notice| {
-        let text = match notice {
-            Notice::Pending { name, words } => {
-                written = write_first();
-                format!(
-                    "{name} waits for approval. Compare this fingerprint with the one the admin sees:\n\n    {words}\n\nAn admin approves it with: orion devices approve {name}"
-                )
-            }
-            Notice::Unreachable { why } => format!("{why}; still trying"),
-        };
-        say(&text);
-    };
-    let enrolled = enroll(&state, wanted, &mut notice).await?;
-    written?;
-    write_first()?;
-    if places.settings()?.ceiling.paths.is_empty() {
-        say(NO_FOLDER);
-    }
-    let until = shown(enrolled.not_after);
-    print(&format!(
-        "enrolled as {} ({}), certificate until {until}\nstart the agent with: orion-agent run",
-        enrolled.name, enrolled.device_id
-    ))
-}
-
-/// Reads a token from the argument, from standard input (`-`) or from a file (`@FILE`). The latter two keep
-/// it out of the list of processes.
-fn read_token(text: &str) -> anyhow::Result<EnrollmentToken> {
-    const MAX_BYTES: u64 = 16 * 1024;
-    let mut read = String::new();
-    let text = if text == "-" {
-        io::stdin().take(MAX_BYTES).read_to_string(&mut read).context("standard input")?;
-        &read
-    } else if let Some(path) = text.strip_prefix('@') {
-        let unreadable = || format!("{path} cannot be read; check the name of the file");
-        let file = std::fs::File::open(path).with_context(unreadable)?;
-        file.take(MAX_BYTES).read_to_string(&mut read).with_context(unreadable)?;
-        &read
-    } else {
-        text
-    };
-    Ok(text.parse()?)
 }
 
 fn status(places: &Places) -> anyhow::Result<()> {

@@ -35,6 +35,8 @@ pub mod roots;
 pub mod run;
 pub mod sandbox;
 mod scan;
+#[cfg(target_os = "linux")]
+pub mod service;
 pub mod state;
 mod survey;
 pub mod tools;

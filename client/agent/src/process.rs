@@ -9,6 +9,9 @@
 //! File tools run in *workers* ([`worker`]): processes of this agent's binary that are confined in the same way
 //! and serve one call at a time over a socket.
 //!
+//! Programs of the system that the owner's own commands need, such as `systemctl`, are a [`SystemProgram`]: no call
+//! reaches it.
+//!
 //! What a program may do is data ([`Launch`]): the folders by open handle, the environment, the limits.
 
 #[cfg(target_os = "linux")]
@@ -29,6 +32,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
+mod system_program;
+#[cfg(target_os = "linux")]
 mod worker;
 
 #[cfg(target_os = "linux")]
@@ -41,6 +46,8 @@ pub use launch::{Bounds, Ending, Launch};
 pub use output::Captured;
 #[cfg(target_os = "linux")]
 pub use run::{Ended, LaunchError, Launcher, Stream};
+#[cfg(target_os = "linux")]
+pub use system_program::{SystemProgram, SystemProgramError};
 #[cfg(target_os = "linux")]
 pub use worker::WorkerProgram;
 #[cfg(target_os = "linux")]

@@ -69,6 +69,12 @@ impl State {
         &self.dir
     }
 
+    /// Releases the lock, and removes its file.
+    pub fn remove_lock(self) {
+        // A lock file that stays does no harm.
+        drop(fs::remove_file(self.path(LOCK)));
+    }
+
     /// Returns whether a connection was ever counted.
     #[must_use]
     pub fn has_connected(&self) -> bool {

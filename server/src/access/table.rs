@@ -118,6 +118,8 @@ const MAY_END: &[&str] = &[
     "GET /.well-known/oauth-protected-resource",
     "GET /.well-known/oauth-protected-resource/mcp",
     "GET /",
+    "GET /install.sh",
+    "GET /download",
     "POST /page/sign-in",
     "POST /page/link-person",
 ];
@@ -277,6 +279,8 @@ pub const TABLE: &[Operation] = &[
     rpc("GET /.well-known/oauth-protected-resource", Access::Anyone, Some(600)),
     rpc("GET /.well-known/oauth-protected-resource/mcp", Access::Anyone, Some(600)),
     Operation { path: "GET /", access: Access::Anyone, per_minute: Some(3000) },
+    Operation { path: "GET /install.sh", access: Access::Anyone, per_minute: Some(120) },
+    Operation { path: "GET /download", access: Access::Anyone, per_minute: Some(120) },
     Operation { path: "POST /page/sign-in", access: Access::Anyone, per_minute: Some(30) },
     Operation { path: "POST /page/first-admin", access: Access::Anyone, per_minute: Some(30) },
     Operation { path: "POST /page/link", access: Access::Anyone, per_minute: Some(30) },

@@ -47,6 +47,9 @@ pub enum ConfigError {
         /// What is wrong and what to write.
         problem: &'static str,
     },
+    /// What devices download cannot be served like this.
+    #[error("[downloads] {0}")]
+    Downloads(&'static str),
     /// Models, assistants and limits do not fit together.
     #[error("{0}")]
     Chat(String),

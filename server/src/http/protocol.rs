@@ -15,7 +15,7 @@ use tonic::codegen::Bytes;
 
 use super::address::{OwnAddress, UNKNOWN_NAME};
 use super::mcp::challenge;
-use super::{page, with_headers};
+use super::{downloads, page, with_headers};
 use crate::access::{AccessError, Operation};
 use crate::people::StreamEnd;
 use crate::rpc::access_layer::Protocol;
@@ -32,8 +32,15 @@ impl Protocol for Http {
         if !is_to_own_name(request) && path != "/healthz" {
             return None;
         }
-        // All addresses of the page are one operation.
-        let path = if *method == Method::GET && page::serves(path) { "/" } else { path };
+        // All addresses of the page are one operation, and so are all agents.
+        let is_get = *method == Method::GET;
+        let path = if is_get && page::serves(path) {
+            "/"
+        } else if is_get && downloads::serves(path) {
+            "/download"
+        } else {
+            path
+        };
         Operation::find(&format!("{method} {path}"))
     }
 

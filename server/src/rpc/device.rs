@@ -15,11 +15,14 @@ mod revoke_device;
 mod set_device_mode;
 mod to_proto;
 
+use std::sync::Arc;
+
 use orion_wire::v1;
 use orion_wire::v1::device_service_server::DeviceService;
 use tonic::{Request, Response};
 
 use super::RpcResult;
+use crate::downloads::Downloads;
 use crate::fleet::Devices;
 use crate::fleet::enrollment::Enrollment;
 use crate::people::HeavyRequests;
@@ -28,6 +31,7 @@ use crate::people::HeavyRequests;
 #[derive(Debug, Clone)]
 pub(super) struct DeviceApi {
     pub(super) devices: Devices,
+    pub(super) downloads: Arc<Downloads>,
     pub(super) enrollment: Enrollment,
     pub(super) heavy: HeavyRequests,
 }

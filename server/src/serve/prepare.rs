@@ -21,6 +21,7 @@ use crate::chat::Chat;
 use crate::clock::now_ms;
 use crate::config::{Config, PeopleTls};
 use crate::data_folder::{self, DATABASE};
+use crate::downloads::Downloads;
 use crate::fleet::effective_policy::load_all;
 use crate::fleet::enrollment::Enrollment;
 use crate::fleet::{Authority, Devices, Fleet};
@@ -82,6 +83,8 @@ pub async fn prepare(
     let scheme = if config.people.key.is_some() { "https" } else { "http" };
     let webhook = Webhook::prepare(&config.approvals, &format!("{scheme}://{people_address}"))?;
     let addresses = advertised(&config, device_address);
+    let people_url = people_url(&config.people, people_address);
+    let downloads = Arc::new(Downloads::new(&config, data_dir, &people_url, &addresses));
     let policies = Policies::load(&store, config.calls.read_only).await?;
     let notary = Arc::new(Notary::prepare(data_dir, &store).await?);
     let (config, bus, tasks) = (Arc::new(config), Bus::new(), Tasks::new(shutdown));
@@ -112,6 +115,7 @@ pub async fn prepare(
         store,
         fleet,
         devices,
+        downloads,
         enrollment,
         notary,
         bus,

@@ -5,6 +5,7 @@ mod invite;
 mod mode;
 mod near;
 mod permissions;
+mod qr;
 mod review;
 
 pub(crate) use grants::to_json;

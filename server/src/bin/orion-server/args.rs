@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use orion_domain::UserName;
 use orion_server::ca::CaCommand;
+use orion_server::downloads::command::ReleasesCommand;
 
 /// The backend of Orion: evaluates tool calls, requests approval where needed, routes them to
 /// devices, and records everything.
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data\n  orion-server backup --data-dir ./data ./backup-of-today\n  orion-server restore --data-dir ./data-new ./backup-of-today\n  orion-server check --data-dir ./data\n  orion-server admin reset --data-dir ./data"
+    after_help = "Examples:\n  orion-server run --data-dir ./data\n  orion-server config check --config orion-server.toml\n  orion-server audit verify --data-dir ./data\n  orion-server backup --data-dir ./data ./backup-of-today\n  orion-server restore --data-dir ./data-new ./backup-of-today\n  orion-server check --data-dir ./data\n  orion-server admin reset --data-dir ./data\n  orion-server releases add target/dist/orion-agent --data-dir ./data"
 )]
 pub(super) struct Cli {
     /// The data folder, with the database and the keys.
@@ -59,6 +60,9 @@ pub(super) enum Command {
     /// whether the backend runs or not.
     #[command(subcommand)]
     Ca(CaCommand),
+    /// Adds, lists and removes the agents that devices download from this backend.
+    #[command(subcommand)]
+    Releases(ReleasesCommand),
     /// Prints the manual page, or writes a page of each command into a folder.
     Man {
         /// The folder.

@@ -15,6 +15,7 @@ use orion_allocator as _;
 use orion_domain::FailureText;
 use orion_server::config::Config;
 use orion_server::data_folder::DATABASE;
+use orion_server::downloads::command::run as releases;
 use orion_server::notary::{held_to, reset_signing};
 use orion_server::serve::{check_files, prepare};
 use orion_server::store::{AuditVerdict, verify_file};
@@ -104,6 +105,10 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Ca(command) => {
             print(&ca::run(command, &data_dir(cli.data_dir)?).await?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Releases(command) => {
+            print(&releases(command, &config, &data_dir(cli.data_dir)?)?);
             Ok(ExitCode::SUCCESS)
         }
         Command::Backup { to } => {

@@ -6,6 +6,7 @@ use tonic::Status;
 
 use super::DeviceApi;
 use super::parse_grants::parse_grants;
+use crate::downloads::InstallLines;
 use crate::fleet::enrollment::{Invitation, invite};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
@@ -43,8 +44,17 @@ pub(super) async fn invite_device(
     let token = invite(&api.enrollment, &identity.caller, invitation).await;
     let token = token.map_err(status::store)?;
     let text = token.to_string();
+    let words = format!("{text}{profile}{paths}");
+    let lines = api.downloads.lines(&words).unwrap_or_else(|error| {
+        tracing::error!(%error, "the agents for devices cannot be served");
+        None
+    });
+    let (install_with_curl, install_with_wget) =
+        lines.map(|InstallLines { curl, wget }| (curl, wget)).unwrap_or_default();
     Ok(v1::InviteDeviceResponse {
-        command: format!("orion-agent enroll {text}{profile}{paths}"),
+        command: format!("orion-agent enroll {words}"),
+        install_with_curl,
+        install_with_wget,
         token: text,
         invite_id: token.invite_id.to_string(),
         expires_at: token.expires_at,

@@ -19,6 +19,7 @@ interface Props {
 
 export function Invited({ invitation, before, onAgain }: Props) {
   const [hasQr, setQr] = useState(false);
+  const line = invitation.installWithCurl || invitation.command;
   const { data, error } = useQuery(DeviceService.method.listDevices, {}, { refetchInterval: REFRESH_MS });
   const fresh = (data?.devices ?? []).filter(({ deviceId }) => !before.has(deviceId));
   const pending = fresh.filter(({ state }) => state === DeviceState.PENDING);
@@ -29,15 +30,17 @@ export function Invited({ invitation, before, onAgain }: Props) {
         <header><h2>1. Run this on the device</h2></header>
         <div className="body stack">
           <div className="command">
-            <code>{invitation.command}</code>
-            <Copy text={invitation.command} label="Copy the command" />
+            <code>{line}</code>
+            <Copy text={line} label="Copy the command" />
           </div>
           <p className="small muted">
-            It contains a secret that is good until <Time at={invitation.expiresAt} short />, is shown only now, and enrols a device here. Then start the
-            agent: <code>orion-agent run</code>, or <code>orion-agent install</code> to start it with the machine.
+            It contains a secret that is good until <Time at={invitation.expiresAt} short />, is shown only now, and enrols a device here.{" "}
+            {invitation.installWithCurl
+              ? <>It installs the agent as well. On a device that has it: <code>{invitation.command}</code></>
+              : <>Then start the agent: <code>orion-agent run</code>, or <code>orion-agent install</code> to start it with the machine.</>}
           </p>
           <div><Button look="small" aria-expanded={hasQr} onClick={() => setQr(!hasQr)}>{hasQr ? "Hide the QR code" : "Show as a QR code"}</Button></div>
-          {hasQr && <Qr text={invitation.command} label="The command as a QR code" />}
+          {hasQr && <Qr text={line} label="The command as a QR code" />}
         </div>
       </section>
       <section className="panel" aria-live="polite">

@@ -10,6 +10,7 @@ use orion_wire::v1;
 use serde::Serialize;
 
 use super::grants::{read_grants, to_json};
+use super::qr::{fits, qr};
 use crate::app::App;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -39,6 +40,9 @@ pub(crate) struct Invite {
     /// Let devices in at once, without comparing fingerprints
     #[arg(long)]
     preapproved: bool,
+    /// Print the QR code of the line with curl, also where it is wider than the terminal
+    #[arg(long)]
+    qr: bool,
     /// A first set of permissions
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
@@ -77,7 +81,11 @@ struct Invitation {
     token: String,
     invite_id: String,
     expires_at: i64,
+    /// The command on a device that has the agent.
     command: String,
+    /// The lines that install the agent and enrol the device. Null where the backend serves no agent.
+    install_with_curl: Option<String>,
+    install_with_wget: Option<String>,
 }
 
 impl Invite {
@@ -91,24 +99,58 @@ impl Invite {
             None => self.flags(),
         };
         let request = v1::InviteDeviceRequest {
-            name: self.name.unwrap_or_default(),
+            name: self.name.clone().unwrap_or_default(),
             valid_seconds: self.valid.as_secs(),
             uses: self.uses,
             preapproved: self.preapproved,
             grants: grants.map(|grants| to_json(&grants)).transpose()?.unwrap_or_default(),
         };
         let answer = client.ask(client.devices().invite_device(request)).await?;
-        let v1::InviteDeviceResponse { token, invite_id, expires_at, command } = answer;
-        let invitation = Invitation { token, invite_id, expires_at, command };
-        app.out.note(&format!(
-            "Run this on the device before {}:",
-            text::when(&app.out.zone, invitation.expires_at)
-        ));
-        app.out.show(&invitation, || text::plain(&invitation.command))?;
+        let v1::InviteDeviceResponse {
+            token,
+            invite_id,
+            expires_at,
+            command,
+            install_with_curl,
+            install_with_wget,
+        } = answer;
+        let given = |line: String| (!line.is_empty()).then_some(line);
+        let invitation = Invitation {
+            token,
+            invite_id,
+            expires_at,
+            command,
+            install_with_curl: given(install_with_curl),
+            install_with_wget: given(install_with_wget),
+        };
+        let until = text::when(&app.out.zone, invitation.expires_at);
+        app.out.note(&match invitation.install_with_curl {
+            Some(_) => format!(
+                "Run one of these on the device before {until}. The first two install the agent, the third is for a device that has it."
+            ),
+            None => format!("Run this on the device before {until}:"),
+        });
+        app.out.show(&invitation, || invitation.lines())?;
+        if app.out.is_for_people() {
+            self.show_qr(app, &invitation)?;
+        }
         if !self.preapproved {
             app.out.note("Then compare fingerprints: orion devices pending");
         }
         Ok(0)
+    }
+
+    /// Shows the QR code of the first line: where it was asked for, and where it fits.
+    fn show_qr(&self, app: &App<'_>, invitation: &Invitation) -> Result<(), Failure> {
+        let line = invitation.install_with_curl.as_ref().unwrap_or(&invitation.command);
+        match qr(line) {
+            Some(code) if self.qr || fits(&code) => app.out.line(&code),
+            None if self.qr => {
+                app.out.note("The line is too long for a QR code.");
+                Ok(())
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Returns the grants that the flags describe; `None` without flags.
@@ -137,6 +179,15 @@ impl Invite {
             apps: apps.iter().cloned().collect(),
             ..Grants::default()
         })
+    }
+}
+
+impl Invitation {
+    /// Returns the lines for the device, those that install the agent first.
+    fn lines(&self) -> String {
+        let Self { command, install_with_curl: curl, install_with_wget: wget, .. } = self;
+        let lines = curl.iter().chain(wget).chain([command]);
+        lines.map(|line| text::plain(line)).collect::<Vec<_>>().join("\n")
     }
 }
 

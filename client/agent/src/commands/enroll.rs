@@ -1,0 +1,154 @@
+//! `orion-agent enroll`: becomes a device of a backend.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use orion_agent::config;
+use orion_agent::enroll::{Enrollment, Notice, Replace, enroll};
+use orion_agent::state::{Identity, Pending, State};
+use orion_domain::{DeviceName, Profile};
+use orion_wire::EnrollmentToken;
+
+use super::{NO_FOLDER, Places, print, say, shown};
+
+#[derive(Debug, Args)]
+pub(super) struct Enroll {
+    /// The token; `-` reads it from standard input, `@FILE` from a file. Left out, the wait for an
+    /// earlier token's approval goes on.
+    #[arg(env = "ORION_AGENT_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// What this device would like to be called; the backend decides.
+    #[arg(long)]
+    name: Option<DeviceName>,
+    /// Writes a first agent.toml that allows this path; may be given more than once.
+    #[arg(long, value_name = "PATH")]
+    allow_path: Vec<String>,
+    /// Writes a first agent.toml with this profile, the most that the backend may grant: reader, operator, developer,
+    /// homelab or strict.
+    #[arg(long, value_parser = profile)]
+    profile: Option<Profile>,
+    /// Become a new device where this is one already.
+    #[arg(long)]
+    force: bool,
+    /// Wait for an admin's approval where one is needed; this is the default.
+    #[arg(long, conflicts_with = "no_wait")]
+    wait: bool,
+    /// Leave the device pending where an approval is needed.
+    #[arg(long)]
+    no_wait: bool,
+    /// How long to wait for the approval, in seconds.
+    #[arg(long, default_value_t = 900, value_parser = waiting_seconds)]
+    timeout: u64,
+}
+
+/// Parses how long to wait, in seconds.
+fn waiting_seconds(text: &str) -> Result<u64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=604_800).contains(seconds));
+    seconds.ok_or_else(|| "write a number of seconds from 1 to 604800, a week".to_owned())
+}
+
+/// Parses the name of a profile.
+fn profile(text: &str) -> Result<Profile, String> {
+    let all =
+        [Profile::Reader, Profile::Operator, Profile::Developer, Profile::Homelab, Profile::Strict];
+    all.into_iter()
+        .find(|it| it.to_string() == text)
+        .ok_or_else(|| "write reader, operator, developer, homelab or strict".to_owned())
+}
+
+pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()> {
+    let Enroll { token, name, allow_path, profile, force, wait: _, no_wait, timeout } = arguments;
+    let token = token.map(|text| read_token(&text)).transpose()?;
+    let first = (profile.is_some() || !allow_path.is_empty())
+        .then(|| {
+            let profile = profile.unwrap_or(Profile::Operator);
+            config::first(&places.config, profile, &allow_path, &places.state_dir)
+        })
+        .transpose()?;
+    // The owner's file is written when the backend knows this device: a try that failed leaves nothing.
+    let write_first = || match &first {
+        Some(text) => config::write_first(&places.config, text),
+        None => Ok(()),
+    };
+    let mut written = Ok(());
+    let missing = missing_folders(&places.state_dir);
+    let state = State::open(&places.state_dir)?;
+    let wanted = Enrollment {
+        token,
+        name,
+        replace: if force { Replace::Force } else { Replace::Refuse },
+        wait: (!no_wait).then_some(Duration::from_secs(timeout)),
+    };
+    let mut notice = |notice: Notice| {
+        let text = match notice {
+            Notice::Pending { name, words } => {
+                written = write_first();
+                format!(
+                    "{name} waits for approval. Compare this fingerprint with the one the admin sees:\n\n    {words}\n\nAn admin approves it with: orion devices approve {name}"
+                )
+            }
+            Notice::Unreachable { why } => format!("{why}; still trying"),
+        };
+        say(&text);
+    };
+    let enrolled = match enroll(&state, wanted, &mut notice).await {
+        Ok(enrolled) => enrolled,
+        Err(error) => {
+            remove_unused(state, &missing);
+            return Err(error.into());
+        }
+    };
+    written?;
+    write_first()?;
+    if places.settings()?.ceiling.paths.is_empty() {
+        say(NO_FOLDER);
+    }
+    let until = shown(enrolled.not_after);
+    print(&format!(
+        "enrolled as {} ({}), certificate until {until}\nstart the agent with: orion-agent run, or as a service with: orion-agent install",
+        enrolled.name, enrolled.device_id
+    ))
+}
+
+/// Returns the folders that are made for the state, the innermost first.
+fn missing_folders(state_dir: &Path) -> Vec<PathBuf> {
+    let folders = state_dir.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
+}
+
+/// Removes the state folder of a try that left nothing in it, so that a refused token leaves no trace.
+fn remove_unused(state: State, made: &[PathBuf]) {
+    let is_unused = matches!(Identity::read(state.dir()), Ok(None))
+        && matches!(Pending::read(state.dir()), Ok(None));
+    if !made.is_empty() && is_unused {
+        state.remove_lock();
+        // A folder with something in it stays.
+        for folder in made {
+            if std::fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// Reads a token from the argument, from standard input (`-`) or from a file (`@FILE`). The latter two keep
+/// it out of the list of processes.
+fn read_token(text: &str) -> anyhow::Result<EnrollmentToken> {
+    const MAX_BYTES: u64 = 16 * 1024;
+    let mut read = String::new();
+    let text = if text == "-" {
+        io::stdin().take(MAX_BYTES).read_to_string(&mut read).context("standard input")?;
+        &read
+    } else if let Some(path) = text.strip_prefix('@') {
+        let unreadable = || format!("{path} cannot be read; check the name of the file");
+        let file = std::fs::File::open(path).with_context(unreadable)?;
+        file.take(MAX_BYTES).read_to_string(&mut read).with_context(unreadable)?;
+        &read
+    } else {
+        text
+    };
+    Ok(text.parse()?)
+}

@@ -1,0 +1,133 @@
+//! `orion-agent install` and `uninstall`: the agent as a service of this system.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use orion_agent::clock::now_ms;
+use orion_agent::run::NotEnrolled;
+use orion_agent::service::{self, Installed, Layout, Owner, Purge, Removed, Systemd};
+use orion_agent::state::{Identity, Status};
+
+use super::{Places, print, say};
+
+/// How long `install` waits for the first connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How the service is installed.
+#[derive(Debug, Args)]
+pub(super) struct Install {
+    /// The program to ask instead of the systemctl of this system.
+    #[arg(long, value_name = "PROGRAM", env = "ORION_AGENT_SYSTEMCTL")]
+    systemctl: Option<PathBuf>,
+}
+
+/// What is removed.
+#[derive(Debug, Args)]
+pub(super) struct Uninstall {
+    /// Also remove this device's identity, journal, audit log, trash and agent.toml, without asking.
+    #[arg(long)]
+    purge: bool,
+    /// The program to ask instead of the systemctl of this system.
+    #[arg(long, value_name = "PROGRAM", env = "ORION_AGENT_SYSTEMCTL")]
+    systemctl: Option<PathBuf>,
+}
+
+pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Result<()> {
+    if Identity::read(&places.state_dir)?.is_none() {
+        return Err(NotEnrolled.into());
+    }
+    // What is wrong with the owner's file is said now, and not by a service that does not start.
+    places.settings()?;
+    let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;
+    let systemd = Systemd::find(places.owner, arguments.systemctl)?;
+    let started_at = now_ms();
+    let Installed { program, is_copied, unit, made_account } =
+        service::install(&layout, &systemd).await?;
+    let connection = match connected(&layout, started_at).await {
+        Some(address) => format!("The service runs and is connected to {address}."),
+        None => "The service runs and is not connected yet.".to_owned(),
+    };
+    let (follow, option, begins) = match places.owner {
+        Owner::Person => (
+            "journalctl --user -u orion-agent",
+            "",
+            "It starts when you sign in; to let it start with the machine: loginctl enable-linger",
+        ),
+        Owner::System => ("journalctl -u orion-agent", " --system", "It starts with the machine."),
+    };
+    let copied = if is_copied { "" } else { " (was there)" };
+    let account = match (places.owner, made_account) {
+        (Owner::Person, _) => "",
+        (Owner::System, true) => {
+            "account   orion-agent (made for this), whose permissions files are used with\n"
+        }
+        (Owner::System, false) => {
+            "account   orion-agent (was there), whose permissions files are used with\n"
+        }
+    };
+    print(&format!(
+        "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{connection} {begins}\nFollow it: {follow}\nRemove it: {} uninstall{option}",
+        program.display(),
+        unit.display(),
+        layout.state_dir.display(),
+        layout.config.display(),
+        program.display(),
+    ))
+}
+
+/// Waits for a connection of the service. None if there is none in time.
+async fn connected(layout: &Layout, started_at: i64) -> Option<String> {
+    let until = Instant::now() + CONNECT_TIMEOUT;
+    while Instant::now() < until {
+        let status = Status::read(&layout.state_dir).filter(|status| status.at >= started_at);
+        if let Some(address) = status.and_then(|status| status.connected_to) {
+            return Some(address);
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    None
+}
+
+pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::Result<()> {
+    let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;
+    let systemd = Systemd::find(places.owner, arguments.systemctl)?;
+    let name = Identity::read(&places.state_dir).ok().flatten().map(|identity| identity.name);
+    let purge = if arguments.purge || is_wanted(&layout)? { Purge::State } else { Purge::Keep };
+    let Removed { paths, account } = service::uninstall(&layout, &systemd, purge).await?;
+    let mut lines: Vec<_> =
+        paths.iter().map(|path| format!("removed   {}", path.display())).collect();
+    if account {
+        lines.push("removed   the account orion-agent".to_owned());
+    }
+    if lines.is_empty() {
+        lines.push("No service of an agent is installed here; nothing was removed.".to_owned());
+    }
+    match (purge, name) {
+        (Purge::State, Some(name)) => lines.push(format!(
+            "This device has no identity any more. An admin ends it at the backend with: orion devices revoke {name}"
+        )),
+        (Purge::Keep, Some(_)) => lines.push(format!(
+            "The identity and the state stay in {}; to remove them too: orion-agent uninstall --purge",
+            layout.state_dir.display()
+        )),
+        (Purge::State | Purge::Keep, None) => {}
+    }
+    print(&lines.join("\n"))
+}
+
+/// Asks whether the state is removed too. Without a terminal, or without an answer, it stays.
+fn is_wanted(layout: &Layout) -> anyhow::Result<bool> {
+    if !layout.state_dir.exists() || !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    say(&format!(
+        "Remove this device's identity, journal, audit log, trash and {} as well? Nothing of it can be undone. [y/N]",
+        layout.config.display()
+    ));
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,130 @@
+//! The account of the system's service, and the files that belong to it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chownat, openat, statat};
+use rustix::process::{Gid, Uid};
+
+use super::ServiceError;
+use super::layout::{ACCOUNT, system_locations};
+use crate::process::{SystemProgram, SystemProgramError};
+
+/// An account of the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Account {
+    uid: u32,
+    gid: u32,
+}
+
+/// Returns the account, and whether it was made for this.
+pub(super) async fn find_or_create(home: &Path) -> Result<(Account, bool), ServiceError> {
+    if let Some(found) = find().await? {
+        return Ok((found, false));
+    }
+    let shell = Path::new("/usr/sbin/nologin");
+    let shell = if shell.exists() { shell } else { Path::new("/bin/false") };
+    let words = [
+        OsStr::new("--system"),
+        OsStr::new("--user-group"),
+        OsStr::new("--no-create-home"),
+        OsStr::new("--home-dir"),
+        home.as_os_str(),
+        OsStr::new("--shell"),
+        shell.as_os_str(),
+        OsStr::new(ACCOUNT),
+    ];
+    program("useradd")?.run(&words).await?;
+    let made = find().await?.ok_or_else(|| missing("id", ACCOUNT))?;
+    Ok((made, true))
+}
+
+/// Removes the account. It is not there if the service ran under no account of its own.
+pub(super) async fn remove() -> Result<bool, ServiceError> {
+    if find().await?.is_none() {
+        return Ok(false);
+    }
+    program("userdel")?.run(&[ACCOUNT]).await?;
+    Ok(true)
+}
+
+async fn find() -> Result<Option<Account>, ServiceError> {
+    let id = program("id")?;
+    let number = async |which: &str| id.run(&[which, ACCOUNT]).await.ok()?.parse::<u32>().ok();
+    let (Some(uid), Some(gid)) = (number("-u").await, number("-g").await) else { return Ok(None) };
+    // A service that confines itself is not to run as root, whatever the account is called.
+    if uid == 0 {
+        Err(missing("id", "an account other than root").into())
+    } else {
+        Ok(Some(Account { uid, gid }))
+    }
+}
+
+fn program(name: &str) -> Result<SystemProgram, SystemProgramError> {
+    SystemProgram::find(name).ok_or_else(|| missing(name, "that program"))
+}
+
+fn missing(command: &str, what: &str) -> SystemProgramError {
+    SystemProgramError::Failed {
+        command: command.to_owned(),
+        said: format!("{what} is not on this system"),
+    }
+}
+
+/// Gives a folder and everything in it to the account. No link is followed, and a file with a second name stays as it
+/// is: its other name may be anywhere.
+pub(super) fn give(folder: &Path, account: Account) -> Result<(), ServiceError> {
+    let open =
+        openat(CWD, folder, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+    open.map_err(io::Error::from)
+        .and_then(|open| give_open(&open, account))
+        .map_err(ServiceError::at(folder))
+}
+
+fn give_open(folder: &OwnedFd, account: Account) -> io::Result<()> {
+    let (owner, group) = (Some(Uid::from_raw(account.uid)), Some(Gid::from_raw(account.gid)));
+    rustix::fs::fchown(folder, owner, group)?;
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory => {
+                let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                give_open(&openat(folder, name, flags, Mode::empty())?, account)?;
+            }
+            FileType::RegularFile if found.st_nlink == 1 => {
+                chownat(folder, name, owner, group, AtFlags::SYMLINK_NOFOLLOW)?;
+            }
+            FileType::RegularFile
+            | FileType::Symlink
+            | FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => {}
+        }
+    }
+    Ok(())
+}
+
+/// Lets every account read the owner's file in its usual place, and root alone write it.
+pub(super) fn keep_for_root(config: &Path) -> Result<(), ServiceError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let set = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(ServiceError::at(path))
+    };
+    if config != system_locations().0 || !config.exists() {
+        return Ok(());
+    }
+    if let Some(folder) = config.parent() {
+        set(folder, 0o755)?;
+    }
+    set(config, 0o644)
+}

@@ -1,0 +1,103 @@
+//! A service of the system, installed by root in a namespace in which nothing else of the machine changes.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use orion_domain::CallState;
+use orion_tests::{Namespace, World, enter_namespace, eventually, lead_everything_here, tree};
+use serde_json::json;
+
+use super::person::{Person, serve_agent};
+use super::{invite, line};
+
+/// Puts copies and empty folders in the places that a service of the system changes.
+#[expect(clippy::disallowed_methods, reason = "tests are about processes")]
+fn shield(folder: &Path) {
+    let run = |line: &str| {
+        let mut command = std::process::Command::new("/bin/sh");
+        let output = command.args(["-ec", line]).current_dir(folder).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    run("cp -a /etc etc; mkdir -p etc/systemd/system; mount --bind etc /etc");
+    run("mount -t tmpfs -o mode=755 none /var/lib; mount -t tmpfs -o mode=755 none /usr/local/bin");
+}
+
+/// The accounts and the folders that the service changes.
+fn accounts_and_folders() -> (String, Vec<orion_tests::Tree>) {
+    let folders = ["/etc/systemd/system", "/usr/local/bin", "/var/lib"];
+    let trees = folders.map(|folder| tree(Path::new(folder))).to_vec();
+    (std::fs::read_to_string("/etc/passwd").unwrap(), trees)
+}
+
+#[test]
+fn root_installs_a_service_with_an_account_of_its_own_and_removes_all_of_it() {
+    let name =
+        "install::system::root_installs_a_service_with_an_account_of_its_own_and_removes_all_of_it";
+    match enter_namespace(name) {
+        Namespace::Inside => {}
+        Namespace::Passed(_) => return,
+        Namespace::Unavailable(why) => return println!("not run here: {why}"),
+    }
+    let folder = tempfile::tempdir().unwrap();
+    lead_everything_here(folder.path(), "127.0.0.1");
+    shield(folder.path());
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build();
+    runtime.unwrap().block_on(story());
+}
+
+async fn story() {
+    let world = World::new().await;
+    serve_agent(&world).await;
+    let root = Person::new();
+    std::os::unix::fs::chown(root.home(), Some(0), Some(0)).unwrap();
+    let shared = Path::new("/var/lib/shared");
+    std::fs::create_dir(shared).unwrap();
+    let before = accounts_and_folders();
+    let words = ["--name", "server", "--preapproved", "--path", "/var/lib/shared"];
+    let invited = invite(&world, &words).await;
+    let token = invited["token"].as_str().unwrap();
+    let line = line(&invited, "curl").replace(token, &format!("{token} --system"));
+    let pasted = root.pastes_as_root(&line).await;
+    assert_eq!(pasted.code, 0, "{pasted:?}");
+    for said in
+        ["/usr/local/bin/orion-agent", "made for this", "uninstall --system", "connected to"]
+    {
+        assert!(pasted.stdout.contains(said), "{said}: {pasted:?}");
+    }
+    let calls = root.systemctl_calls();
+    assert_eq!(
+        calls,
+        ["daemon-reload", "enable orion-agent.service", "restart orion-agent.service"]
+    );
+
+    // The state is the account's. The owner's file is root's, so that the account cannot widen the ceiling.
+    let state = std::fs::metadata("/var/lib/orion-agent").unwrap();
+    let config = std::fs::metadata("/etc/orion/agent.toml").unwrap();
+    assert_ne!(state.uid(), 0);
+    assert_eq!((state.mode() & 0o777, config.uid(), config.mode() & 0o777), (0o700, 0, 0o644));
+    for entry in std::fs::read_dir("/var/lib/orion-agent").unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(entry.metadata().unwrap().uid(), state.uid(), "{:?}", entry.path());
+    }
+    std::os::unix::fs::chown(shared, Some(state.uid()), Some(state.gid())).unwrap();
+    let write = json!({"path": "/var/lib/shared/a.txt", "content": "one"});
+    eventually("the first call", async || {
+        let call = world.admin().call("server", "write_file", write.clone()).await;
+        (call.end() == (CallState::Succeeded, None)).then_some(())
+    })
+    .await;
+    assert_eq!(std::fs::metadata("/var/lib/shared/a.txt").unwrap().uid(), state.uid());
+    // What belongs to others stays theirs.
+    let etc = json!({"path": "/etc/orion/agent.toml", "content": "[ceiling]\n"});
+    let refused = world.admin().call("server", "write_file", etc).await;
+    assert_ne!(refused.end().0, CallState::Succeeded);
+    std::fs::remove_file("/var/lib/shared/a.txt").unwrap();
+
+    let removed =
+        root.pastes_as_root("/usr/local/bin/orion-agent uninstall --system --purge").await;
+    assert_eq!(removed.code, 0, "{removed:?}");
+    assert!(removed.stdout.contains("the account orion-agent"), "{removed:?}");
+    assert_eq!(accounts_and_folders(), before, "nothing is left");
+    assert!(!Path::new("/etc/orion").exists());
+}
