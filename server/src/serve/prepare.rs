@@ -106,7 +106,6 @@ pub async fn prepare(
     let stops = Stops::load(&store).await?;
     let pipeline = Arc::new(Pipeline::new(Arc::clone(&config), devices.clone(), stops));
     let people = Arc::new(IdentityCache::default());
-    let people_url = people_url(&config.people, people_address);
     let passkeys = Passkeys::new(config.approvals.page_url.as_deref(), &people_url);
     let chat = Chat { pipeline: Arc::clone(&pipeline), models, people: Arc::clone(&people) };
     let backend = Arc::new(Backend {
