@@ -124,5 +124,6 @@ pub(super) fn attestation(data: &[u8]) -> Vec<u8> {
         Ok(length) => vec![0x58, length],
         Err(_) => [&[0x59][..], &u16::try_from(data.len()).unwrap().to_be_bytes()].concat(),
     };
-    [b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData", &length[..], data].concat()
+    let head = &b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData"[..];
+    [head, &length[..], data].concat()
 }
