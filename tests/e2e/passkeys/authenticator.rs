@@ -61,12 +61,13 @@ impl Authenticator {
         let key = [&head[..], &point[1..33], &[0x22, 0x58, 32], &point[33..]].concat();
         let credential = [&[0; 16][..], &[0, 32], &self.id, &key].concat();
         let data = self.data(CHECKED | NEW, &credential);
-        let length = u16::try_from(data.len()).unwrap().to_be_bytes();
-        let object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x59";
+        // CBOR in its shortest form: one byte holds the length.
+        let length = u8::try_from(data.len()).unwrap();
+        let object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58";
         let request = v1::FinishPasskeyRegistrationRequest {
             name: "blue key".to_owned(),
             client_data: self.client_data("webauthn.create", &challenge).into(),
-            attestation_object: [&object[..], &length, &data].concat().into(),
+            attestation_object: [&object[..], &[length], &data].concat().into(),
         };
         let answer = person.passkeys().finish_passkey_registration(request).await?;
         Ok(answer.into_inner().passkey.unwrap())

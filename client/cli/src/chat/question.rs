@@ -71,12 +71,12 @@ impl Session<'_> {
                     self.out.error_line(&text::marked(&card(self.out, view)));
                     details_shown = true;
                 }
-                Some(Reply::Approve { for_chat: true, .. }) if !view.may_stand => self
-                    .out
-                    .error_line("This call can be approved only by itself: y approves it once."),
                 Some(Reply::Approve { .. }) if view.passkey_required => {
                     self.out.error_line(&self.passkey_needed(&view.approval_id).await);
                 }
+                Some(Reply::Approve { for_chat: true, .. }) if !view.may_stand => self
+                    .out
+                    .error_line("This call can be approved only by itself: y approves it once."),
                 Some(Reply::Approve { reason, .. })
                     if view.reason_required && reason.is_empty() =>
                 {

@@ -118,9 +118,12 @@ impl Authenticator {
     }
 }
 
-/// An attestation object that attests nothing.
+/// An attestation object that attests nothing, in the shortest form.
 pub(super) fn attestation(data: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(data.len()).unwrap().to_be_bytes();
-    let head = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x59";
-    [&head[..], &length, data].concat()
+    let length = match u8::try_from(data.len()) {
+        Ok(length) => vec![0x58, length],
+        Err(_) => [&[0x59][..], &u16::try_from(data.len()).unwrap().to_be_bytes()].concat(),
+    };
+    let head = &b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData"[..];
+    [head, &length[..], data].concat()
 }

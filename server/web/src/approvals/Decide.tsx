@@ -69,6 +69,7 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
   const approve = () => {
     if (!approval.passkeyRequired) return send(true);
     const { approvalId, shownDigest } = approval;
+    decide.reset();
     return void signed({ of: { case: "approvalId", value: approvalId }, shownDigest }, (passkey) =>
       decide.mutate({ approvalId, approve: true, reason, detailsShown, passkey }),
     );

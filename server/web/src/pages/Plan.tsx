@@ -79,10 +79,11 @@ function Answer({ plan, refetch }: { plan: PlanMessage; refetch: () => void }) {
   const send = (approve: boolean) => decide.mutate({ planId, hash, approve, reason });
   const isOpen = plan.state === PlanState.OPEN;
   const isSigned = plan.steps.some(({ approval }) => approval?.passkeyRequired);
-  const approve = () =>
-    isSigned
-      ? void signed({ of: { case: "planId", value: planId }, shownDigest: hash }, (passkey) => decide.mutate({ planId, hash, approve: true, reason, passkey }))
-      : send(true);
+  const approve = () => {
+    if (!isSigned) return send(true);
+    decide.reset();
+    return void signed({ of: { case: "planId", value: planId }, shownDigest: hash }, (passkey) => decide.mutate({ planId, hash, approve: true, reason, passkey }));
+  };
   return (
     <section className="panel" aria-label="Answer the plan">
       <div className="body stack">
