@@ -183,7 +183,10 @@ async fn the_line_is_short_where_a_known_certificate_is_configured_and_pinned_el
     let short = invite(&world, &["--name", "laptop"]).await;
     let token = short["token"].as_str().unwrap();
     assert_eq!(line(&short, "curl"), format!("curl -fsSL {url}/install.sh | sh -s -- {token}"));
-    assert_eq!(line(&short, "wget"), format!("wget -qO- --tries=1 {url}/install.sh | sh -s -- {token}"));
+    assert_eq!(
+        line(&short, "wget"),
+        format!("wget -qO- --tries=1 {url}/install.sh | sh -s -- {token}")
+    );
     world.restart_configured(&format!("[downloads]\nurl = \"{url}\"\npin = true\n")).await;
     let pinned = invite(&world, &["--name", "laptop"]).await;
     assert!(line(&pinned, "curl").contains("sha256sum"), "{pinned}");
