@@ -12,7 +12,7 @@ RUST_MISSING := cargo is missing: install Rust with rustup (https://rustup.rs), 
 CC_MISSING := a C compiler is missing (SQLite and ring are built with it): install one with the system packages, such as: apt-get install gcc libc6-dev
 PYTHON_MISSING := python3 with venv is missing (3.10 or newer; clients from PyPI are tested): install it with the system packages, such as: apt-get install python3-venv
 CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it with the system packages, such as: apt-get install chromium
-JQ_MISSING := jq or man is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db
+JQ_MISSING := jq, man, curl or wget is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db curl wget
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
 .PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist dist-agent install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
@@ -230,7 +230,7 @@ needs-npm:
 	@command -v npm >/dev/null || { echo '$(NODE_MISSING)' >&2; exit 1; }
 
 needs-jq:
-	@command -v jq >/dev/null && command -v man >/dev/null || { echo '$(JQ_MISSING)' >&2; exit 1; }
+	@command -v jq >/dev/null && command -v man >/dev/null && command -v curl >/dev/null && command -v wget >/dev/null || { echo '$(JQ_MISSING)' >&2; exit 1; }
 
 needs-chromium:
 	@command -v chromium >/dev/null || test -x "$(ORION_CHROMIUM)" || { echo '$(CHROMIUM_MISSING)' >&2; exit 1; }
