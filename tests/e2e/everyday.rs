@@ -49,7 +49,7 @@ async fn the_status_says_what_is_there_and_what_is_missing() {
     world.server().stop().await;
     let unreachable = world.cli().run(&["status"]).await;
     assert_eq!(unreachable.code, 1, "{unreachable:?}");
-    assert!(unreachable.stdout.contains("does not answer"), "{unreachable:?}");
+    assert!(unreachable.stdout.contains("was not reached"), "{unreachable:?}");
     assert!(unreachable.stderr.contains("orion-server run"), "{unreachable:?}");
 }
 

@@ -260,8 +260,8 @@ mod tests {
           id               0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
         ");
         insta::assert_snapshot!(show::approvals_table(&out, &[approval()]), @"
-        ID                  STATE  RISK  DEVICE       TOOL              ARGUMENTS            BY     EXPIRES
-        0199b2c4-7f3e-7c11  open   high  demo-device  delete_directory  path=x confirm=true  admin  2023-11-14 22:28:20
+        ID                  STATE          RISK  DEVICE       TOOL              ARGUMENTS            BY     EXPIRES
+        0199b2c4-7f3e-7c11  open, passkey  high  demo-device  delete_directory  path=x confirm=true  admin  2023-11-14 22:28:20
         ");
     }
 

@@ -82,7 +82,7 @@ async fn a_denial_needs_no_passkey_and_one_that_is_given_is_checked_where_none_i
 #[tokio::test]
 async fn what_the_card_shows_cannot_change_between_the_signature_and_the_vote() {
     for change in [
-        "UPDATE approvals SET arguments = CAST('{}' AS BLOB)",
+        "UPDATE approvals SET arguments = CAST('{\"path\": 1}' AS BLOB)",
         "UPDATE approvals SET preview = CAST('{}' AS BLOB)",
         "UPDATE approvals SET touches_json = '[\"delete /\"]'",
         "UPDATE approvals SET tool = 'read_file'",

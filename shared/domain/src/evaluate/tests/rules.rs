@@ -317,7 +317,7 @@ fn dangerous_mode_ends_by_itself_and_lifts_the_tool_list_alone() {
 
 #[test]
 fn a_risk_whose_approvals_are_signed_is_asked_about_in_spite_of_a_preapproval() {
-    let allow = Rule { tools: vec!["delete_file".to_owned()], ..rule(RuleAction::Preapprove) };
+    let allow = Rule { tools: vec!["delete_directory".to_owned()], ..rule(RuleAction::Preapprove) };
     let saved = with(vec![allow]);
     assert_eq!(Ask::delete("D:/x").of(&saved).0, Decision::Allow);
     for (high, critical, decision) in [(false, true, Decision::Allow), (true, false, Decision::Ask)]
