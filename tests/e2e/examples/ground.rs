@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use orion_tests::program;
+use orion_tests::{PATIENCE, program};
 
 use super::disk::Watched;
 use super::sheet::Sheet;
@@ -154,9 +154,19 @@ fn empty(folder: &Path) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() && !path.is_symlink() {
-            std::fs::remove_dir_all(path).unwrap();
+            remove(&path);
         } else {
             std::fs::remove_file(path).unwrap();
         }
+    }
+}
+
+/// Removes a folder with all in it. What the example before has ended may still write its last file.
+fn remove(folder: &Path) {
+    let began = std::time::Instant::now();
+    while let Err(error) = std::fs::remove_dir_all(folder) {
+        let is_filled_again = error.kind() == std::io::ErrorKind::DirectoryNotEmpty;
+        assert!(is_filled_again && began.elapsed() < PATIENCE, "{}: {error}", folder.display());
+        std::thread::yield_now();
     }
 }
