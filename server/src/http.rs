@@ -17,7 +17,7 @@ use std::task::{Context, Poll, ready};
 
 use axum::Router;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Version};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use axum::routing::get;
 use tonic::body::Body;
 use tower::{Service, ServiceExt as _};
@@ -54,9 +54,18 @@ pub fn routes(
         .merge(openai::routes(&backend.chat))
         .merge(mcp::routes(backend))
         .merge(sign_in::routes(backend, cookie))
-        .fallback(page::serve)
+        .fallback(otherwise)
         .map_request(|request: Request<Body>| request.map(axum::body::Body::new))
         .map_response(|response| with_headers(response.map(Body::new)))
+}
+
+/// Serves the page at every other address, but for those of the agents: who downloads a program gets no document.
+async fn otherwise(uri: Uri, headers: HeaderMap) -> Response<axum::body::Body> {
+    if downloads::serves(uri.path()) {
+        downloads::unknown()
+    } else {
+        page::serve(uri, headers).await
+    }
 }
 
 /// Adds the headers that every response has: it is not kept, and its type is not guessed.

@@ -148,6 +148,14 @@ fn missing(message: &str, hint: &str) -> Response {
     answer(StatusCode::NOT_FOUND, &ToolError::new(ErrorCode::NotFound, message).hint(hint))
 }
 
+/// Returns the answer of an address at which no agent is.
+pub(super) fn unknown() -> Response {
+    missing(
+        "There is no agent at this address.",
+        "`orion-server releases list` shows for which platforms there are",
+    )
+}
+
 fn failed(error: &ReleaseError) -> Response {
     tracing::error!(%error, "the agents for devices cannot be served");
     let message = "The agents of this backend cannot be read.";
