@@ -187,12 +187,12 @@ pub const TABLE: &[Operation] = &[
     rpc(
         "/orion.v1.PasskeyService/StartPasskeyRegistration",
         Access::Person(VIEWER, SESSION),
-        Some(30),
+        Some(60),
     ),
     rpc(
         "/orion.v1.PasskeyService/FinishPasskeyRegistration",
         Access::Person(VIEWER, SESSION),
-        Some(30),
+        Some(60),
     ),
     rpc("/orion.v1.PasskeyService/RemovePasskey", Access::Person(VIEWER, SESSION), Some(60)),
     rpc(
