@@ -167,10 +167,7 @@ async fn sign_in(
         Ok(answer) => Ok((user, answer.token)),
         // A failed sign-in needs no hint to sign in.
         Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())
-            .hint(Hint::run(
-                "let an admin set a new password",
-                format!("orion users password {user}"),
-            ))
+            .hint(Hint::run("let an admin set a new password", "orion users password NAME"))
             .hint(Hint::run(
                 "or, where you are the only admin, on the backend's machine",
                 "orion-server admin reset",
