@@ -48,7 +48,7 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
         service::install(&layout, &systemd).await?;
     let connection = match connected(&layout, started_at).await {
         Some(address) => format!("The service runs and is connected to {address}."),
-        None => "The service runs and is not connected yet.".to_owned(),
+        None => "The service was started, and is not connected yet.".to_owned(),
     };
     let (follow, option, begins) = match places.owner {
         Owner::Person => (
@@ -110,8 +110,9 @@ pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::
             "This device has no identity any more. An admin ends it at the backend with: orion devices revoke {name}"
         )),
         (Purge::Keep, Some(_)) => lines.push(format!(
-            "The identity and the state stay in {}; to remove them too: orion-agent uninstall --purge",
-            layout.state_dir.display()
+            "The identity and the state stay in {}; to remove them too: orion-agent uninstall{} --purge",
+            layout.state_dir.display(),
+            if places.owner == Owner::System { " --system" } else { "" }
         )),
         (Purge::State | Purge::Keep, None) => {}
     }

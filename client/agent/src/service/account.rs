@@ -42,9 +42,13 @@ pub(super) async fn find_or_create(home: &Path) -> Result<(Account, bool), Servi
     Ok((made, true))
 }
 
-/// Removes the account. It is not there if the service ran under no account of its own.
-pub(super) async fn remove() -> Result<bool, ServiceError> {
+/// Removes the account that was made with this home. Another one of the same name stays.
+pub(super) async fn remove(home: &Path) -> Result<bool, ServiceError> {
     if find().await?.is_none() {
+        return Ok(false);
+    }
+    let entry = program("getent")?.run(&["passwd", ACCOUNT]).await?;
+    if entry.split(':').nth(5).map(Path::new) != Some(home) {
         return Ok(false);
     }
     program("userdel")?.run(&[ACCOUNT]).await?;

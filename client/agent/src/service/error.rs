@@ -44,7 +44,7 @@ pub enum ServiceError {
         fix: &'static str,
     },
     /// A file cannot be written or removed.
-    #[error("{path}: {source}; nothing was left half done, so correct it and run this again", path = path.display())]
+    #[error("{path}: {source}; correct it and run this again", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum ServiceError {
         source: io::Error,
     },
     /// systemd or a tool for accounts failed.
-    #[error("{0}; what this command had put in place is removed again")]
+    #[error("{0}; correct it and run this again")]
     Program(#[from] SystemProgramError),
     /// The state is in use, or cannot be read.
     #[error(transparent)]

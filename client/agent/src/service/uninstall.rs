@@ -47,7 +47,7 @@ pub async fn uninstall(
         removed.state(&layout.state_dir)?;
         removed.file(&layout.config)?;
         if layout.owner == Owner::System {
-            removed.account = account::remove().await?;
+            removed.account = account::remove(&layout.state_dir).await?;
             // The folder of the owner's file, which `enroll` made.
             layout.config.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
         }
