@@ -252,9 +252,9 @@ async fn a_yes_at_the_terminal_is_no_approval_and_says_where_to_give_it() {
     assert!(card.contains("with a passkey on the page"), "{card}");
     for answer in ["y", "c"] {
         chat.line(answer).await;
-        let told = chat.sees("n denies it here").await;
-        assert!(told.contains("http://localhost:"), "{told}");
-        assert!(told.contains("/approvals/"), "{told}");
+        let printed = chat.sees("n denies it here").await;
+        assert!(printed.contains("http://localhost:"), "{printed}");
+        assert!(printed.contains("/approvals/"), "{printed}");
     }
     chat.line("n because not so").await;
     let denied = chat.sees("› ").await;

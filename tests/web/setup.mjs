@@ -101,7 +101,7 @@ export function defineTool(world, device, name, text) {
   writeFileSync(join(tools, `${name}.toml`), `name = "${name}"\n${text}`);
 }
 
-/** Makes a one-time link for whoever is signed in in a browser. */
+/** Makes a one-time link for the person who is signed in in a browser. */
 export const link = (page) =>
   page.evaluate(async () => {
     const headers = { "content-type": "application/grpc-web+proto", "x-orion-page": "1" };

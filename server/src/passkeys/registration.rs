@@ -1,4 +1,4 @@
-//! Registers a passkey, for a person who gave the password again: whoever has a session alone must not add one and then
+//! Registers a passkey, for a person who gave the password again: a session alone must not be enough to add one and then
 //! approve with it.
 
 use base64::Engine as _;

@@ -204,9 +204,9 @@ async fn another_signature_key_person_or_session_is_refused() {
     let mut changed = sign().await;
     changed.signature[8] ^= 1;
     assert_eq!(place.check(&place.ann, &changed).await, Err(PasskeyError::Signature));
-    let mut stranger = Authenticator::es256();
-    stranger.id.clone_from(&place.key.id);
-    let foreign = stranger.sign(&Answer::to(place.challenge().await));
+    let mut other_key = Authenticator::es256();
+    other_key.id.clone_from(&place.key.id);
+    let foreign = other_key.sign(&Answer::to(place.challenge().await));
     assert_eq!(place.check(&place.ann, &foreign).await, Err(PasskeyError::Signature));
     let cut = Assertion { authenticator_data: vec![0; 36], ..sign().await };
     assert_eq!(place.check(&place.ann, &cut).await, Err(PasskeyError::RelyingParty));

@@ -220,11 +220,9 @@ async fn approve(
         app.out.note("more people must approve it; `orion approvals show` says who");
     }
     if !wait {
-        if approval.state == "approved" || changed.is_some() {
-            let is_own = app.context.file.user.as_ref() == Some(&approval.requester);
-            if is_own {
-                next_commands(app, call_id, approval.can_undo && changed.is_none());
-            }
+        let is_own = app.context.file.user.as_ref() == Some(&approval.requester);
+        if is_own && (approval.state == "approved" || changed.is_some()) {
+            next_commands(app, call_id, approval.can_undo && changed.is_none());
         }
         app.out.show(&approval, String::new)?;
         return Ok(0);

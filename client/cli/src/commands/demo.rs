@@ -131,14 +131,18 @@ impl Demo {
         if self.say.is_empty() {
             return converse(&Commands(&app), &mut session, 0).await;
         }
-        let mut code = 0;
+        let mut end = Ok(0);
         for text in &self.say {
-            code = said(&mut session, text).await?;
+            end = said(&mut session, text).await;
+            if end.is_err() {
+                break;
+            }
         }
+        let code = end.as_ref().map_or_else(Failure::exit_code, |code| *code);
         if code == ErrorCode::ApprovalRequired.exit_code() {
             out.note("The demo ends now, and nobody can approve this. `orion demo` asks you, and `--yes` approves what is said.");
         }
-        Ok(code)
+        end
     }
 }
 
