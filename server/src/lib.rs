@@ -37,4 +37,5 @@ pub mod serve;
 pub mod store;
 pub mod tasks;
 pub mod transfers;
+pub mod webauthn;
 pub mod webhook;

@@ -5,7 +5,6 @@ mod authenticator_data;
 mod cbor;
 mod challenges;
 mod client_data;
-mod proof;
 mod public_key;
 mod registration;
 mod relying_party;
@@ -14,14 +13,11 @@ mod tests;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use orion_domain::{ApprovalId, Digest, PlanId, UserName};
+use orion_domain::{Digest, UserName};
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 
 pub use self::challenges::CHALLENGE_MS;
-pub use self::proof::PasskeyProof;
-pub use self::public_key::{Algorithm, PublicKey};
-pub use self::registration::NewPasskey;
 
 use self::authenticator_data::{AuthenticatorData, MAX_CREDENTIAL_ID};
 use self::challenges::{Challenges, Purpose};
@@ -29,6 +25,7 @@ use self::client_data::Ceremony;
 use self::relying_party::RelyingParty;
 use crate::people::Identity;
 use crate::store::{PasskeyRow, Store, StoreError};
+use crate::webauthn::{CheckedSignature, PasskeyProof};
 
 /// The most bytes of an authenticator's data, of a new passkey or of a signature.
 const MAX_BYTES: usize = 8 * 1024;
@@ -225,9 +222,9 @@ impl Passkeys {
         if passkey.relying_party != relying_party.id {
             return Err(PasskeyError::RelyingParty);
         }
-        let sign_count =
+        let (sign_count, checked) =
             verified(relying_party, &passkey, authenticator_data, client_data, signature)?;
-        Ok(PasskeyProof::new(id, subject, sign_count))
+        Ok(PasskeyProof::new(id, subject, sign_count, checked))
     }
 }
 
@@ -238,7 +235,7 @@ fn verified(
     authenticator_data: &[u8],
     client_data: &[u8],
     signature: &[u8],
-) -> Result<u32, PasskeyError> {
+) -> Result<(u32, CheckedSignature), PasskeyError> {
     if authenticator_data.len() > MAX_BYTES || signature.len() > MAX_BYTES {
         return Err(PasskeyError::Malformed("its length"));
     }
@@ -247,24 +244,12 @@ fn verified(
         return Err(PasskeyError::Malformed("its flags"));
     }
     let message = [authenticator_data, digest(&SHA256, client_data).as_ref()].concat();
-    passkey.key.verify(&message, signature)?;
+    let checked = passkey.key.verify(&message, signature).ok_or(PasskeyError::Signature)?;
     if PasskeyProof::is_ahead(data.sign_count, passkey.sign_count) {
-        Ok(data.sign_count)
+        Ok((data.sign_count, checked))
     } else {
         Err(PasskeyError::Counter)
     }
-}
-
-/// Returns the digest of what is signed for an approval request: its id, and everything that its card shows.
-#[must_use]
-pub fn approval_subject(approval: ApprovalId, shown: Digest) -> Digest {
-    Digest::of_fields("orion.passkey.approval.v1", &[approval.uuid().as_bytes(), shown.as_bytes()])
-}
-
-/// Returns the digest of what is signed for a plan: its id and its hash, which covers every step.
-#[must_use]
-pub fn plan_subject(plan: PlanId, hash: Digest) -> Digest {
-    Digest::of_fields("orion.passkey.plan.v1", &[plan.uuid().as_bytes(), hash.as_bytes()])
 }
 
 /// Returns the opaque id of a person for authenticators, which show and keep it.

@@ -2,7 +2,8 @@
 
 use super::PasskeyError;
 use super::cbor::Reader;
-use super::public_key::PublicKey;
+use super::public_key;
+use crate::webauthn::PublicKey;
 
 /// The person touched the authenticator.
 const PRESENT: u8 = 0x01;
@@ -77,6 +78,6 @@ impl NewCredential {
             return Err(PasskeyError::Malformed("the id of its credential"));
         }
         let id = reader.take(length)?.to_vec();
-        Ok(Self { id, key: PublicKey::read(reader)? })
+        Ok(Self { id, key: public_key::read(reader)? })
     }
 }

@@ -9,22 +9,10 @@ use super::authenticator_data::{AuthenticatorData, NewCredential};
 use super::cbor::Reader;
 use super::challenges::Purpose;
 use super::client_data::{self, Ceremony};
-use super::{MAX_BYTES, PasskeyError, Passkeys, PublicKey, Request, user_handle};
+use super::{MAX_BYTES, PasskeyError, Passkeys, Request, user_handle};
 use crate::people::Identity;
 use crate::store::Store;
-
-/// A new passkey, as its authenticator made it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewPasskey {
-    /// Its id, base64url.
-    pub id: String,
-    /// Its public key.
-    pub key: PublicKey,
-    /// The name to which it is bound.
-    pub relying_party: String,
-    /// How often it signed.
-    pub sign_count: u32,
-}
+use crate::webauthn::NewPasskey;
 
 impl Passkeys {
     /// Makes the request for a new passkey, and returns the opaque id of the person. The caller has checked the

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use self::authenticator::{Answer, Authenticator, CHECKED, NEW, ORIGIN, attestation};
 use super::*;
 use crate::scope::TokenKind;
+use crate::webauthn::PublicKey;
 
 const NOW: i64 = 1_000_000;
 
@@ -93,8 +94,8 @@ fn a_signature_of_rsa_is_checked_as_other_programs_make_it() {
     let (modulus, signature) = include_str!("tests/rs256.txt").split_once("\n\n").unwrap();
     let bytes = |text: &str| hex::decode(text.split_whitespace().collect::<String>()).unwrap();
     let key = PublicKey::stored(-257, bytes(modulus)).unwrap();
-    assert_eq!(key.verify(b"signed by a passkey", &bytes(signature)), Ok(()));
-    assert_eq!(key.verify(b"signed by another", &bytes(signature)), Err(PasskeyError::Signature));
+    assert!(key.verify(b"signed by a passkey", &bytes(signature)).is_some());
+    assert_eq!(key.verify(b"signed by another", &bytes(signature)), None);
     for (number, length) in [(-257, 255), (-257, 513), (-7, 64), (-8, 33), (-37, 256)] {
         assert_eq!(PublicKey::stored(number, vec![4; length]), None, "{number} {length}");
     }

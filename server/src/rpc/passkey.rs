@@ -16,10 +16,11 @@ use tonic::{Request, Response, Status};
 use super::signed::source;
 use super::{RpcResult, status};
 use crate::clock::now_ms;
-use crate::passkeys::{Assertion, PasskeyProof, Passkeys};
+use crate::passkeys::{Assertion, Passkeys};
 use crate::people::{Identity, IdentityCache};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
+use crate::webauthn::PasskeyProof;
 
 /// What the service uses.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::columns::parsed;
 use super::db::{AuditEvent, DecodeError, Durability, FromRow, Row, Statement, Tx, sql, values};
 use super::{Store, StoreError};
-use crate::passkeys::{NewPasskey, PublicKey};
+use crate::webauthn::{NewPasskey, PublicKey};
 
 /// The most passkeys of one person.
 pub const MAX_PASSKEYS: i64 = 10;

@@ -10,10 +10,10 @@ use orion_domain::{Caller, ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
 use super::{approved, change, standing};
-use crate::passkeys::PasskeyProof;
 use crate::pipeline::Pipeline;
 use crate::pipeline::view::CallView;
 use crate::store::{ApprovalRow, ApprovalScope, ApprovalState, DecideError, StoreError};
+use crate::webauthn::PasskeyProof;
 
 pub use error::AnswerError;
 use start::{start, start_with_rule};

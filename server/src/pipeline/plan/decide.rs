@@ -8,11 +8,11 @@ use serde_json::json;
 use super::end::close_waiting;
 use super::{publish, run};
 use crate::clock::now_ms;
-use crate::passkeys::PasskeyProof;
 use crate::pipeline::{Pipeline, confirm};
 use crate::store::{
     DecideError, DecidePlanError, NewPlanVote, PlanRow, PlanState, StoreError, VoteHabit,
 };
+use crate::webauthn::PasskeyProof;
 
 /// The maximum length of a stored reason, in characters.
 const MAX_REASON_CHARS: usize = 1000;

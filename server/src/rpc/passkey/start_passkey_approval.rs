@@ -7,10 +7,10 @@ use tonic::Status;
 
 use super::{PasskeyApi, to_proto};
 use crate::clock::now_ms;
-use crate::passkeys::{approval_subject, plan_subject};
 use crate::pipeline::plan;
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
+use crate::webauthn::{approval_subject, plan_subject};
 use orion_domain::{Caller, Role};
 
 /// Returns what the browser needs to sign an approval. What was shown must be what there is: the signature covers it.

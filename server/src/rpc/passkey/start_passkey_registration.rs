@@ -7,10 +7,10 @@ use tonic::Status;
 use super::{PasskeyApi, to_proto};
 use crate::clock::now_ms;
 use crate::listen::Source;
-use crate::passkeys::Algorithm;
 use crate::people::confirm_password;
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
+use crate::webauthn::Algorithm;
 
 /// Returns what the browser needs to make a passkey, for a person who gave the password again.
 pub(super) async fn start_passkey_registration(

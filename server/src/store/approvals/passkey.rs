@@ -4,9 +4,9 @@ use orion_domain::{Digest, PlanId};
 
 use super::row::ApprovalRow;
 use super::vote::{DecideError, NewVote};
-use crate::passkeys::{PasskeyProof, approval_subject, plan_subject};
 use crate::store::db::{Tx, sql};
 use crate::store::{StoreError, passkeys};
+use crate::webauthn::{PasskeyProof, approval_subject, plan_subject};
 
 /// Returns whether the passkey of a vote counts. A vote that needs none has none, or a good one.
 pub(super) async fn counts(

@@ -12,9 +12,9 @@ use super::row::{ApprovalRow, ApprovalState, Vote};
 use super::standing;
 use super::standing_rules::{self, MAX_RULES_ON_DEVICE, StandingRule};
 use super::with_votes;
-use crate::passkeys::PasskeyProof;
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError, passkeys};
+use crate::webauthn::PasskeyProof;
 
 /// Why a vote does not count. Nothing was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

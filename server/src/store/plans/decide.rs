@@ -4,12 +4,12 @@ use orion_domain::{ApprovalId, Caller, Digest, PlanId, Role, UserName};
 use serde::Serialize;
 
 use super::{PlanRow, PlanState, plans, progress};
-use crate::passkeys::PasskeyProof;
 use crate::store::approvals::{
     self, ApprovalRow, ApprovalScope, ApprovalState, DecideError, NewVote, OF_PLAN, VoteHabit,
 };
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError};
+use crate::webauthn::PasskeyProof;
 
 /// Why a vote on a plan does not count. Nothing was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

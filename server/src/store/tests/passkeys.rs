@@ -3,11 +3,11 @@
 use super::approvals::{PEOPLE, asked_of, person, vote};
 use super::plans::{plan, plan_id, word};
 use super::*;
-use crate::passkeys::{NewPasskey, PasskeyProof, PublicKey, approval_subject, plan_subject};
 use crate::store::{
     ApprovalState, DecidePlanError, MAX_PASSKEYS, NewPasskeyError, NewPlanVote, NewVote, PlanState,
     StoreError,
 };
+use crate::webauthn::{NewPasskey, PasskeyProof, PublicKey, approval_subject, plan_subject};
 
 const SIGNED: Approvers = Approvers {
     role: Role::Operator,

@@ -7,10 +7,10 @@ use serde_json::json;
 use super::error::AnswerError;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::passkeys::PasskeyProof;
 use crate::pipeline::Pipeline;
 use crate::pipeline::confirm::habits::budget;
 use crate::store::{ApprovalRow, ApprovalScope, DecideError, NewVote, VoteHabit};
+use crate::webauthn::PasskeyProof;
 
 /// What a person says of a request.
 #[derive(Debug)]

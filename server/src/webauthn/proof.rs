@@ -2,6 +2,8 @@
 
 use orion_domain::Digest;
 
+use super::public_key::CheckedSignature;
+
 /// A signature that was checked: with which passkey, and over what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyProof {
@@ -11,14 +13,21 @@ pub struct PasskeyProof {
 }
 
 impl PasskeyProof {
-    pub(super) const fn new(passkey: String, subject: Digest, sign_count: u32) -> Self {
+    /// Creates the proof of a signature that was checked.
+    #[must_use]
+    pub fn new(
+        passkey: String,
+        subject: Digest,
+        sign_count: u32,
+        _checked: CheckedSignature,
+    ) -> Self {
         Self { passkey, subject, sign_count }
     }
 
     /// Makes a proof without a signature.
     #[cfg(test)]
     pub(crate) const fn of(passkey: String, subject: Digest, sign_count: u32) -> Self {
-        Self::new(passkey, subject, sign_count)
+        Self { passkey, subject, sign_count }
     }
 
     /// Returns the id of the passkey.
