@@ -8,6 +8,7 @@ mod program;
 mod ready;
 
 use std::path::PathBuf;
+use std::pin::pin;
 
 use clap::Args;
 use orion_domain::{ErrorCode, visible};
@@ -95,9 +96,11 @@ impl Demo {
         let model = self.model.wanted()?;
         let waiting = Spinner::on(out, "starting the backend and the device");
         let ports = (self.port, self.device_port);
+        // One listener for the whole command: a Ctrl-C between two listeners would be lost.
+        let mut interrupted = pin!(tokio::signal::ctrl_c());
         let started = tokio::select! {
             started = start(out, folder, ports, model.as_ref(), programs) => started,
-            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+            _ = &mut interrupted => Err(Failure::Interrupted),
         };
         drop(waiting);
         let Demonstration { context, device } = started?;
@@ -119,7 +122,7 @@ impl Demo {
             out.line("ready")?;
             return tokio::select! {
                 failure = programs.fail() => Err(failure),
-                _ = tokio::signal::ctrl_c() => Ok(0),
+                _ = interrupted => Ok(0),
             };
         }
         let client = app.signed_in().await?;
