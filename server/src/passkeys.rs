@@ -193,8 +193,7 @@ impl Passkeys {
         if let Err(refused) = &checked
             && !matches!(refused, PasskeyError::Store(_))
         {
-            let body = json!({"user": who.caller.user, "because": refused.to_string()});
-            store.audit_event("passkey.refused", body, now).await?;
+            record(store, who, refused, now).await?;
         }
         checked
     }
@@ -226,6 +225,17 @@ impl Passkeys {
             verified(relying_party, &passkey, authenticator_data, client_data, signature)?;
         Ok(PasskeyProof::new(id, subject, sign_count, checked))
     }
+}
+
+/// Records that what a browser returned was refused, and why.
+async fn record(
+    store: &Store,
+    who: &Identity,
+    refused: &PasskeyError,
+    now: i64,
+) -> Result<(), StoreError> {
+    let body = json!({"user": who.caller.user, "because": refused.to_string()});
+    store.audit_event("passkey.refused", body, now).await.map(drop)
 }
 
 /// Checks what a passkey signed, and returns how often it signed.

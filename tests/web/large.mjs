@@ -53,13 +53,13 @@ test("a thousand devices are filtered, paged and opened", async () => {
   const rows = "document.querySelectorAll('main tbody tr').length";
   for (let round = 0; round < 5; round += 1) {
     for (const text of ["k", "kiosk", `kiosk-0${round}`, ""]) {
-      const count = { k: 100, kiosk: 100, "": 100 }[text] ?? 33;
+      const count = { k: 50, kiosk: 50, "": 50 }[text] ?? 33;
       await timed("filter", search, "type", `Math.abs(${rows} - ${count}) <= 1 && (text === '' || [...document.querySelectorAll('main tbody tr')].every((row) => row.textContent.includes(text)))`, text);
     }
     await timed("filter", 'select[aria-label="State"]', "choose", `${rows} === 0`, "connected");
-    await timed("filter", 'select[aria-label="State"]', "choose", `${rows} === 100`, "");
+    await timed("filter", 'select[aria-label="State"]', "choose", `${rows} === 50`, "");
   }
-  for (let page = 2; page <= 6; page += 1) await timed("page", "main .pages button:last-of-type", "click", `document.querySelector('main .pages').textContent.includes('${page} of 10')`);
+  for (let page = 2; page <= 6; page += 1) await timed("page", "main .pages button:last-of-type", "click", `document.querySelector('main .pages').textContent.includes('${page} of 20')`);
   for (let round = 0; round < 10; round += 1) {
     await timed("open", "main tbody tr td a", "click", "document.querySelector('h1')?.textContent.match(/(kiosk|laptop|server)-/) && document.querySelector('main table')");
     await admin.goBack();

@@ -9,7 +9,7 @@ use super::authenticator_data::{AuthenticatorData, NewCredential};
 use super::cbor::Reader;
 use super::challenges::Purpose;
 use super::client_data::{self, Ceremony};
-use super::{MAX_BYTES, PasskeyError, Passkeys, Request, user_handle};
+use super::{MAX_BYTES, PasskeyError, Passkeys, Request, record, user_handle};
 use crate::people::Identity;
 use crate::store::Store;
 use crate::webauthn::NewPasskey;
@@ -30,11 +30,26 @@ impl Passkeys {
         Ok((request, user_handle(&who.caller.user)))
     }
 
-    /// Reads a new passkey, once for each request.
+    /// Reads a new passkey, once for each request. A refused one is recorded.
     ///
     /// # Errors
     /// See [`PasskeyError`].
-    pub fn finish_registration(
+    pub async fn finish_registration(
+        &self,
+        store: &Store,
+        who: &Identity,
+        client_data: &[u8],
+        attestation: &[u8],
+        now: i64,
+    ) -> Result<NewPasskey, PasskeyError> {
+        let registered = self.registered(who, client_data, attestation, now);
+        if let Err(refused) = &registered {
+            record(store, who, refused, now).await?;
+        }
+        registered
+    }
+
+    fn registered(
         &self,
         who: &Identity,
         client_data: &[u8],

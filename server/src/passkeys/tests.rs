@@ -46,7 +46,10 @@ impl Place {
         let (request, _) = passkeys.start_registration(&store, &ann, NOW).await.unwrap();
         let answer = Answer { count, ..key.registered(request.challenge) };
         let object = attestation(&answer.authenticator_data());
-        let new = passkeys.finish_registration(&ann, &answer.client_data(), &object, NOW).unwrap();
+        let new = passkeys
+            .finish_registration(&store, &ann, &answer.client_data(), &object, NOW)
+            .await
+            .unwrap();
         store.add_passkey(&ann.caller.user, "key", new, NOW).await.unwrap();
         Self { _dir: dir, store, passkeys, ann, key }
     }
@@ -279,7 +282,11 @@ async fn a_person_has_few_challenges_and_others_keep_theirs() {
     let answer = place.key.registered(of_bob.challenge);
     let object = attestation(&answer.authenticator_data());
     let client_data = answer.client_data();
-    let new = place.passkeys.finish_registration(&bob, &client_data, &object, NOW).unwrap();
+    let new = place
+        .passkeys
+        .finish_registration(&place.store, &bob, &client_data, &object, NOW)
+        .await
+        .unwrap();
     let taken = place.store.add_passkey(&bob.caller.user, "mine", new, NOW).await;
     assert_eq!(taken, Err(crate::store::NewPasskeyError::Taken));
 }
@@ -295,8 +302,15 @@ async fn register(
     let mut answer = Authenticator::es256().registered(started.unwrap().0.challenge);
     change(&mut answer);
     let object = object(attestation(&answer.authenticator_data()));
-    let new = place.passkeys.finish_registration(&bob, &answer.client_data(), &object, NOW);
-    new.map(|new| new.key.algorithm().number())
+    let new = place
+        .passkeys
+        .finish_registration(&place.store, &bob, &answer.client_data(), &object, NOW)
+        .await
+        .map(|new| new.key.algorithm().number());
+    let because = new.as_ref().err().map(ToString::to_string);
+    let recorded: Vec<_> = because.iter().map(|it| json!({"user": "bob", "because": it})).collect();
+    assert_eq!(place.refusals().await, recorded);
+    new
 }
 
 #[tokio::test]
@@ -349,7 +363,10 @@ async fn a_registration_that_is_not_in_its_form_is_refused() {
     let place = Place::new().await;
     let answer = place.key.registered(place.challenge().await);
     let data = attestation(&answer.authenticator_data());
-    let new = place.passkeys.finish_registration(&place.ann, &answer.client_data(), &data, NOW);
+    let new = place
+        .passkeys
+        .finish_registration(&place.store, &place.ann, &answer.client_data(), &data, NOW)
+        .await;
     assert_eq!(new, Err(PasskeyError::Challenge));
     let (started, _) =
         place.passkeys.start_registration(&place.store, &place.ann, NOW).await.unwrap();

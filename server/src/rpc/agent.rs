@@ -7,6 +7,7 @@ mod from_device;
 mod incoming;
 mod link;
 mod outgoing;
+mod pace;
 mod rate_limits;
 mod renew_certificate;
 

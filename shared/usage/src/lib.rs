@@ -74,6 +74,7 @@ fn is_far_fetched(error: &Error) -> bool {
 
 /// The command that was typed.
 struct Typed {
+    program: Command,
     command: Command,
     /// The command that lists its objects.
     list: Option<String>,
@@ -81,8 +82,9 @@ struct Typed {
 
 impl Typed {
     /// Finds the deepest command that the words name.
-    fn find(mut command: Command, words: impl Iterator<Item = String>) -> Self {
-        command.build();
+    fn find(mut program: Command, words: impl Iterator<Item = String>) -> Self {
+        program.build();
+        let mut command = program.clone();
         let (mut line, mut list) = (command.get_name().to_owned(), None);
         let name = line.clone();
         for word in words {
@@ -97,7 +99,7 @@ impl Typed {
                 break;
             }
         }
-        Self { command, list }
+        Self { program, command, list }
     }
 
     /// Returns what helps with this error beyond the parser's own text.
@@ -119,11 +121,27 @@ impl Typed {
             return None;
         }
         let example = self.example().map(|line| format!("Example:\n  {line}"));
-        let list = self.list.as_ref().filter(|_| lacks_a_name(error));
-        let list = list.map(|list| format!("See which there are: {list}"));
+        let list = self.list_of_missing(error).map(|list| format!("See which there are: {list}"));
         let options = self.options().filter(|_| kind == ErrorKind::UnknownArgument);
         let parts: Vec<_> = [options, example, list].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("\n"))
+    }
+
+    /// Returns the command that lists what is missing: for `<TOOL>` that of `tools`, and for names that no command
+    /// lists, that of the command's own objects.
+    fn list_of_missing(&self, error: &Error) -> Option<String> {
+        let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        let mut names =
+            missing.iter().filter_map(|it| it.strip_prefix('<')?.split('>').next()).peekable();
+        names.peek()?;
+        let listed = names.find_map(|name| {
+            let objects = self.program.find_subcommand(format!("{}s", name.to_lowercase()))?;
+            let list = objects.find_subcommand("list")?;
+            Some(format!("{} {} {}", self.program.get_name(), objects.get_name(), list.get_name()))
+        });
+        listed.or_else(|| self.list.clone())
     }
 
     /// Returns the first example of the command's help.
@@ -149,14 +167,6 @@ impl Typed {
 /// Returns whether the error is about an argument without a name, such as an id.
 fn is_a_name(error: &Error) -> bool {
     matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(about)) if about.starts_with('<'))
-}
-
-/// Returns whether the error says that an argument without a name is missing, such as an id.
-fn lacks_a_name(error: &Error) -> bool {
-    match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::Strings(missing)) => missing.iter().any(|it| it.starts_with('<')),
-        Some(_) | None => false,
-    }
 }
 
 #[cfg(test)]

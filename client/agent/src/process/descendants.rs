@@ -37,9 +37,19 @@ pub(super) struct Usage {
     pub(super) memory: u64,
 }
 
-/// Returns what all descendants of this process take.
+/// Returns what all descendants of this process take. Reads every process of the machine.
 pub(super) fn usage() -> Usage {
-    descendants().iter().fold(Usage::default(), |usage, process| Usage {
+    sum(&descendants())
+}
+
+/// Returns what the descendants take that the kernel lists by their parents. Reads those alone, but misses some that begin
+/// or end meanwhile.
+pub(super) fn listed_usage() -> Usage {
+    sum(&listed(getpid()).unwrap_or_else(descendants))
+}
+
+fn sum(processes: &[Process]) -> Usage {
+    processes.iter().fold(Usage::default(), |usage, process| Usage {
         processes: usage.processes + 1,
         memory: usage.memory.saturating_add(process.memory),
     })
@@ -102,6 +112,10 @@ fn reap() -> bool {
 }
 
 fn descendants() -> Vec<Process> {
+    below(getpid())
+}
+
+fn below(root: Pid) -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let all: Vec<Process> =
         entries.filter_map(|entry| read(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect();
@@ -111,7 +125,7 @@ fn descendants() -> Vec<Process> {
     }
     let mut seen = HashSet::new();
     let mut found: Vec<Process> = Vec::new();
-    let mut parents = vec![getpid().as_raw_pid()];
+    let mut parents = vec![root.as_raw_pid()];
     while let Some(parent) = parents.pop() {
         for &process in children.get(&parent).into_iter().flatten() {
             if seen.insert(process.pid.as_raw_pid()) {
@@ -121,6 +135,27 @@ fn descendants() -> Vec<Process> {
         }
     }
     found
+}
+
+/// Returns the descendants that the kernel lists. None where it lists no children.
+fn listed(root: Pid) -> Option<Vec<Process>> {
+    let (mut found, mut parents) = (Vec::new(), vec![root]);
+    fs::metadata("/proc/thread-self/children").ok()?;
+    while let Some(parent) = parents.pop() {
+        // A parent that has ended has no children any more.
+        let threads =
+            fs::read_dir(format!("/proc/{}/task", parent.as_raw_pid())).into_iter().flatten();
+        for thread in threads.flatten() {
+            let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            let children =
+                children.split_ascii_whitespace().filter_map(|pid| read(pid.parse().ok()?));
+            for process in children {
+                parents.push(process.pid);
+                found.push(process);
+            }
+        }
+    }
+    Some(found)
 }
 
 /// Reads one process. None where it is gone, or has ended and only waits to be noted.
@@ -143,6 +178,8 @@ fn read(pid: i32) -> Option<Process> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt as _;
+
     use super::*;
 
     #[test]
@@ -153,5 +190,27 @@ mod tests {
         assert!(own.memory > 1024 * 1024, "{own:?}");
         assert_eq!(read(own.pid.as_raw_pid()).unwrap().began, own.began);
         assert!(read(i32::MAX).is_none());
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test is about processes")]
+    fn what_the_kernel_lists_is_what_a_look_at_all_processes_finds() {
+        let script = "sleep 60 & (sleep 60 & wait) & wait";
+        let mut command = std::process::Command::new("sh");
+        let mut shell = command.args(["-c", script]).process_group(0).spawn().unwrap();
+        let root = Pid::from_child(&shell);
+        let sleeps = |it: &Process| {
+            fs::read(format!("/proc/{}/comm", it.pid)).is_ok_and(|name| name == b"sleep\n")
+        };
+        while below(root).iter().filter(|it| sleeps(it)).count() < 2 {
+            std::thread::yield_now();
+        }
+        let (mut all, mut listed) = (below(root), listed(root).unwrap());
+        kill_process_group(root, Signal::KILL).unwrap();
+        shell.wait().unwrap();
+        all.sort_by_key(|it| it.pid.as_raw_pid());
+        listed.sort_by_key(|it| it.pid.as_raw_pid());
+        assert_eq!(all.len(), 3, "{all:?}");
+        assert_eq!(listed, all);
     }
 }

@@ -19,7 +19,7 @@ use rustix::process::{
 
 use super::CONFINED;
 use super::confine::{self, Failed};
-use super::descendants::{NOTED_AT_ONCE, end_all, kill_all, signal_all, usage};
+use super::descendants::{NOTED_AT_ONCE, end_all, kill_all, listed_usage, signal_all, usage};
 use super::handles::{receive, send};
 use super::launch::{Bounds, Ending, Launch, Report};
 use super::limits::processes_on_machine;
@@ -48,14 +48,13 @@ pub(super) fn main() -> ExitCode {
 
 fn keep(agent: &UnixStream) -> io::Result<Report> {
     set_child_subreaper(Some(getpid()))?;
-    stay_responsive();
+    // A share of the processor of its own, where the kernel gives one to each session.
+    let _ = rustix::process::setsid();
     let (launch, handles) =
         receive::<Launch>(agent)?.ok_or(io::Error::from(io::ErrorKind::UnexpectedEof))?;
     let began = Instant::now();
     let (own, theirs) = UnixStream::pair()?;
     let child = start(theirs)?;
-    // After the start, because the program would inherit it. Only the administrator may.
-    let _ = setpriority_process(None, -20);
     // The output belongs to the program alone: it ends when the program and all that it started have.
     let null = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;
@@ -71,13 +70,11 @@ fn keep(agent: &UnixStream) -> io::Result<Report> {
     watch(agent, &child, &launch.bounds, began)
 }
 
-/// Takes a session of its own with a large share of the processor where this user may, so that a program
-/// cannot keep its keeper from running by its number of processes alone.
-fn stay_responsive() {
-    // Each session has one share. Without them, or without the right, everything stays as it is.
-    if rustix::process::setsid().is_ok() {
-        drop(std::fs::write("/proc/self/autogroup", "-20"));
-    }
+/// Comes before all others, so that a program cannot keep its keeper from ending it by its number of processes alone.
+/// Until then the keeper has no such right over the agent and other calls. Only the administrator may.
+fn hurry() {
+    let _ = setpriority_process(None, -20);
+    drop(std::fs::write("/proc/self/autogroup", "-20"));
 }
 
 #[expect(clippy::disallowed_methods, reason = "the keeper starts the program")]
@@ -135,6 +132,7 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
             gauge.too_much().map(|ending| (ending, now))
         };
         if let Some((why, at)) = stop {
+            hurry();
             (ending, kill_at) = (why, Some(at));
             if at > now {
                 signal_all(Signal::TERM);
@@ -142,6 +140,7 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
         }
     };
     let (exit_code, signal) = (status.exit_status(), status.terminating_signal());
+    hurry();
     end_all();
     Ok(Report::Ended { ending, exit_code, signal })
 }
@@ -173,7 +172,7 @@ impl<'a> Gauge<'a> {
             // Otherwise they might become more than can be counted.
             let _ = kill_process_group(self.program, Signal::STOP);
         }
-        let usage = usage();
+        let usage = if grown { usage() } else { listed_usage() };
         (self.on_machine, self.measured) = (on_machine, Instant::now());
         if usage.memory > self.bounds.memory {
             Some(Ending::Memory)

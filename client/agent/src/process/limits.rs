@@ -41,7 +41,7 @@ pub(super) fn apply(bounds: &Bounds) -> io::Result<()> {
 }
 
 /// By how much other processes come before a program.
-const NICENESS_OF_PROGRAMS: i32 = 10;
+const NICENESS_OF_PROGRAMS: i32 = 19;
 
 /// Lets other processes come before this one and those that it starts, and before its session as a whole, which a
 /// desktop's kernel gives a share of the processor of its own.
@@ -60,7 +60,7 @@ const FILES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::FSETID);
 
 /// By how much other processes, the agent first of all, come before a worker that computes.
-const NICENESS: i32 = 5;
+const NICENESS: i32 = 10;
 
 /// Gives a worker a process group of its own, behind the agent in the same session, ends it with its parent,
 /// limits its memory, and leaves it only the privileges for files that the agent has. New files get the

@@ -11,7 +11,7 @@ use orion_mtls::secret_file::SecretFileError;
 pub enum StateError {
     /// Another agent runs with this directory.
     #[error(
-        "another agent is using {path}; stop it, or give this one a directory of its own with --state-dir",
+        "another orion-agent is using {path}; if it is an `enroll`, wait until it has ended, else stop it, or give this one a directory of its own with --state-dir",
         path = path.display()
     )]
     Busy {

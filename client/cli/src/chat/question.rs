@@ -1,7 +1,7 @@
 //! The question of an approval: asks the person at the terminal, unless the command line or somebody else
 //! decides.
 
-use orion_domain::{ErrorCode, ToolError};
+use orion_domain::{ErrorCode, Hint, ToolError};
 use orion_wire::v1;
 use orion_wire::v1::decide_approval_request::More;
 
@@ -9,7 +9,7 @@ use super::reply::{PROMPT, Reply, reply};
 use super::{Consent, Session};
 use crate::failure::Failure;
 use crate::output::DIM;
-use crate::show::card::{card, hint};
+use crate::show::card::card;
 use crate::show::{ApprovalView, short_card};
 use crate::terminal::Question;
 use crate::text;
@@ -28,8 +28,9 @@ impl Session<'_> {
         match self.consent {
             Consent::Leave => {
                 let message = format!("{} waits for approval.", approval.tool);
-                self.out.note(&hint(&id));
-                let error = ToolError::new(ErrorCode::ApprovalRequired, message);
+                let approve = format!("orion approvals approve {}", text::one_line(&id, 80));
+                let error = ToolError::new(ErrorCode::ApprovalRequired, message)
+                    .hint(Hint::run("approve it", approve));
                 Err(error.with("approval_id", id).into())
             }
             Consent::Yes => {

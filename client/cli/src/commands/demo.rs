@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use clap::Args;
-use orion_domain::{ErrorCode, visible};
+use orion_domain::{ErrorCode, Hint, ToolError, visible};
 use orion_wire::v1;
 
 pub(crate) use program::sibling;
@@ -134,19 +134,25 @@ impl Demo {
         if self.say.is_empty() {
             return converse(&Commands(&app), &mut session, 0).await;
         }
-        let mut end = Ok(0);
+        let mut code = 0;
         for text in &self.say {
-            end = said(&mut session, text).await;
-            if end.is_err() {
-                break;
-            }
+            code = said(&mut session, text).await.map_err(nobody_approves)?;
         }
-        let code = end.as_ref().map_or_else(Failure::exit_code, |code| *code);
-        if code == ErrorCode::ApprovalRequired.exit_code() {
-            out.note("The demo ends now, and nobody can approve this. `orion demo` asks you, and `--yes` approves what is said.");
-        }
-        end
+        Ok(code)
     }
+}
+
+/// Says what to type where an approval is missing: the backend ends with the demo, so nobody can give it later.
+fn nobody_approves(failure: Failure) -> Failure {
+    let Failure::Tool(error) = failure else { return failure };
+    if error.code != ErrorCode::ApprovalRequired {
+        return Failure::Tool(error);
+    }
+    let message = format!("{} The demo ends now, so nobody can approve it.", error.message);
+    ToolError { message, hints: Vec::new(), ..*error }
+        .hint(Hint::run("answer its questions in a chat", "orion demo"))
+        .hint("say it again with --yes, which approves it")
+        .into()
 }
 
 /// Says where the page is, with a link that signs in once.

@@ -11,6 +11,7 @@ use tonic::Status;
 
 use super::from_device::from_device;
 use super::outgoing::{last_words, renew_certificate, to_device};
+use super::pace::Pace;
 use super::rate_limits::DeviceRateLimits;
 use crate::backend::Backend;
 use crate::fleet::{DeviceLink, DeviceSnapshot, ToDevice};
@@ -32,7 +33,15 @@ pub(super) async fn converse(
     mut incoming: impl Stream<Item = Result<v1::LinkRequest, Status>> + Unpin,
     outgoing: &mpsc::Sender<Result<v1::LinkResponse, Status>>,
 ) -> &'static str {
+    let mut pace = Pace::new(Instant::now());
     loop {
+        let wait = pace.waits_until(Instant::now());
+        let next = async {
+            if let Some(at) = wait {
+                tokio::time::sleep_until(at.into()).await;
+            }
+            incoming.next().await
+        };
         let event = tokio::select! {
             () = link.ended() => Event::Ended("ended by the backend"),
             order = orders.recv() => match order {
@@ -40,8 +49,11 @@ pub(super) async fn converse(
                 None => Event::Ended("ended by the backend"),
             },
             Ok(()) = changes.changed() => Event::OtherAuthorities,
-            message = incoming.next() => match message {
-                Some(Ok(v1::LinkRequest { message: Some(message) })) => Event::FromDevice(Box::new(message)),
+            message = next => match message {
+                Some(Ok(v1::LinkRequest { message: Some(message) })) => {
+                    pace.count(message.encoded_len(), Instant::now());
+                    Event::FromDevice(Box::new(message))
+                }
                 Some(Ok(v1::LinkRequest { message: None })) => Event::Ended("a message without content"),
                 Some(Err(_)) => Event::Ended("the link was lost"),
                 None => Event::Ended("the device hung up"),

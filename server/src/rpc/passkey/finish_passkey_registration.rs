@@ -25,10 +25,10 @@ pub(super) async fn finish_passkey_registration(
             "a passkey's name has 1 to {MAX_NAME_CHARS} visible characters in one line"
         )));
     }
-    let now = now_ms();
-    let new = api.passkeys.finish_registration(&who, &client_data, &attestation_object, now);
-    let new = new.map_err(|error| status::passkey(&error, api.passkeys.page()))?;
-    let row = api.pipeline.store.add_passkey(&who.caller.user, name, new, now).await;
+    let (store, now) = (&api.pipeline.store, now_ms());
+    let new = api.passkeys.finish_registration(store, &who, &client_data, &attestation_object, now);
+    let new = new.await.map_err(|error| status::passkey(&error, api.passkeys.page()))?;
+    let row = store.add_passkey(&who.caller.user, name, new, now).await;
     let row = row.map_err(status::new_passkey)?;
     Ok(v1::FinishPasskeyRegistrationResponse { passkey: Some(to_proto::passkey(row)) })
 }

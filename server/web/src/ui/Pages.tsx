@@ -1,7 +1,7 @@
 // The pages of a long list, whose rows are all here already: as many are drawn as can be read.
 import { Button } from "./basics";
 
-export const PAGE_ROWS = 100;
+export const PAGE_ROWS = 50;
 
 /** Returns how many pages a list has, and its rows on one of them. */
 export function pageOf<T>(rows: T[], page: number): { pages: number; shown: T[]; page: number } {
