@@ -3,20 +3,24 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpgrp, getpid, kill_process_group, pidfd_open,
-    pidfd_send_signal, wait,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpgrp, getpid, kill_process_group,
+    pidfd_open, pidfd_send_signal, setpriority_process, wait,
 };
 
 /// How many processes that ended are noted before the running ones are looked at again: a program can make processes
 /// faster than they are noted.
-pub(super) const NOTED_AT_ONCE: usize = 4096;
+const NOTED_AT_ONCE: usize = 4096;
 
-/// The longest pause before what is left is ended again.
+/// The shortest and the longest pause before what is left is ended again.
+const MIN_PAUSE: Duration = Duration::from_millis(2);
 const MAX_PAUSE: Duration = Duration::from_millis(100);
+/// How many times as long as a look at all processes the pause is at least: other work gets most of the processor.
+const PAUSE_PER_LOOK: u32 = 3;
 
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +71,45 @@ pub(super) fn signal_all(signal: Signal) {
     }
 }
 
-/// Ends every descendant, once. The kernel ends a group as one, so that no member can start another in
-/// between; a process with a group of its own is ended with that. `program` is the one that was started, as long as
-/// nobody has noted its end: afterwards its number may be another's.
-pub(super) fn kill_all(program: Option<Pid>) {
+/// The ending of every descendant, in rounds: each finds those that have begun since the one before.
+#[derive(Debug, Default)]
+pub(super) struct End {
+    /// How many the round before found.
+    found: Option<usize>,
+}
+
+impl End {
+    /// Ends what there is now. Returns how long to wait for the next round. `program` is the one that was started, as long
+    /// as nobody has noted its end: afterwards its number may be another's.
+    pub(super) fn round(&mut self, program: Option<Pid>) -> Duration {
+        let began = Instant::now();
+        let found = kill_all(program);
+        if found > 0 && self.found.is_some_and(|before| found >= before) {
+            // They begin as quickly as they end.
+            come_first();
+        }
+        self.found = Some(found);
+        (began.elapsed() * PAUSE_PER_LOOK).clamp(MIN_PAUSE, MAX_PAUSE)
+    }
+
+    /// Ends all. Returns when there is none left, however long that takes: without the caller they would belong to nobody.
+    pub(super) fn all(mut self) {
+        while reap(|_, _| {}) {
+            sleep(self.round(None));
+        }
+    }
+}
+
+/// Lets this process come before all others, so that a program cannot keep it from ending it by its number of processes
+/// alone. It takes the processor from the agent and other calls as well. Only the administrator may.
+fn come_first() {
+    let _ = setpriority_process(None, -20);
+    drop(fs::write("/proc/self/autogroup", "-20"));
+}
+
+/// Ends every descendant, once, and returns how many there were. The kernel ends a group as one, so that no member can
+/// start another in between; a process with a group of its own is ended with that.
+fn kill_all(program: Option<Pid>) -> usize {
     if let Some(program) = program {
         // Most are in the group that the program began, and looking for the others takes time.
         let _ = kill_process_group(program, Signal::KILL);
@@ -85,26 +124,16 @@ pub(super) fn kill_all(program: Option<Pid>) {
     if found.iter().any(|process| process.group == own) {
         signal_all(Signal::KILL);
     }
+    found.len()
 }
 
-/// Ends every descendant. Returns when there is none left, however long that takes: without the caller they
-/// would belong to nobody.
-pub(super) fn end_all() {
-    let mut pause = Duration::from_millis(1);
-    while reap() {
-        kill_all(None);
-        std::thread::sleep(pause);
-        // One that waits for a disk that hangs cannot end, and this process comes before all others.
-        pause = (pause * 2).min(MAX_PAUSE);
-    }
-}
-
-/// Takes note of some descendants that ended: more can end in the meantime. Returns whether any may be left.
-fn reap() -> bool {
+/// Takes note of descendants that ended, of some at most: more can end in the meantime. Returns whether any may be left.
+pub(super) fn reap(mut ended: impl FnMut(Pid, WaitStatus)) -> bool {
     for _ in 0..NOTED_AT_ONCE {
         match wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(Some((pid, status))) => ended(pid, status),
             Ok(None) => return true,
+            Err(Errno::INTR) => {}
             Err(_) => return false,
         }
     }

@@ -13,21 +13,20 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, pidfd_open,
-    set_child_subreaper, setpriority_process, wait,
+    Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open, set_child_subreaper,
 };
 
 use super::CONFINED;
 use super::confine::{self, Failed};
-use super::descendants::{NOTED_AT_ONCE, end_all, kill_all, listed_usage, signal_all, usage};
+use super::descendants::{End, listed_usage, reap, signal_all, usage};
 use super::handles::{receive, send};
 use super::launch::{Bounds, Ending, Launch, Report};
-use super::limits::processes_on_machine;
+use super::limits::{come_after_others, processes_on_machine};
 
 /// How long a program may take to end when it is asked to.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long to wait before what is left is ended again.
-const KILL_INTERVAL: Duration = Duration::from_millis(2);
+/// By how much other processes come before a keeper, which looks at many processes while it measures and ends them.
+const NICENESS: i32 = 10;
 /// How often the processes are counted and measured.
 const MEASURE_INTERVAL: Duration = Duration::from_millis(100);
 /// How often it is asked whether the machine has many more processes than before.
@@ -50,6 +49,7 @@ fn keep(agent: &UnixStream) -> io::Result<Report> {
     set_child_subreaper(Some(getpid()))?;
     // A share of the processor of its own, where the kernel gives one to each session.
     let _ = rustix::process::setsid();
+    come_after_others(NICENESS)?;
     let (launch, handles) =
         receive::<Launch>(agent)?.ok_or(io::Error::from(io::ErrorKind::UnexpectedEof))?;
     let began = Instant::now();
@@ -64,17 +64,10 @@ fn keep(agent: &UnixStream) -> io::Result<Report> {
     drop(handles);
     // The socket is closed by the execution, so that its end means that the program runs.
     if let Some((Failed { why, program }, _)) = receive::<Failed>(&own)? {
-        end_all();
+        End::default().all();
         return Ok(Report::NotStarted { why, program });
     }
     watch(agent, &child, &launch.bounds, began)
-}
-
-/// Comes before all others, so that a program cannot keep its keeper from ending it by its number of processes alone.
-/// Until then the keeper has no such right over the agent and other calls. Only the administrator may.
-fn hurry() {
-    let _ = setpriority_process(None, -20);
-    drop(std::fs::write("/proc/self/autogroup", "-20"));
 }
 
 #[expect(clippy::disallowed_methods, reason = "the keeper starts the program")]
@@ -93,6 +86,7 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
     let deadline = began + Duration::from_millis(bounds.time_ms);
     let mut ending = Ending::Itself;
     let mut kill_at = None::<Instant>;
+    let mut end = End::default();
     let mut gauge = Gauge::new(pid, bounds);
     let status = loop {
         let next = kill_at.unwrap_or(deadline).saturating_duration_since(Instant::now());
@@ -108,11 +102,20 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
         let agent_speaks = ready.get(1).is_some_and(|it| !it.revents().is_empty());
         if kill_at.is_some_and(|at| Instant::now() >= at) {
             // What was stopped, ignores the request or has just begun ends now.
-            kill_all(Some(pid));
-            kill_at = Some(Instant::now() + KILL_INTERVAL);
+            let pause = end.round(Some(pid));
+            kill_at = Some(Instant::now() + pause);
         }
-        if let Some(status) = reap(pid)? {
+        let mut ended = None;
+        let is_any_left = reap(|process, status| {
+            if process == pid {
+                ended = Some(status);
+            }
+        });
+        if let Some(status) = ended {
             break status;
+        }
+        if !is_any_left {
+            return Err(Errno::CHILD.into());
         }
         if let Some(at) = kill_at {
             // Nor does it take more in the time that it has to end.
@@ -132,7 +135,6 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
             gauge.too_much().map(|ending| (ending, now))
         };
         if let Some((why, at)) = stop {
-            hurry();
             (ending, kill_at) = (why, Some(at));
             if at > now {
                 signal_all(Signal::TERM);
@@ -140,8 +142,7 @@ fn watch(agent: &UnixStream, child: &Child, bounds: &Bounds, began: Instant) -> 
         }
     };
     let (exit_code, signal) = (status.exit_status(), status.terminating_signal());
-    hurry();
-    end_all();
+    end.all();
     Ok(Report::Ended { ending, exit_code, signal })
 }
 
@@ -185,19 +186,6 @@ impl<'a> Gauge<'a> {
             None
         }
     }
-}
-
-/// Takes note of processes that ended. Returns how the program ended, once it did.
-fn reap(program: Pid) -> io::Result<Option<WaitStatus>> {
-    for _ in 0..NOTED_AT_ONCE {
-        match wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) if pid == program => return Ok(Some(status)),
-            Ok(Some(_)) | Err(Errno::INTR) => {}
-            Ok(None) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(None)
 }
 
 /// Returns whether the agent has closed its end, rather than sent a word.

@@ -45,7 +45,7 @@ const NICENESS_OF_PROGRAMS: i32 = 19;
 
 /// Lets other processes come before this one and those that it starts, and before its session as a whole, which a
 /// desktop's kernel gives a share of the processor of its own.
-fn come_after_others(niceness: i32) -> io::Result<()> {
+pub(super) fn come_after_others(niceness: i32) -> io::Result<()> {
     nice(niceness)?;
     // The kernel may have no such shares, and sets few of them in a second.
     drop(std::fs::write("/proc/self/autogroup", niceness.to_string()));
