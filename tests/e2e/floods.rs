@@ -12,9 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use orion_domain::{CallState, Role};
-use orion_tests::{Client, Device, Process, World, percentile};
+use orion_tests::{Client, Device, Process, World, elsewhere, percentile};
 use serde_json::json;
-use tokio::runtime::{self, Runtime};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
@@ -87,18 +86,6 @@ fn come(
         }
         (came, failed)
     })
-}
-
-/// Where floods run. They come from other machines, so on this one they get the time that neither the
-/// backend nor its clients want: without that, what is measured is how this machine shares its cores.
-fn elsewhere() -> Runtime {
-    let yields = || rustix::process::setpriority_process(None, 19).unwrap();
-    runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .on_thread_start(yields)
-        .build()
-        .unwrap()
 }
 
 fn watch(server: Process, stop: CancellationToken) -> Arc<AtomicU64> {

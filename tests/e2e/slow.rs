@@ -11,7 +11,7 @@ mod programs;
 use std::time::Duration;
 
 use orion_domain::{CallState, Role};
-use orion_tests::{Client, Device, Faults, Flow, LyingAgent, World};
+use orion_tests::{Client, Device, Faults, Flow, LyingAgent, World, elsewhere};
 use orion_wire::v1;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -26,6 +26,8 @@ const OTHERS: usize = 4;
 /// bytes.
 const ASKING_EACH: usize = 16;
 const SENT: usize = 64 * 1024;
+/// How long a client waits that was turned away.
+const RETRY: Duration = Duration::from_millis(250);
 /// By how much the others' slowest in a hundred may be slower than before. A debug build is held to no
 /// speed, only to getting on.
 const SLOWER: Duration = Duration::from_millis(if cfg!(debug_assertions) { 10_000 } else { 10 });
@@ -37,7 +39,8 @@ fn seconds() -> Duration {
 }
 
 /// Asks a device that takes nothing, again and again.
-async fn ask(person: Client, device: String, stop: CancellationToken) {
+async fn ask(address: String, token: String, device: String, stop: CancellationToken) {
+    let person = Client::new(&address, &token);
     let arguments = json!({"path": "x", "content": "0123456789abcde\n".repeat(SENT / 16)});
     let request = v1::CallToolRequest {
         tool: "write_file".to_owned(),
@@ -50,8 +53,8 @@ async fn ask(person: Client, device: String, stop: CancellationToken) {
         let call = person.ask(request.clone()).await.unwrap();
         assert_ne!(call.state, CallState::Succeeded, "it takes nothing: {call:?}");
         if call.state == CallState::Denied {
-            // Turned away at once; a person would not ask a thousand times a second.
-            sleep(Duration::from_millis(20)).await;
+            // Turned away at once; a client waits before it tries again.
+            sleep(RETRY).await;
         }
     }
 }
@@ -85,12 +88,15 @@ async fn who_takes_nothing_and_who_says_too_much_hold_up_nobody_else() {
     let (stop, mut troubles) = (CancellationToken::new(), JoinSet::new());
     let peak = Peak::watch(server, stop.clone());
     proxy.set(Faults::down(Flow::Held));
+    let elsewhere = elsewhere();
     for name in [&deaf.name, &cut_off.name] {
         for _ in 0..ASKING_EACH {
-            troubles.spawn(ask(ann.clone(), name.clone(), stop.clone()));
+            let (address, token) = (world.people_address(), ann.token().to_owned());
+            let asking = ask(address, token, name.clone(), stop.clone());
+            troubles.spawn_on(asking, elsewhere.handle());
         }
     }
-    let flood = flood::begin(&world, &loud, stop.clone()).await;
+    let flood = flood::begin(&elsewhere, &world, loud, stop.clone()).await;
     let during = measure(world.admin(), &others, seconds()).await;
     stop.cancel();
     let (taken, peak) = (flood.await.unwrap(), peak.await.unwrap());
@@ -99,6 +105,7 @@ async fn who_takes_nothing_and_who_says_too_much_hold_up_nobody_else() {
     }
     proxy.heal();
     drop(agent);
+    elsewhere.shutdown_background();
 
     let grown = peak.saturating_sub(resident_before);
     println!(

@@ -4,10 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use orion_domain::{Envelope, Meta};
-use orion_tests::{Device, LyingAgent, World, eventually};
+use orion_tests::{Device, LyingAgent, World};
 use orion_wire::v1;
 use orion_wire::v1::link_request::Message;
 use serde_json::json;
+use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -36,25 +37,25 @@ impl fmt::Display for Taken {
     }
 }
 
-/// Connects the device and floods the backend until it is told to stop, or is cut off.
+/// Connects the device from elsewhere, and floods the backend until `stop`, or until it is cut off.
 pub(super) async fn begin(
+    elsewhere: &Runtime,
     world: &World,
-    device: &Device,
+    device: Device,
     stop: CancellationToken,
 ) -> JoinHandle<Taken> {
-    let connect = async |generation| {
-        LyingAgent::connect(device, &world.device_address(), generation).await.unwrap()
-    };
-    let mut agent = connect(1).await;
-    eventually("the loud device", async || {
-        world.admin().device(&device.name).await.is_ok_and(|seen| seen.online).then_some(())
-    })
-    .await;
+    let (address, admin, name) =
+        (world.device_address(), world.admin().clone(), device.name.clone());
+    let connecting = elsewhere.spawn(async move {
+        let agent = LyingAgent::connect(&device, &address, 1).await.unwrap();
+        (device, agent)
+    });
+    let (device, mut agent) = connecting.await.unwrap();
+    device.ready().await;
     // A call of which it tells how far it is, for ever.
-    let (admin, name) = (world.admin().clone(), device.name.clone());
     let asking = tokio::spawn(async move { admin.call(&name, "get_datetime", json!({})).await });
-    let call_id = agent.order().await.call_id;
-    tokio::spawn(async move {
+    elsewhere.spawn(async move {
+        let call_id = agent.order().await.call_id;
         let voice = agent.voice();
         let hearing = tokio::spawn(async move { while let Ok(Some(_)) = agent.receive().await {} });
         let (began, mut bytes, mut cut_off) = (Instant::now(), 0, false);

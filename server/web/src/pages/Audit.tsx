@@ -10,7 +10,7 @@ import { useMe } from "../lib/session";
 import { Button, Empty, Field, Head, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
-const PAGE = 100;
+const PAGE = 50;
 const DAY_MS = 86_400_000;
 const FILTERS = ["user", "device", "tool", "call"] as const;
 const LABELS = { user: "Person", device: "Device", tool: "Tool", call: "Call id" };
