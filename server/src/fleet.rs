@@ -31,7 +31,9 @@ pub use delivery::Delivery;
 pub use device_snapshot::{ActiveTerms, DeviceSnapshot};
 pub use devices::Devices;
 pub use link::{DeviceLink, LinkId, SendError};
-pub use messages::{ApprovalProof, CallProgress, DeviceResult, Dispatch, OutputPiece, ToDevice};
+pub use messages::{
+    ApprovalProof, CallProgress, DeviceResult, Dispatch, OutputPiece, OwnerPause, ToDevice,
+};
 pub use outstanding_queries::OutstandingQueries;
 pub use pending_calls::{CallEvent, LiveOutput, PendingCall, PendingCalls, locked};
 pub use slots::{Place, SlotError};

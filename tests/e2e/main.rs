@@ -8,6 +8,7 @@ mod aliases;
 mod approvals;
 mod approvers;
 mod artifacts;
+mod at_device;
 mod audit;
 mod backend_tools;
 mod backups;

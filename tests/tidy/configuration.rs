@@ -83,7 +83,9 @@ fn every_key_of_the_devices_file_is_in_the_reference() {
         "apps",
         "artifacts",
         "ceiling",
+        "consent",
         "mcp",
+        "notices",
         "projects",
         "read_only",
         "sandbox",
@@ -96,6 +98,8 @@ fn every_key_of_the_devices_file_is_in_the_reference() {
     assert_eq!(documented(&page, "`[timeouts]`"), keys(agent, "[timeouts]"));
     assert_eq!(documented(&page, "`[transfers]`"), keys(agent, "[transfers]"));
     assert_eq!(documented(&page, "`[artifacts]`"), keys(agent, "[artifacts]"));
+    assert_eq!(documented(&page, "`[consent]`"), keys(agent, "[consent]"));
+    assert_eq!(documented(&page, "`[notices]`"), keys(agent, "[notices]"));
     assert_eq!(documented(&page, "`[mcp]`"), keys(agent, "[mcp.x]"));
     assert!(page.text.contains("### `[apps]`") && page.text.contains("### `[projects]`"));
 }

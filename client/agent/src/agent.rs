@@ -8,20 +8,25 @@ mod call_events;
 mod calls;
 pub mod ceiling;
 pub mod chain_recorder;
+pub mod consent;
 mod custom_tools;
 #[doc(hidden)]
 pub mod environment;
 pub mod event;
+mod job;
+mod notices;
+mod owner_pause;
 mod policy_inspection;
+mod policy_update;
 mod receive;
 mod renewal;
 mod running;
 mod session;
 mod slots;
+mod watched;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use orion_domain::CallId;
@@ -33,6 +38,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::activity::Activity;
 use crate::chain::Chain;
 use crate::changes::sweep;
 use crate::clock::{now_ms, until};
@@ -43,12 +49,15 @@ use crate::connect::renew::{RequestedRenewal, is_due};
 use crate::execute::Toolbox;
 use crate::guard::Guard;
 use crate::journal::Journal;
+use crate::pause::Paused;
 use crate::roots::GrantedPaths;
 use crate::state::{Identity, State, Status};
 use ceiling::{CeilingReport, Opening, granted_paths};
+use consent::{Asked, AskedTimes};
 use custom_tools::AnnouncedTools;
 use environment::{Environment, SystemEnvironment};
 use event::Event;
+use notices::Notices;
 use running::Running;
 use session::Phase;
 
@@ -79,11 +88,18 @@ pub struct Agent {
     journal: Journal,
     /// The device's own audit log. None in a simulation.
     chain: Option<Chain>,
+    /// The owner's pause, as it was last applied.
+    pause: Option<Paused>,
     told: CeilingReport,
     announced: AnnouncedTools,
     running: HashMap<CallId, Running>,
     /// Calls that were reported as ended at their deadline and whose threads still run.
     given_up: HashMap<CallId, Running>,
+    /// Calls that wait for the person at the device.
+    asked: HashMap<CallId, Asked>,
+    asked_times: AskedTimes,
+    activity: Activity,
+    notices: Notices,
     tasks: JoinSet<()>,
     events: mpsc::Sender<Event>,
     inbox: mpsc::Receiver<Event>,
@@ -171,10 +187,15 @@ impl Agent {
             toolbox,
             journal,
             chain: None,
+            pause: None,
             told: CeilingReport::default(),
             announced: AnnouncedTools::default(),
             running: HashMap::new(),
             given_up: HashMap::new(),
+            asked: HashMap::new(),
+            asked_times: AskedTimes::default(),
+            activity: Activity::default(),
+            notices: Notices::default(),
             tasks: JoinSet::new(),
             events,
             inbox,
@@ -195,6 +216,11 @@ impl Agent {
 
     /// Runs until `shutdown`, then stops the running calls and closes the journal.
     pub async fn run(mut self, shutdown: CancellationToken) {
+        self.pause = self.paused();
+        let _pausing = self.watch_the_pause();
+        let _watched = self.watch_the_watchers();
+        let _notices = self.begin_notices();
+        self.forget_questions();
         let _watching = self.watch_the_owner();
         let _reading = self.watch_the_tools();
         loop {
@@ -292,6 +318,9 @@ impl Agent {
             Event::Renewed(result) => self.renewed(result),
             Event::RenewedExpired(result) => self.renewed_expired(result),
             Event::Owner(ceiling) => self.owner(ceiling),
+            Event::Pause => self.pause_changed(),
+            Event::Consent(event) => self.consent_event(event).await,
+            Event::Watched => self.write_activity(),
             Event::Opened { found } => self.opened(found),
             Event::Manifests(manifests) => self.manifests(manifests),
             Event::ServerTools(tools) => self.server_tools(tools),
@@ -307,12 +336,8 @@ impl Agent {
             Incoming::PolicyUpdate(update) => self.policy(&update),
             Incoming::Dispatch(dispatch) => self.dispatch(dispatch).await,
             Incoming::CancelCall(v1::CancelCall { call_id }) => {
-                let running = call_id
-                    .parse()
-                    .ok()
-                    .and_then(|call| self.running.get(&call).or_else(|| self.given_up.get(&call)));
-                if let Some(running) = running {
-                    running.cancelled.store(true, Ordering::Relaxed);
+                if let Ok(call) = call_id.parse() {
+                    self.cancel(call);
                 }
             }
             Incoming::CallQuery(v1::CallQuery { call_ids }) => self.asked(call_ids),
@@ -328,29 +353,6 @@ impl Agent {
             // A second `Welcome` is ignored.
             Incoming::Welcome(_) => {}
         }
-    }
-
-    /// Applies a policy, or reports why it is rejected. The acknowledgement names the version either way.
-    fn policy(&mut self, update: &v1::PolicyUpdate) {
-        let v1::PolicyUpdate { version, policy } = update;
-        let error = match self.guard.update(version, policy) {
-            Ok(()) => {
-                // The findings follow when the policy was inspected.
-                self.found.clear();
-                self.reopen();
-                tracing::info!(%version, "the policy is active");
-                self.status.policy_version = Some(version.clone());
-                self.write_status();
-                String::new()
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a policy was not taken; the one before it holds");
-                error.to_string()
-            }
-        };
-        let version = version.chars().take(64).collect();
-        let ack = v1::PolicyAck { version, error, findings: Vec::new() };
-        self.send(link_request::Message::PolicyAck(ack));
     }
 
     fn due(&mut self) {
@@ -374,9 +376,8 @@ impl Agent {
     /// Cancels running calls, records how they ended, and reports that while the connection lasts.
     async fn stop(mut self) {
         self.stopping = true;
-        for running in self.running.values().chain(self.given_up.values()) {
-            running.cancelled.store(true, Ordering::Relaxed);
-        }
+        self.cancel_calls();
+        self.forget_asked();
         let until = Instant::now() + STOP_TIMEOUT;
         while !(self.running.is_empty() && self.given_up.is_empty())
             && let Ok(Some(event)) = timeout_at(until, self.inbox.recv()).await

@@ -29,6 +29,14 @@ pub fn until(at_ms: i64, now_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(at_ms.saturating_sub(now_ms)).unwrap_or(0))
 }
 
+/// Formats a time (Unix milliseconds) for people.
+#[must_use]
+pub fn shown(at_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(at_ms)
+        .map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+        .unwrap_or_else(|_| "an unknown time".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,15 +3,20 @@
 mod allow;
 mod audit;
 mod ceiling;
+mod consent;
 mod enroll;
+mod log;
+mod pause;
 #[cfg(target_os = "linux")]
 mod service;
+mod watch;
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::{CommandFactory as _, Parser, Subcommand};
+use orion_agent::clock::shown;
 use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::EnrollError;
 use orion_agent::run::NotEnrolled;
@@ -31,6 +36,7 @@ Examples:
   orion-agent run                                    connect and serve, here in the terminal
   orion-agent allow ~/Documents --read               let Documents be read here
   orion-agent status                                 who am I, am I connected?
+  orion-agent pause --for 1h                         let nothing of the backend run here for an hour
   orion-agent ceiling show                           the most anyone can do here
   orion-agent ceiling check                          what is wrong with agent.toml
   orion-agent audit show                             what was done here, and refused
@@ -78,6 +84,36 @@ Examples:
     Uninstall(service::Uninstall),
     /// Say who this device is and how it stands.
     Status,
+    /// Stop all work of the backend on this device at once, until `resume`.
+    #[command(after_help = "\
+Examples:
+  orion-agent pause                        running calls end, and every further one is refused
+  orion-agent pause --for 1h               go on by itself after an hour
+  orion-agent pause --let-finish           let running calls finish
+
+With or without a running agent, and over restarts. No backend can end the pause.")]
+    Pause(pause::PauseCommand),
+    /// End the pause of this device.
+    Resume,
+    /// Answer calls that wait for the person at this device.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  orion-agent consent list                 the calls that wait, each as a whole
+  orion-agent consent allow 1f2e3d4c       let this one run, once
+  orion-agent consent deny 1f2e3d4c
+
+The section [consent] of agent.toml says before which calls you are asked.")]
+    Consent(consent::Consent),
+    /// Show what happens on this device as it happens, and ask about calls that wait for you.
+    Watch(watch::Watch),
+    /// Show what ran on this device with effects, and what it refused, newest first.
+    #[command(after_help = "\
+Examples:
+  orion-agent log                          the newest 20
+  orion-agent log --limit 100 -o json      one object a line, for programs
+  orion-agent log --follow                 go on with what happens")]
+    Log(log::Log),
     /// Let files in a folder be used here, as far as the backend grants it.
     #[command(after_help = "\
 Examples:
@@ -184,6 +220,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             }
             orion_agent::run(config, shutdown).await?;
         }
+        Command::Pause(arguments) => pause::pause(&places, &arguments)?,
+        Command::Resume => pause::resume(&places)?,
+        Command::Consent(command) => consent::run(&places.state_dir, command)?,
+        Command::Watch(arguments) => watch::run(&places.state_dir, &arguments)?,
+        Command::Log(arguments) => log::run(&places.state_dir, &arguments)?,
         Command::Allow(arguments) => allow::allow(&places, &arguments)?,
         Command::Deny(arguments) => allow::deny(&places, &arguments)?,
         Command::Status => status(&places)?,
@@ -247,20 +288,35 @@ fn status(places: &Places) -> anyhow::Result<()> {
         Ok(_) | Err(_) => "no",
     };
     let status = Status::read(&places.state_dir).unwrap_or_default();
-    let Status { connected_to, device_name, policy_version, ceiling_fault, last_error, at } =
-        status;
+    let Status {
+        connected_to,
+        device_name,
+        policy_version,
+        ceiling_fault,
+        last_error,
+        paused_at: _,
+        running_calls,
+        at,
+    } = status;
+    let running = match (running, running_calls) {
+        ("yes", 1) => "yes, 1 call".to_owned(),
+        ("yes", count @ 2..) => format!("yes, {count} calls"),
+        (word, _) => word.to_owned(),
+    };
+    let paused = pause::line(&places.state_dir)
+        .map_or_else(|| "no".to_owned(), |line| format!("yes. {line}"));
     let file = places.config.display();
     let ceiling = ceiling_fault.unwrap_or_else(|| format!("as {file} says"));
     if places.settings().is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
         say(NO_FOLDER);
     }
     let none = || "none".to_owned();
-    let connection = match (running, connected_to) {
-        ("yes", Some(address)) => format!("connected to {address}"),
+    let connection = match (running.starts_with("yes"), connected_to) {
+        (true, Some(address)) => format!("connected to {address}"),
         _ => format!("not connected{}", last_error.map(|e| format!(": {e}")).unwrap_or_default()),
     };
     print(&format!(
-        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\nconnection   {connection}\npolicy       {}\nceiling      {ceiling}\nsandbox      {}\nas of        {}",
+        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\npaused       {paused}\nconnection   {connection}\npolicy       {}\nceiling      {ceiling}\nsandbox      {}\nas of        {}",
         device_name.unwrap_or_else(|| identity.name.to_string()),
         identity.device_id,
         identity.addresses.join(", "),
@@ -281,13 +337,6 @@ fn say(text: &str) {
 const NO_FOLDER: &str = "No folder is allowed on this device yet, so that tools for files refuse everything. Allow one with: orion-agent allow ~/files";
 /// Said where the agent has every right on the device.
 const AS_ROOT: &str = "the agent runs as root, so that its calls can change the whole device; run it under an account of its own";
-
-/// Formats a time (Unix milliseconds) for people.
-fn shown(at_ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(at_ms)
-        .map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
-        .unwrap_or_else(|_| "an unknown time".to_owned())
-}
 
 fn print(text: &str) -> anyhow::Result<()> {
     writeln!(io::stdout(), "{text}").context("standard output")

@@ -3,10 +3,12 @@
 
 pub mod check;
 pub mod configured_path;
+mod consent;
 pub mod edit;
 mod error;
 mod file;
 mod mcp;
+mod notices;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -24,9 +26,11 @@ use orion_wire::Os;
 #[cfg(target_os = "linux")]
 use crate::process::WorkerProgram;
 pub use crate::sandbox::SandboxChoice;
+pub use consent::{Consent, ConsentSubject};
 pub use error::ConfigError;
 use file::{File, check_tools};
 pub use mcp::McpServer;
+pub use notices::NoticeSettings;
 pub(crate) use source::distrust;
 pub use source::{Found, Source};
 
@@ -60,6 +64,10 @@ pub struct Settings {
     pub call_timeout: Duration,
     /// The largest file that comes to this device, in bytes.
     pub max_transfer_bytes: u64,
+    /// Before which calls the person at the device is asked.
+    pub consent: Consent,
+    /// What the desktop shows.
+    pub notices: NoticeSettings,
     /// Whether artifacts are downloaded over plain http from the device itself.
     pub http_artifacts: bool,
     /// Whether the agent starts where the kernel cannot confine file tools.
@@ -103,8 +111,11 @@ impl Settings {
             timeouts,
             transfers,
             artifacts,
+            consent,
+            notices,
         } = File::parse(text)?;
         mcp::check(&mcp)?;
+        consent.check()?;
         let mut ceiling = ceiling.unwrap_or_else(modest);
         ceiling.read_only |= read_only;
         check_tools(&ceiling)?;
@@ -132,6 +143,7 @@ impl Settings {
         if let Some(bad) = bad.first() {
             return Err(format!("[ceiling] {bad}"));
         }
+        notices.check(style, &scope)?;
         Ok(Self {
             ceiling,
             scope,
@@ -139,6 +151,8 @@ impl Settings {
             mcp,
             call_timeout: Duration::from_secs(timeouts.call),
             max_transfer_bytes: transfers.max_file_mib.saturating_mul(1024 * 1024),
+            consent,
+            notices,
             http_artifacts: artifacts.http_on_loopback,
             sandbox,
             places,

@@ -157,6 +157,21 @@ pub async fn execute<E: From<CallEvent>>(
     post(&events, finished(ended, Slot::Free)).await;
 }
 
+/// Returns the result of a preview that nobody else waits for.
+///
+/// # Errors
+/// The error of the tool; `TIMEOUT` where the preview does not end by then.
+pub async fn preview(
+    work: io::Result<Work>,
+    deadline: tokio::time::Instant,
+) -> Result<Outcome, ToolError> {
+    let work = work.map_err(|_| no_thread())?;
+    match tokio::time::timeout_at(deadline, work).await {
+        Ok(result) => flatten(result, "the preview", false),
+        Err(_) => Err(given_up("The preview", false)),
+    }
+}
+
 /// Starts the call in a thread, which sends the result at the end.
 pub(crate) fn begin<E: From<CallEvent> + Send + 'static>(
     job: Job,

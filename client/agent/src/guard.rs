@@ -6,7 +6,7 @@ use std::sync::Arc;
 use orion_catalog::{ParsedCall, ToolSpec};
 use orion_domain::grants::Scope;
 use orion_domain::{
-    ApprovalId, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places, Policy, Question,
+    ApprovalId, Decision, DeviceId, DeviceName, ErrorCode, Permit, Places, Policy, Question, Risk,
     RiskRaise, Rule, ToolError, ToolFacts, evaluate,
 };
 use orion_wire::{DevicePolicy, Dispatched, Timezone};
@@ -63,6 +63,8 @@ pub struct Admitted {
     pub parsed: ParsedCall,
     /// The decision, to be checked again for the real paths.
     pub verdict: Verdict,
+    /// The risk that the call was evaluated with.
+    pub risk: Risk,
     /// Why the call's risk is higher than its tool's, as shown to the person who approved it.
     pub raises: Vec<RiskRaise>,
     /// The policy for this call, where a temporary grant widens it.
@@ -253,10 +255,11 @@ impl Guard {
         };
         let seen = call.approval.iter().filter(|_| approved.is_some());
         let raises = seen.flat_map(|approval| approval.raises.clone()).collect();
+        let risk = evaluation.risk();
         let permit = evaluation.permit(&question, &policy, approved)?;
         let verdict = Verdict::of(&question, &parsed, &policy);
         let widened = is_widened.then_some(policy);
-        Ok(Admitted { permit, spec, parsed, verdict, raises, widened })
+        Ok(Admitted { permit, spec, parsed, verdict, risk, raises, widened })
     }
 
     /// Evaluates a call without its approval.

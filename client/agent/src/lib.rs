@@ -5,6 +5,7 @@
 //! [`journal`], [`execute`] and [`report`], in that order; [`sandbox`] and [`roots`] are the two layers
 //! that confine a file tool.
 
+pub mod activity;
 pub mod agent;
 pub mod apps;
 pub mod call;
@@ -13,6 +14,7 @@ pub mod changes;
 pub mod clock;
 pub mod config;
 pub mod connect;
+pub mod consent;
 mod coordination;
 pub mod custom;
 pub mod enroll;
@@ -22,6 +24,8 @@ pub mod facts;
 pub mod guard;
 pub mod journal;
 mod observe;
+mod owner_file;
+pub mod pause;
 mod perform;
 pub mod process;
 #[cfg(target_os = "linux")]

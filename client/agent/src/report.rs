@@ -11,6 +11,9 @@ use crate::call::{MAX_RESULT_BYTES, Outcome, ProgramEnd};
 use crate::changes::Recovered;
 use crate::journal::{Ended, Interrupted};
 
+/// Said in the preview of a call before which the person at the device is asked.
+const ASKS_OWNER: &str = "The person at the device is asked before it runs.";
+
 /// The call that is reported on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
@@ -24,6 +27,8 @@ pub struct Subject {
     pub dry_run: bool,
     /// The sandbox of the call. None if not known.
     pub sandbox: Option<&'static str>,
+    /// Whether this is a preview of a call before which the person at the device is asked.
+    pub asks_owner: bool,
 }
 
 impl Subject {
@@ -42,6 +47,7 @@ impl Subject {
     #[must_use]
     pub fn success(&self, outcome: Outcome, took: Duration) -> Ended {
         let Outcome { message, data, truncated, program, observed, raises } = outcome;
+        let message = if self.asks_owner { format!("{message} {ASKS_OWNER}") } else { message };
         let mut meta = Meta { truncated, observed, raises, ..self.meta(took) };
         if let Some(ProgramEnd { command, exit_code, stdout_tail, stderr_tail }) = program {
             meta.command = Some(command);
@@ -130,6 +136,7 @@ pub fn interrupted(call: &Interrupted<'_>, device: &str, established: Option<Rec
         tool: tool.to_owned(),
         dry_run: false,
         sandbox: None,
+        asks_owner: false,
     };
     subject.failure(error.with("idempotent", call.idempotent), Duration::ZERO)
 }
@@ -159,6 +166,7 @@ pub fn lost(call: CallId, device: &str, tool: &str, noted: CallState) -> Ended {
         tool: tool.to_owned(),
         dry_run: false,
         sandbox: None,
+        asks_owner: false,
     };
     subject.failure(noted_before(noted), Duration::ZERO)
 }
@@ -213,6 +221,7 @@ mod tests {
             tool: tool.to_owned(),
             dry_run: false,
             sandbox: Some("handles"),
+            asks_owner: false,
         }
     }
 

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 
 use orion_catalog::ParsedCall;
+#[cfg(target_os = "linux")]
+use orion_domain::CalledTool;
 use orion_domain::grants::AllowedPath;
 use orion_domain::path::PathPattern;
 use orion_domain::rule::Moment;
@@ -13,10 +15,8 @@ use orion_domain::touches::CommandTouch;
 use orion_domain::touches::PathTouch;
 use orion_domain::{
     Access, Caller, CanonicalArguments, Decision, DeviceName, DevicePath, ErrorCode, Evaluation,
-    Policy, Question, RiskRaise, ToolError, ToolFacts, Touches, evaluate,
+    Policy, Question, Risk, RiskRaise, ToolError, ToolFacts, Touches, evaluate,
 };
-#[cfg(target_os = "linux")]
-use orion_domain::{CalledTool, Risk};
 #[cfg(target_os = "linux")]
 use serde::{Deserialize, Serialize};
 #[cfg(target_os = "linux")]
@@ -37,6 +37,9 @@ pub struct Verdict {
     arguments: Option<CanonicalArguments>,
     /// Patterns of rules that did not match the call's paths and would make the decision stricter.
     awaited: Vec<PathPattern>,
+    /// The risk from which the person at the device has to be asked, where nobody was. None where somebody was,
+    /// or nobody has to be.
+    unasked_from: Option<Risk>,
 }
 
 impl Verdict {
@@ -59,7 +62,13 @@ impl Verdict {
                 .iter()
                 .any(|it| !it.rule.arguments.is_empty())
                 .then(|| parsed.arguments.clone()),
+            unasked_from: None,
         }
+    }
+
+    /// Returns the verdict on a call about which the person at the device was not asked.
+    pub(crate) fn unasked_from(self, risk: Option<Risk>) -> Self {
+        Self { unasked_from: risk, ..self }
     }
 
     /// Returns whether the call may change something, or previews a change.
@@ -180,6 +189,13 @@ impl Verdict {
         evaluate(&question, &self.policy).decision() == Decision::Allow
     }
 
+    /// Returns whether a reason for a higher risk at a path is one before which the person at the device has to be
+    /// asked, and was not. Where the ceiling grants `execute`, the owner has decided.
+    pub(crate) fn owner_has_to_know(&self, raise: RiskRaise, path: &DevicePath) -> bool {
+        let is_expected = raise == RiskRaise::StartsPrograms && self.policy.grants_execute(path);
+        !is_expected && self.unasked_from.is_some_and(|least| raise.risk() >= least)
+    }
+
     fn question<'a>(&'a self, touches: &'a Touches, dry_run: bool) -> Question<'a> {
         Question {
             tool: self.tool,
@@ -216,6 +232,7 @@ pub(crate) struct SentVerdict {
     /// The arguments as a value, where a rule has a condition on them.
     arguments: Option<Value>,
     awaited: Vec<PathPattern>,
+    unasked_from: Option<Risk>,
 }
 
 #[cfg(target_os = "linux")]
@@ -246,6 +263,7 @@ impl Verdict {
             whole: self.touches.whole,
             arguments: self.arguments.as_ref().map(|it| it.values().clone()),
             awaited: self.awaited.clone(),
+            unasked_from: self.unasked_from,
         }
     }
 
@@ -272,6 +290,7 @@ impl Verdict {
             touches: Touches { paths: sent.paths, whole: sent.whole, ..Touches::default() },
             arguments: sent.arguments.as_ref().map(CanonicalArguments::from_value),
             awaited: sent.awaited,
+            unasked_from: sent.unasked_from,
         })
     }
 }

@@ -4,14 +4,14 @@
 
 mod send;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use orion_domain::UserName;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::messages::ToDevice;
+use super::messages::{OwnerPause, ToDevice};
 use super::outstanding_queries::OutstandingQueries;
 use super::slots::{Place, Places, SlotError};
 
@@ -44,6 +44,8 @@ pub struct DeviceLink {
     /// Wakes the task that sends the calls that wait for the device.
     queue: Arc<Notify>,
     asked: Arc<OutstandingQueries>,
+    /// The owner's pause, as the device reported it last.
+    pause: Arc<Mutex<Option<OwnerPause>>>,
 }
 
 impl DeviceLink {
@@ -65,6 +67,7 @@ impl DeviceLink {
             places: Places::new(in_flight),
             queue: Arc::default(),
             asked: Arc::default(),
+            pause: Arc::default(),
         };
         (link, receiver)
     }
@@ -85,6 +88,17 @@ impl DeviceLink {
     #[must_use]
     pub fn asked(&self) -> &OutstandingQueries {
         &self.asked
+    }
+
+    /// Returns the pause of the device's owner. None where the device is not paused.
+    #[must_use]
+    pub fn pause(&self) -> Option<OwnerPause> {
+        self.pause.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Stores what the device reports of its owner's pause.
+    pub fn set_pause(&self, pause: Option<OwnerPause>) {
+        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = pause;
     }
 
     /// Acquires a slot for a call of this person.

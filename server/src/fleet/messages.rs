@@ -112,6 +112,19 @@ pub struct OutputPiece {
     pub data: Vec<u8>,
 }
 
+/// The pause of a device by its owner, as the device reports it. Only the device ends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnerPause {
+    /// The account that paused the device; empty where it is not known.
+    pub by: String,
+    /// When, Unix milliseconds; 0 where it is not known.
+    pub since: i64,
+    /// When the pause ends by itself, Unix milliseconds; 0 for never.
+    pub until: i64,
+    /// Why the device counts as paused although nobody is known to have paused it; empty otherwise.
+    pub fault: String,
+}
+
 /// The progress of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallProgress {

@@ -101,6 +101,8 @@ codes! {
     DeviceNotFound = "DEVICE_NOT_FOUND", true, Denied, 3, NotFound;
     /// The device is not connected.
     DeviceOffline = "DEVICE_OFFLINE", false, Failed, 7, Unavailable;
+    /// The owner of the device has paused it.
+    DevicePaused = "DEVICE_PAUSED", false, Denied, 7, Unavailable;
     /// A permission, role or tool is not granted, or the operating system refused.
     PermissionDenied = "PERMISSION_DENIED", false, Denied, 5, PermissionDenied;
     /// The path is invalid on that platform.

@@ -73,6 +73,12 @@ impl Deceived {
         self.agent = command(&self.folder, self.home.as_deref(), &["run"], b"");
     }
 
+    /// Runs a command of the agent with this device's folders. It writes to the log of the agent.
+    #[must_use]
+    pub fn agent_command(&self, words: &[&str]) -> Process {
+        command(&self.folder, self.home.as_deref(), words, b"")
+    }
+
     /// Returns the granted folder.
     #[must_use]
     pub fn files(&self) -> PathBuf {

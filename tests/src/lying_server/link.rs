@@ -3,6 +3,7 @@
 use orion_catalog::find;
 use orion_domain::{
     ApprovalBasis, ApprovalId, CallBinding, CallId, CanonicalArguments, DeviceId, Envelope, Risk,
+    RiskRaise,
 };
 use orion_wire::v1::{link_request, link_response};
 use orion_wire::{DeviceFacts, DevicePolicy, PROTOCOL, call_state_from, v1};
@@ -93,8 +94,12 @@ impl Link {
         loop {
             match self.receive().await {
                 Some(link_request::Message::PolicyAck(ack)) => return ack,
-                // Results that were not acknowledged before the connection was lost.
-                Some(link_request::Message::CallResult(_)) => {}
+                // Results that were not acknowledged before the connection was lost, and what waits or runs.
+                Some(
+                    link_request::Message::CallResult(_)
+                    | link_request::Message::CallProgress(_)
+                    | link_request::Message::CallStarted(_),
+                ) => {}
                 other => panic!("instead of an acknowledgement: {other:?}"),
             }
         }
@@ -136,6 +141,15 @@ impl Link {
     /// The call is invalid.
     #[must_use]
     pub fn approval_of(&self, order: &v1::Dispatch) -> v1::ApprovalProof {
+        self.approval_with(order, &[])
+    }
+
+    /// Returns the same for a call whose risk was raised for these reasons.
+    ///
+    /// # Panics
+    /// The call is invalid.
+    #[must_use]
+    pub fn approval_with(&self, order: &v1::Dispatch, raises: &[RiskRaise]) -> v1::ApprovalProof {
         let facts = DeviceFacts::try_from(self.hello.facts.clone().unwrap()).unwrap();
         let (spec, _) = find(&order.tool).unwrap();
         let value: Value = serde_json::from_slice(&order.arguments).unwrap();
@@ -157,7 +171,7 @@ impl Link {
             basis: ApprovalBasis::Standing,
             observed: &[],
             policy_version: &order.policy_version,
-            raises: &[],
+            raises,
             expires_at,
         };
         v1::ApprovalProof {
@@ -165,7 +179,7 @@ impl Link {
             binding: binding.digest().as_bytes().to_vec().into(),
             approved_by: "ann".to_owned(),
             expires_at,
-            raises: Vec::new(),
+            raises: raises.iter().map(|raise| orion_wire::risk_raise(*raise).into()).collect(),
             basis: v1::ApprovalBasis::Standing.into(),
         }
     }

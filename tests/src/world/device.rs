@@ -182,6 +182,20 @@ impl Device {
         self.spawn(words, Launch::default(), "command.log")
     }
 
+    /// Runs any command of the agent to its end. Returns its exit code, and what it alone wrote.
+    pub async fn agent_says(&self, words: &[&str]) -> (i32, String) {
+        let log = format!("said-{}.log", uuid::Uuid::now_v7());
+        let command = self.spawn(words, Launch::default(), &log);
+        (command.exit_code().await, command.log())
+    }
+
+    /// Runs any command of the agent, whose standard input stays open.
+    #[must_use]
+    pub fn agent_command_with_stdin(&self, words: &[&str]) -> Process {
+        let launch = Launch { keeps_stdin: true, ..Launch::default() };
+        self.spawn(words, launch, "typed.log")
+    }
+
     fn spawn(&self, words: &[&str], launch: Launch<'_>, log: &str) -> Process {
         let (state, config) = (self.state_dir(), self.config());
         let mut arguments: Vec<&OsStr> = words.iter().map(OsStr::new).collect();

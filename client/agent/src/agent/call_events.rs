@@ -56,6 +56,11 @@ impl Agent {
                 while self.tasks.try_join_next().is_some() {}
             }
         }
+        self.ended(call, &ended);
+        if self.pause.is_some() {
+            // `orion-agent pause` waits for the end of the last call.
+            self.write_status();
+        }
         let written = self.journal.end(call, ended.clone(), now_ms()).await;
         self.note_and_send(call, about.as_ref(), &ended, written);
     }

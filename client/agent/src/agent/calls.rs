@@ -2,23 +2,24 @@
 //! answered, and none is run twice.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use orion_domain::evaluate::Decision;
+use orion_catalog::ToolSpec;
 use orion_domain::{CallId, Digest, ErrorCode, ToolError};
 use orion_wire::v1::{self, link_request};
 use orion_wire::{Dispatched, call_state_from};
-use serde_json::Value;
 use tokio::time::Instant;
 
-use super::ceiling::granted_paths_by;
 use super::chain_recorder::ChainSubject;
+use super::consent::is_preview;
+use super::job::JobTerms;
 use super::slots::{Kind, Wanted, no_slot};
 use super::{Agent, Outgoing, Running};
+use crate::activity::Step;
 use crate::call::ObservationMode;
 use crate::clock::now_ms;
-use crate::execute::{Job, execute};
+use crate::execute::execute;
 use crate::guard::Admitted;
 use crate::journal::{Begin, CallStatus, Ended};
 use crate::report::Subject;
@@ -53,6 +54,10 @@ impl Agent {
         let mut not_seen = Vec::new();
         for call_id in call_ids.into_iter().take(MAX_QUERIED_CALLS) {
             let Ok(call) = call_id.parse::<CallId>() else { continue };
+            if self.asked.contains_key(&call) {
+                self.send(link_request::Message::CallStarted(v1::CallStarted { call_id }));
+                continue;
+            }
             match (self.environment.seen(&self.journal, call), self.noted_before(call)) {
                 (CallStatus::New, Some(error)) => self.answer_from_memory(call, error),
                 // A journal that was lost, or has expired entries of that age, may have held this call.
@@ -84,6 +89,7 @@ impl Agent {
             tool: String::new(),
             dry_run: false,
             sandbox: None,
+            asks_owner: false,
         };
         self.answer(&subject, subject.failure(error, Duration::ZERO));
     }
@@ -104,7 +110,12 @@ impl Agent {
             sandbox: orion_catalog::find(&tool)
                 .and_then(|(spec, _)| self.toolbox.sandbox.confinement(spec, dry_run).ok())
                 .map(Confinement::as_str),
+            asks_owner: false,
         };
+        if self.asked.contains_key(&call) {
+            // The call waits for the person at the device already.
+            return;
+        }
         match (self.environment.seen(&self.journal, call), self.noted_before(call)) {
             (CallStatus::New, Some(error)) => return self.answer_from_memory(call, error),
             // A repeated read is harmless; any other call might have run before.
@@ -128,6 +139,10 @@ impl Agent {
             return self.answer(&subject, subject.failure(error, Duration::ZERO));
         }
         let arguments = Digest::of(&message.arguments);
+        // Read here and not remembered, so that a pause holds from the moment that its file is there.
+        if let Some(paused) = self.paused() {
+            return self.refuse(&subject, arguments, paused.refusal());
+        }
         let call = match Dispatched::try_from(message) {
             Ok(call) => call,
             Err(error) => {
@@ -139,23 +154,29 @@ impl Agent {
             }
         };
         match self.guard.admit(&call, |approval| self.journal.is_spent(approval)) {
-            Ok(admitted) => self.start(subject, call, admitted).await,
+            Ok(admitted) => match self.waits_because(&call, &admitted) {
+                Some(why) => self.ask_owner(subject, call, &admitted, why),
+                None => self.start(subject, call, admitted, None).await,
+            },
             Err(error) => self.refuse(&subject, arguments, *error),
         }
     }
 
-    async fn start(&mut self, mut subject: Subject, call: Dispatched, admitted: Admitted) {
-        let Admitted { permit, spec, parsed, verdict, raises, widened } = admitted;
-        let Some(executor) = crate::tools::executor(spec) else {
-            let message = format!("This device cannot run {}.", spec.name);
-            let error = ToolError::new(ErrorCode::NotSupported, message);
-            return self.refuse(&subject, call.arguments.digest(), error);
-        };
-        let confinement = match self.toolbox.sandbox.confinement(spec, call.dry_run) {
-            Ok(confinement) => confinement,
+    /// Starts an admitted call. `seeing` is what to compare where a person at the device saw more than the call says.
+    pub(super) async fn start(
+        &mut self,
+        mut subject: Subject,
+        call: Dispatched,
+        admitted: Admitted,
+        seeing: Option<ObservationMode>,
+    ) {
+        let (executor, confinement) = match self.means(&admitted, call.dry_run) {
+            Ok(means) => means,
             Err(error) => return self.refuse(&subject, call.arguments.digest(), error),
         };
+        let Admitted { permit, spec, parsed, risk, .. } = &admitted;
         subject.sandbox = Some(confinement.as_str());
+        subject.asks_owner = is_preview(&call, &admitted) && self.asks(&call, &admitted).is_some();
         let on_files = !parsed.touches.paths.is_empty();
         let argument_bytes = call.arguments.as_bytes().len();
         let (kind, user) = (Kind::of(spec), call.caller.user.clone());
@@ -189,43 +210,29 @@ impl Agent {
                 "a call with effects was admitted"
             );
         }
+        self.happened(Step::Started, &call, Some(&parsed.touches));
+        if has_effects {
+            self.notice_run(&call, *risk);
+        }
         let cancelled = Arc::new(AtomicBool::new(false));
         let transfer = spec.content.is_beside().then(|| Box::new(call.clone()));
-        let longest =
-            if transfer.is_some() { MAX_TRANSFER_TIME } else { self.settings.call_timeout };
-        let touches = parsed.touches.clone();
-        let seeing = if !call.observed.is_empty() {
-            ObservationMode::Compare(parsed.touches, call.observed)
-        } else if call.observe {
-            ObservationMode::Tell(parsed.touches)
-        } else {
-            ObservationMode::Nothing
-        };
-        let roots = match &widened {
-            // What one person got on request is in nobody else's reach.
-            Some(policy) => granted_paths_by(&self.settings, policy),
-            None => Arc::clone(&self.roots),
-        };
-        let job = Job {
-            subject,
-            permit,
+        let longest = self.longest(spec);
+        // What only the disk shows of the risk stops a call about which the person was not asked.
+        let unasked_from = self.settings.consent.risk.filter(|_| seeing.is_none() && !call.dry_run);
+        let seeing = seeing.unwrap_or_else(|| ObservationMode::of(&call, &parsed.touches));
+        let terms = JobTerms {
             executor,
             confinement,
-            arguments: Value::Object(call.arguments_value),
             seeing,
-            touches,
-            undo: parsed.undo,
             has_effects,
-            memory: Arc::default(),
-            deadline: Instant::now().into_std() + call.time_left.min(longest),
+            deadline: Instant::now() + call.time_left.min(longest),
             cancelled: Arc::clone(&cancelled),
-            roots,
-            verdict: Some(verdict),
-            approved_raises: raises,
-            toolbox: Arc::clone(&self.toolbox),
+            unasked_from,
         };
+        let id = call.call;
+        let job = self.job(subject, call, admitted, terms);
         self.running.insert(
-            call.call,
+            id,
             Running {
                 cancelled,
                 about: has_effects.then_some(about),
@@ -240,16 +247,9 @@ impl Agent {
         self.tasks.spawn(execute(job, admission, self.events.clone(), start));
     }
 
-    /// Cancels the transfers that the active policy and ceiling deny, as they began under others.
-    pub(super) fn end_denied_transfers(&self) {
-        for running in self.running.values() {
-            let Some(call) = &running.transfer else { continue };
-            let is_denied = self.guard.judge(call).map_or(true, |it| it.decision == Decision::Deny);
-            if is_denied {
-                tracing::info!(call = %call.call, "a transfer that is not allowed any more was ended");
-                running.cancelled.store(true, Ordering::Relaxed);
-            }
-        }
+    /// Returns the longest time of a call of this tool.
+    pub(super) const fn longest(&self, spec: &ToolSpec) -> Duration {
+        if spec.content.is_beside() { MAX_TRANSFER_TIME } else { self.settings.call_timeout }
     }
 
     /// Handles the acknowledgement of a stored result. A call that missed its deadline may have ended since:
@@ -266,12 +266,24 @@ impl Agent {
     }
 
     /// Rejects a call, and records the answer.
-    fn refuse(&mut self, subject: &Subject, arguments: Digest, error: ToolError) {
+    pub(super) fn refuse(&mut self, subject: &Subject, arguments: Digest, error: ToolError) {
         tracing::info!(
             call = %subject.call, tool = subject.tool, code = error.code.as_str(),
             "a call was refused"
         );
+        self.refused(subject, error.code);
         let ended = subject.failure(error, Duration::ZERO);
+        let about = ChainSubject { tool: subject.tool.clone(), arguments };
+        self.end_unstarted(subject, Some(&about), ended);
+    }
+
+    /// Records and sends the end of a call that never started. `about` is what the device's own audit log records.
+    pub(super) fn end_unstarted(
+        &mut self,
+        subject: &Subject,
+        about: Option<&ChainSubject>,
+        ended: Ended,
+    ) {
         let begin = Begin {
             call: subject.call,
             tool: subject.tool.clone(),
@@ -281,11 +293,8 @@ impl Agent {
             at: now_ms(),
         };
         match self.journal.refuse(begin, ended.clone()) {
-            Ok(()) => {
-                let about = ChainSubject { tool: subject.tool.clone(), arguments };
-                // A rejected call has no line in the journal.
-                self.note_and_send(subject.call, Some(&about), &ended, None);
-            }
+            // Such a call has no line in the journal.
+            Ok(()) => self.note_and_send(subject.call, about, &ended, None),
             Err(_) => self.answer(subject, ended),
         }
     }
@@ -343,6 +352,7 @@ mod tests {
             tool: "read_file".to_owned(),
             dry_run: false,
             sandbox: None,
+            asks_owner: false,
         };
         subject.failure(ToolError::new(ErrorCode::Timeout, "Late."), Duration::ZERO)
     }

@@ -17,6 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::Agent;
 use super::event::{Event, OwnerCeiling};
+use super::owner_pause::to_wire;
 use super::policy_inspection::{PolicyInspection, inspect};
 use crate::apps::Apps;
 use crate::config::{Found, Settings, Source};
@@ -128,7 +129,7 @@ impl Agent {
     }
 
     /// Reports the ceiling to the backend, and in the status file.
-    fn report(&mut self) {
+    pub(super) fn report(&mut self) {
         self.told.number += 1;
         self.status.ceiling_fault.clone_from(&self.told.fault);
         self.write_status();
@@ -143,6 +144,7 @@ impl Agent {
             fault: self.told.fault.clone().unwrap_or_default(),
             number: self.told.number,
             projects: self.settings.places.projects.written().into_iter().collect(),
+            pause: self.pause.as_ref().map(to_wire),
         };
         self.send(link_request::Message::CeilingUpdate(update));
     }
@@ -167,6 +169,7 @@ impl Agent {
             self.send_ceiling();
         }
         self.announce();
+        self.say_what_waits();
     }
 
     /// Handles an acknowledgement: the backend evaluates by this change from here on.

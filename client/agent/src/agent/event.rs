@@ -3,6 +3,7 @@
 use orion_wire::v1;
 use tokio::sync::mpsc::OwnedPermit;
 
+use super::consent::ConsentEvent;
 use crate::apps::Apps;
 use crate::config::Settings;
 use crate::connect::renew::Renewed;
@@ -40,6 +41,12 @@ pub enum Event {
     RenewedExpired(Result<Renewed, ConnectError>),
     /// The owner's file changed.
     Owner(OwnerCeiling),
+    /// The owner paused or resumed the device.
+    Pause,
+    /// Something happened to a call that waits for the person at the device.
+    Consent(ConsentEvent),
+    /// Somebody watches at the device.
+    Watched,
     /// The manifests of the owner were read, or changed.
     Manifests(Manifests),
     /// What the MCP servers of the owner offer was looked at.

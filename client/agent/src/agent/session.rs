@@ -14,6 +14,7 @@ use tonic::transport::Channel;
 
 use super::environment::Dialling;
 use super::event::Event;
+use super::owner_pause::to_wire;
 use super::receive::receive;
 use super::{Agent, Outgoing, Renewal, STALL_TIMEOUT};
 use crate::chain::Chain;
@@ -22,6 +23,7 @@ use crate::connect::backoff::{Backoff, STABLE};
 use crate::connect::renew::{is_due, succeed_in};
 use crate::connect::{ConnectError, Link};
 use crate::facts;
+use crate::pause::Paused;
 use crate::tools::EXECUTORS;
 
 /// Outgoing messages that may wait. A backend that requests more without reading loses the connection.
@@ -161,6 +163,7 @@ impl Agent {
             chain: None,
             backend: self.backend_head(),
             authorities: self.identity.trusted().iter().map(|pin| pin.0.to_vec().into()).collect(),
+            pause: self.paused().as_ref().map(to_wire),
             unfinished_calls: self.journal.unfinished().iter().map(ToString::to_string).collect(),
         }
     }
@@ -268,6 +271,8 @@ impl Agent {
     }
 
     pub(super) fn write_status(&mut self) {
+        self.status.paused_at = self.pause.as_ref().map(Paused::since);
+        self.status.running_calls = self.running.len() + self.given_up.len();
         self.status.at = now_ms();
         self.status.write(self.state.dir());
     }

@@ -1,6 +1,7 @@
 //! What a call has to find on the disk: the state that its preview showed.
 
 use orion_domain::{DevicePath, Observation, Touches};
+use orion_wire::Dispatched;
 
 /// What to do about the touched paths before the call runs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -12,6 +13,20 @@ pub enum ObservationMode {
     Tell(Touches),
     /// Compare the current state with these observations.
     Compare(Touches, Vec<Observation>),
+}
+
+impl ObservationMode {
+    /// Returns what the backend asks for.
+    #[must_use]
+    pub fn of(call: &Dispatched, touches: &Touches) -> Self {
+        if !call.observed.is_empty() {
+            Self::Compare(touches.clone(), call.observed.clone())
+        } else if call.observe {
+            Self::Tell(touches.clone())
+        } else {
+            Self::Nothing
+        }
+    }
 }
 
 /// The touched paths and their state in the preview.

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use cap_std::fs::Metadata;
 #[cfg(target_os = "linux")]
 use orion_domain::touches::CommandTouch;
-use orion_domain::{DevicePath, ErrorCode, RiskRaise, ToolError};
+use orion_domain::{Actor, DevicePath, ErrorCode, Hint, RiskRaise, ToolError};
 
 use crate::entry::is_executable;
 use crate::roots::Located;
@@ -36,11 +36,14 @@ impl RiskGate {
     ///
     /// # Errors
     /// `APPROVAL_REQUIRED` with the reason in `raises`, if a person has to see it first. A preview
-    /// continues and reports the reason.
+    /// continues and reports the reason. `PERMISSION_DENIED` if the policy needs nobody to see it, and the owner of
+    /// this device does.
     pub fn raise(&self, raise: RiskRaise, path: &DevicePath) -> Result<(), ToolError> {
         let is_allowed =
             self.verdict.as_ref().is_some_and(|verdict| verdict.allows_raised(raise, path));
-        if is_allowed || self.approved.contains(&raise) {
+        let is_allowed = is_allowed || self.approved.contains(&raise);
+        let is_new = self.verdict.as_ref().is_some_and(|it| it.owner_has_to_know(raise, path));
+        if is_allowed && !is_new {
             return Ok(());
         }
         if self.dry_run {
@@ -49,6 +52,9 @@ impl RiskGate {
                 reported.push(raise);
             }
             return Ok(());
+        }
+        if is_allowed {
+            return Err(unasked_owner(raise, path));
         }
         let message = format!(
             "{path}: {} Nothing was done: a person has to approve this call first.",
@@ -131,6 +137,21 @@ impl RiskGate {
     pub fn into_reported(self) -> Vec<RiskRaise> {
         self.reported.into_inner()
     }
+}
+
+/// Returns the error for a call whose risk only the disk shows, so that the person at the device was not asked.
+fn unasked_owner(raise: RiskRaise, path: &DevicePath) -> ToolError {
+    let message = format!(
+        "{path}: {} Nothing was done: the person at the device has to be asked before such a call, and was not, because only the disk shows it.",
+        raise.sentence()
+    );
+    ToolError::new(ErrorCode::PermissionDenied, message)
+        .with("attempted_path", path.to_string())
+        .with("layer", "consent")
+        .hint(
+            Hint::new("name the tool in [consent] of agent.toml, and the question comes first")
+                .by(Actor::Owner),
+        )
 }
 
 #[cfg(test)]

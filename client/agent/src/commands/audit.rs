@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::Subcommand;
 use orion_agent::chain::read;
-use orion_agent::clock::now_ms;
+use orion_agent::clock::{now_ms, shown};
 use orion_agent::run::NotEnrolled;
 use orion_agent::state::Identity;
 use orion_audit::device::{DeviceChain, DeviceEntry, DeviceSigner, Happened};
 use orion_mtls::secret_file;
 
-use super::{print, shown};
+use super::print;
 
 /// What can be asked.
 #[derive(Debug, Subcommand)]

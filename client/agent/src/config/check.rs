@@ -198,6 +198,8 @@ const TOP: &[&str] = &[
     "timeouts",
     "transfers",
     "artifacts",
+    "consent",
+    "notices",
 ];
 const CEILING: &[&str] = &[
     "profile",

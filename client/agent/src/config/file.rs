@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use orion_domain::{Grants, Profile};
 use serde::Deserialize;
 
+use super::consent::Consent;
 use super::mcp::McpServer;
+use super::notices::NoticeSettings;
 use crate::sandbox::SandboxChoice;
 
 /// The whole file. Every key is optional; an unknown key is an error.
@@ -22,6 +24,8 @@ pub(super) struct File {
     pub(super) timeouts: Timeouts,
     pub(super) transfers: TransferLimits,
     pub(super) artifacts: Artifacts,
+    pub(super) consent: Consent,
+    pub(super) notices: NoticeSettings,
 }
 
 /// How artifacts are downloaded.

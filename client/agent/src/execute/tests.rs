@@ -44,6 +44,7 @@ type Run = fn(Value, &Context<'_>) -> Result<Outcome, ToolError>;
 fn job(folder: &Path, run: Run, time_left: Duration, has_effects: bool) -> Job {
     Job {
         subject: Subject {
+            asks_owner: false,
             call: CallId::new(Uuid::from_u128(7)),
             device: "web-1".to_owned(),
             tool: "get_datetime".to_owned(),

@@ -100,6 +100,7 @@ pub(crate) fn reach(
     let start = here.dir.try_clone();
     let start = start.map_err(|error| io_failure(&error, Wanted::Directory, folder))?;
     let mut given = Giving {
+        roots,
         search: Search::new(roots, if how == Use::Code { OF_OTHERS } else { &[] }),
         granted: system::handles(programs.home.as_deref(), roots).collect(),
         grounds: Vec::new(),
@@ -136,6 +137,7 @@ pub(crate) fn reach_declared(
     let start = here.dir.try_clone();
     let start = start.map_err(|error| io_failure(&error, Wanted::Directory, folder))?;
     let mut given = Giving {
+        roots,
         search: Search::new(roots, &[]),
         granted: system::handles(programs.home.as_deref(), roots).collect(),
         grounds: Vec::new(),
@@ -188,6 +190,7 @@ fn is_missing(error: &ToolError) -> bool {
 
 /// What a program was given so far.
 struct Giving<'a> {
+    roots: &'a Roots,
     search: Search<'a>,
     granted: Vec<(OwnedFd, Rights)>,
     /// The folders that were given, with the rights on each.
@@ -269,11 +272,14 @@ impl Giving<'_> {
         denied: Option<&DevicePath>,
         rights: Rights,
     ) -> Result<(), ToolError> {
+        let reads = matches!(rights, Rights::Read | Rights::Execute);
+        // A program that changes these could resume, allow and speak as the owner. No approval covers that.
+        if !reads && self.roots.hold_own_files(real) {
+            return Err(own_files(real));
+        }
         match denied {
             None => self.give(dir, ".", rights),
-            Some(_) if matches!(rights, Rights::Read | Rights::Execute) => {
-                self.separate(dir, real, rights)
-            }
+            Some(_) if reads => self.separate(dir, real, rights),
             Some(path) => {
                 self.risk.raise(RiskRaise::ReachesDenied, path)?;
                 self.give(dir, ".", rights)
@@ -342,6 +348,16 @@ fn crowded(code: &DevicePath, denied: &DevicePath) -> ToolError {
             Hint::new("move it out of that folder, or name narrower folders as code")
                 .by(Actor::Owner),
         )
+}
+
+/// Returns the error for a folder with the agent's own files that a program would get to change.
+fn own_files(folder: &DevicePath) -> ToolError {
+    let message = format!(
+        "{folder} holds files of the agent itself, and no program gets to change those. Nothing was run."
+    );
+    ToolError::new(ErrorCode::PathNotAllowed, message)
+        .with("attempted_path", folder.to_string())
+        .hint("run the command in a folder further down")
 }
 
 fn open(dir: &Dir, name: &str, path: &DevicePath) -> Result<Dir, ToolError> {

@@ -22,6 +22,12 @@ impl Roots {
         self.denies_at(path, Access::Read)
     }
 
+    /// Returns whether a folder holds files of the agent itself, however deep.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn hold_own_files(&self, folder: &DevicePath) -> bool {
+        self.private.iter().any(|private| folder.may_contain(private))
+    }
+
     /// Returns whether one access to this path is denied: by a deny entry, or as the agent's own state or
     /// trash.
     pub(super) fn denies_at(&self, path: &DevicePath, access: Access) -> bool {

@@ -24,6 +24,12 @@ pub struct Status {
     pub ceiling_fault: Option<String>,
     /// Why the agent is not connected, as a sentence. None while connected.
     pub last_error: Option<String>,
+    /// When the device was paused, Unix milliseconds: 0 if that is not known. None while it is not paused.
+    #[serde(default)]
+    pub paused_at: Option<i64>,
+    /// How many calls run.
+    #[serde(default)]
+    pub running_calls: usize,
     /// When the status was written, Unix milliseconds.
     pub at: i64,
 }

@@ -33,12 +33,45 @@ pub(crate) struct DeviceView {
     pub(crate) policy_warnings: Vec<String>,
     /// The dangerous mode. `None` while the grants are enforced in full.
     pub(crate) dangerous: Option<DangerousView>,
+    /// The pause of the device's owner. `None` where the device is not paused, or not connected.
+    pub(crate) paused: Option<PauseView>,
     /// The last position of the device's own audit that the backend has received.
     pub(crate) chain_seq: i64,
     pub(crate) chain_hash: String,
     /// The contradiction with earlier reports of the device's audit; empty where there is none.
     pub(crate) chain_problem: String,
     pub(crate) chain_problem_at: i64,
+}
+
+/// A pause that only the device's owner can end.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct PauseView {
+    pub(crate) by: String,
+    pub(crate) since: i64,
+    /// 0 for never.
+    pub(crate) until: i64,
+    pub(crate) fault: String,
+}
+
+impl From<v1::OwnerPause> for PauseView {
+    fn from(pause: v1::OwnerPause) -> Self {
+        let v1::OwnerPause { by, since, until, fault } = pause;
+        Self { by, since, until, fault }
+    }
+}
+
+impl PauseView {
+    fn sentence(&self, out: &Output) -> String {
+        let Self { by, since, until, fault } = self;
+        if !fault.is_empty() {
+            return format!("counts as paused: {}", text::one_line(fault, 200));
+        }
+        let end = match until {
+            0 => "until `orion-agent resume` on the device".to_owned(),
+            until => format!("until {}", text::when(&out.zone, *until)),
+        };
+        format!("since {}, by {}, {end}", text::when(&out.zone, *since), text::one_line(by, 64))
+    }
 }
 
 /// The mode in which a device's tool list and capabilities are lifted.
@@ -83,6 +116,7 @@ impl From<v1::Device> for DeviceView {
             chain_problem,
             chain_problem_at,
             policy_warnings,
+            pause,
         } = device;
         Self {
             device_id,
@@ -111,6 +145,7 @@ impl From<v1::Device> for DeviceView {
             policy_source,
             policy_warnings,
             dangerous: dangerous.map(DangerousView::from),
+            paused: pause.map(PauseView::from),
             chain_seq,
             chain_hash: text::hex(&chain_hash),
             chain_problem,
@@ -194,6 +229,7 @@ impl DeviceView {
             ("last seen", at(self.last_seen_at)),
             ("certificate", self.certificate(out)),
             ("mode", self.mode(out)),
+            ("paused", self.paused.as_ref().map(|it| it.sentence(out)).unwrap_or_default()),
             ("policy", self.policy()),
             ("audit", self.audit(out)),
             ("found there", warnings),
@@ -220,9 +256,10 @@ fn table_of(out: &Output, devices: &[DeviceView]) -> String {
     let row = |device: &DeviceView| {
         let mut row = vec![
             device.name.clone(),
-            match device.dangerous {
-                Some(_) => format!("{}, DANGEROUS", device.state),
-                None => device.state.to_owned(),
+            {
+                let dangerous = if device.dangerous.is_some() { ", DANGEROUS" } else { "" };
+                let paused = if device.paused.is_some() { ", paused" } else { "" };
+                format!("{}{dangerous}{paused}", device.state)
             },
             if device.online { "yes" } else { "no" }.to_owned(),
             device.os.clone(),

@@ -10,7 +10,7 @@ use orion_wire::v1;
 use orion_wire::v1::link_request;
 
 use super::chains::received;
-use super::incoming::{answer, found, grants};
+use super::incoming::{answer, found, grants, owner_pause};
 use super::rate_limits::DeviceRateLimits;
 use super::{NOT_RECORDED, TOO_OFTEN};
 use crate::backend::Backend;
@@ -59,12 +59,21 @@ pub(super) async fn from_device(
             }
         }
         link_request::Message::CeilingUpdate(update) => {
-            let v1::CeilingUpdate { ceiling, workspace, fault, number, projects } = update;
+            let v1::CeilingUpdate { ceiling, workspace, fault, number, projects, pause } = update;
             let ceiling = grants(&ceiling).map_err(|_| "a ceiling that cannot be read")?;
             let fault: String = orion_domain::strip_hidden(&fault, 500);
             if link.has_ended() {
                 // The hello of the device's newer connection reported a later ceiling.
                 return Err("ended by the backend");
+            }
+            let pause = pause.map(owner_pause);
+            if pause != link.pause() {
+                if !pace.may_report(known.id, Instant::now()) {
+                    return Err(TOO_OFTEN);
+                }
+                tracing::info!(device = %known.name, is_paused = pause.is_some(), "the owner paused or resumed the device");
+                link.set_pause(pause);
+                backend.bus.publish(crate::bus::Change::Device(known.id));
             }
             let is_known = is_known(backend, known.id, (&ceiling, &workspace, &projects));
             if !is_known || pace.is_new_fault(known.id, &fault) {

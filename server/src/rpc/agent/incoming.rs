@@ -6,8 +6,8 @@ use orion_mtls::Fingerprint;
 use orion_wire::{DeviceFacts, PROTOCOL, ProtocolVersion, WireError, call_state_from, v1};
 use tonic::Status;
 
-use crate::fleet::DeviceResult;
 use crate::fleet::presence::DeviceHello;
+use crate::fleet::{DeviceResult, OwnerPause};
 use crate::rpc::status;
 use crate::store::{PolicyMismatch, PolicyMismatchKind, Witness};
 
@@ -17,6 +17,8 @@ const MAX_RESULT: usize = 2 * 1024 * 1024;
 const MAX_CEILING: usize = 64 * 1024;
 /// Maximum number of authorities that a device may report as trusted.
 const MAX_TRUSTED: usize = 8;
+/// Maximum length of each text of an owner's pause, in characters.
+const MAX_PAUSE_TEXT: usize = 200;
 
 /// Converts a hello. Also returns how many calls the device has not reported the end of.
 pub(super) fn greeting(hello: v1::Hello) -> Result<(DeviceHello, usize), Status> {
@@ -32,6 +34,7 @@ pub(super) fn greeting(hello: v1::Hello) -> Result<(DeviceHello, usize), Status>
         chain: _,
         backend: _,
         authorities,
+        pause: _,
     } = hello;
     let version = ProtocolVersion { major: protocol_major, minor: protocol_minor };
     if !PROTOCOL.works_with(version) {
@@ -53,6 +56,14 @@ fn trusted<B: AsRef<[u8]>>(authorities: &[B]) -> Result<Vec<Fingerprint>, WireEr
     let one = |bytes: &B| bytes.as_ref().try_into().ok().map(Fingerprint);
     let all: Option<Vec<_>> = authorities.iter().take(MAX_TRUSTED + 1).map(one).collect();
     all.filter(|all| all.len() <= MAX_TRUSTED).ok_or(WireError::Field { field: "authorities" })
+}
+
+/// Converts the pause of a device's owner. Its texts are shown, so hidden characters are dropped.
+pub(super) fn owner_pause(pause: v1::OwnerPause) -> OwnerPause {
+    let v1::OwnerPause { by, since, until, fault } = pause;
+    let by = orion_domain::strip_hidden(&by, MAX_PAUSE_TEXT);
+    let fault = orion_domain::strip_hidden(&fault, MAX_PAUSE_TEXT);
+    OwnerPause { by, since, until, fault }
 }
 
 /// Returns the head of the device's own chain, and the head that it last saw of this backend's.

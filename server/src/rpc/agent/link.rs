@@ -16,7 +16,7 @@ use super::chains::received;
 use super::connection::{good, over, since};
 use super::converse::converse;
 use super::from_device::is_known;
-use super::incoming::{greeting, heads};
+use super::incoming::{greeting, heads, owner_pause};
 use super::outgoing::{audit_head, policy_update, renew_certificate};
 use super::rate_limits::DeviceRateLimits;
 use super::{Agents, Connection, NOT_RECORDED, Outgoing, RECONNECT_MS, TOO_OFTEN};
@@ -90,6 +90,7 @@ async fn begin(
     hung_up: CancellationToken,
 ) -> Result<Outgoing, Status> {
     let (chain, saw) = heads(&hello)?;
+    let pause = hello.pause.clone().map(owner_pause);
     let (greeting, unfinished) = greeting(hello)?;
     let workspace = greeting.facts.places.workspace.as_ref().map(ToString::to_string);
     let projects = greeting.facts.places.projects.written().into_iter().collect();
@@ -113,6 +114,7 @@ async fn begin(
     let in_flight = backend.config.calls.in_flight_per_device;
     let (link, orders) =
         DeviceLink::new(generation, in_flight, backend.tasks.closing.child_token());
+    link.set_pause(pause);
     let (sender, outgoing) = mpsc::channel(16);
     // The welcome and the policy are queued first; only then can calls be sent.
     let greetings = [

@@ -4,7 +4,7 @@ use orion_wire::v1;
 
 use crate::clock::now_ms;
 use crate::fleet::presence::facts_from_json;
-use crate::fleet::{DeviceSnapshot, Fleet};
+use crate::fleet::{DeviceSnapshot, Fleet, OwnerPause};
 use crate::policy::GrantReview;
 use crate::store::{DeviceRow, DeviceState, PolicyMismatch};
 
@@ -25,6 +25,7 @@ pub(super) fn device(fleet: &Fleet, row: DeviceRow) -> v1::Device {
         name: row.name.to_string(),
         state: state(row.state).into(),
         online: fleet.is_online(row.id),
+        pause: fleet.link(row.id).and_then(|link| link.pause()).map(pause),
         os: facts.as_ref().map_or(row.os, |facts| match facts.os_version.as_str() {
             "" => facts.os.as_str().to_owned(),
             version => version.to_owned(),
@@ -60,6 +61,12 @@ fn dangerous(known: &DeviceSnapshot) -> Option<v1::DangerousMode> {
         set_at: mode.at,
         reason: mode.reason.clone(),
     })
+}
+
+/// Converts the pause of a device's owner.
+fn pause(pause: OwnerPause) -> v1::OwnerPause {
+    let OwnerPause { by, since, until, fault } = pause;
+    v1::OwnerPause { by, since, until, fault }
 }
 
 /// Converts the review of one grant.

@@ -55,6 +55,11 @@ export function Facts({ device }: { device: Device }) {
           Dangerous mode until <Time at={device.dangerous.until} />, set by <Line text={device.dangerous.setBy} />: <Line text={device.dangerous.reason} />
         </p>
       )}
+      {device.pause && (
+        <p className="note">
+          {device.pause.fault === "" ? <>Paused on the device by <Line text={device.pause.by} /> since <Time at={device.pause.since} />{device.pause.until > 0n && <> until <Time at={device.pause.until} /></>}. Every call is refused. Only the owner ends this, with <code>orion-agent resume</code> there.</> : <>The device counts as paused: <Line text={device.pause.fault} most={200} /></>}
+        </p>
+      )}
       {device.chainProblem !== "" && <p className="note bad">The device's own audit log contradicts what was seen of it: <Line text={device.chainProblem} most={300} /></p>}
       <dl className="facts panel-facts">
         <dt>Host</dt><dd><Line text={device.hostname} /></dd>

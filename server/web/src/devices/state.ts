@@ -9,6 +9,7 @@ export function deviceState(device: Device): { text: string; tone: Tone } {
     case DeviceState.PENDING:
       return { text: "waits for approval", tone: "warn" };
     case DeviceState.APPROVED:
+      if (device.pause) return { text: "paused by its owner", tone: "warn" };
       return device.online ? { text: "connected", tone: "good" } : { text: "not connected", tone: "quiet" };
     case DeviceState.REJECTED:
       return { text: "rejected", tone: "bad" };

@@ -62,6 +62,7 @@ fn in_dutch(code: &str, result: &ResultFacts) -> String {
         "DEVICE_REQUIRED" => "er zijn meer apparaten, en de aanroep noemt er geen",
         "DEVICE_NOT_FOUND" => "zo heet geen apparaat",
         "DEVICE_OFFLINE" => "het apparaat is niet verbonden",
+        "DEVICE_PAUSED" => "de eigenaar heeft het apparaat gepauzeerd",
         "PERMISSION_DENIED" => "dat is niet toegestaan",
         "INVALID_PATH" => "dat pad is niet geldig",
         "PATH_NOT_ALLOWED" => "dat pad is niet toegestaan",

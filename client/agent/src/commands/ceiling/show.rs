@@ -34,6 +34,8 @@ pub(super) struct Shown {
     hosts: Vec<String>,
     read_only: bool,
     strict: bool,
+    /// Before which calls the person at the device is asked.
+    asks_before: Vec<String>,
     /// The part of the ceiling that the last policy allows. None before the first policy.
     left: Option<Left>,
 }
@@ -109,6 +111,7 @@ impl Shown {
             hosts: ceiling.hosts.iter().cloned().collect(),
             read_only: scope.read_only,
             strict: scope.strict,
+            asks_before: settings.consent.words(),
             left: left(settings, state_dir),
             ceiling: ceiling.clone(),
         }
@@ -227,6 +230,7 @@ impl fmt::Display for Shown {
         let yes_or_no = |yes| if yes { "yes" } else { "no" };
         writeln!(f, "{:<14}{}", "read only", yes_or_no(self.read_only))?;
         writeln!(f, "{:<14}{}", "strict", yes_or_no(self.strict))?;
+        section(f, "asks before", &self.asks_before)?;
         let Some(left) = &self.left else {
             return write!(f, "\nno backend has granted anything here yet");
         };

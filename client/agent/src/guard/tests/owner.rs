@@ -1,6 +1,9 @@
 //! Changes while the agent runs: of the ceiling by the owner, of the policy by the backend.
 
+use orion_domain::DevicePath;
+
 use super::*;
+use crate::call::RiskGate;
 
 /// The owner's ceiling, with its workspace.
 fn owner(guard: &mut Guard, ceiling: &Value, workspace: &str) {
@@ -148,4 +151,23 @@ fn where_the_hours_cannot_be_told_rules_that_tighten_hold_and_pre_approvals_do_n
     let bytes = DevicePolicy { rules: vec![deny], ..policy() }.to_bytes();
     guard.update(&DevicePolicy::version_of(&bytes), &bytes).unwrap();
     assert!(guard.admit(&make("x"), |_| false).is_ok());
+}
+
+#[test]
+fn what_only_the_disk_shows_stops_a_call_about_which_the_owner_was_not_asked() {
+    let rules = json!([{"id": "yes", "tools": ["write_file"], "action": "preapprove"}]);
+    let rules = serde_json::from_value(rules).unwrap();
+    let guard = guard_with(&grants(&["/srv/files"]), &DevicePolicy { rules, ..policy() });
+    let write = call("write_file", json!({"path": "/srv/files/a", "content": "x"}));
+    let path = DevicePath::parse(PathStyle::Posix, "/srv/files/a").unwrap();
+    let raised = |asked_from: Option<Risk>, dry_run: bool| {
+        let verdict = guard.admit(&write, |_| false).unwrap().verdict.unasked_from(asked_from);
+        let gate = RiskGate::new(Some(verdict), Vec::new(), dry_run);
+        gate.raise(RiskRaise::StartsPrograms, &path).map_err(|error| error.code)
+    };
+    assert_eq!(raised(None, false), Ok(()), "the policy pre-approves it");
+    assert_eq!(raised(Some(Risk::Critical), false), Ok(()), "it is of high risk");
+    assert_eq!(raised(Some(Risk::High), false), Err(ErrorCode::PermissionDenied));
+    assert_eq!(raised(Some(Risk::Low), false), Err(ErrorCode::PermissionDenied));
+    assert_eq!(raised(Some(Risk::High), true), Ok(()), "a preview changes nothing");
 }

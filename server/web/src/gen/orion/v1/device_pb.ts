@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file orion/v1/device.proto.
  */
 export const file_orion_v1_device: GenFile = /*@__PURE__*/
-  fileDesc("ChVvcmlvbi92MS9kZXZpY2UucHJvdG8SCG9yaW9uLnYxIpwECgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJAoFc3RhdGUYAyABKA4yFS5vcmlvbi52MS5EZXZpY2VTdGF0ZRIOCgZvbmxpbmUYBCABKAgSCgoCb3MYBSABKAkSEAoIaG9zdG5hbWUYBiABKAkSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIZChFmaW5nZXJwcmludF93b3JkcxgIIAEoCRITCgtlbnJvbGxlZF9hdBgJIAEoAxIUCgxsYXN0X3NlZW5fYXQYCiABKAMSFgoOcG9saWN5X3ZlcnNpb24YCyABKAkSIwobYWNrbm93bGVkZ2VkX3BvbGljeV92ZXJzaW9uGAwgASgJEh0KFWNlcnRpZmljYXRlX25vdF9hZnRlchgNIAEoAxIOCgZncmFudHMYDiABKAkSDwoHY2VpbGluZxgPIAEoCRIPCgdzYW5kYm94GBAgASgJEioKCWRhbmdlcm91cxgRIAEoCzIXLm9yaW9uLnYxLkRhbmdlcm91c01vZGUSFQoNcG9saWN5X3NvdXJjZRgSIAEoCRIXCg9wb2xpY3lfd2FybmluZ3MYEyADKAkSEQoJY2hhaW5fc2VxGBQgASgDEhIKCmNoYWluX2hhc2gYFSABKAwSFQoNY2hhaW5fcHJvYmxlbRgWIAEoCRIYChBjaGFpbl9wcm9ibGVtX2F0GBcgASgDIk4KDURhbmdlcm91c01vZGUSDQoFdW50aWwYASABKAMSDgoGc2V0X2J5GAIgASgJEg4KBnNldF9hdBgDIAEoAxIOCgZyZWFzb24YBCABKAkiKgoSTGlzdERldmljZXNSZXF1ZXN0EhQKDHBlbmRpbmdfb25seRgBIAEoCCI4ChNMaXN0RGV2aWNlc1Jlc3BvbnNlEiEKB2RldmljZXMYASADKAsyEC5vcmlvbi52MS5EZXZpY2UiIgoQR2V0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiNQoRR2V0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIm0KE0ludml0ZURldmljZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIVCg12YWxpZF9zZWNvbmRzGAIgASgEEgwKBHVzZXMYAyABKA0SEwoLcHJlYXBwcm92ZWQYBCABKAgSDgoGZ3JhbnRzGAUgASgJIpMBChRJbnZpdGVEZXZpY2VSZXNwb25zZRINCgV0b2tlbhgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkSEgoKZXhwaXJlc19hdBgDIAEoAxIPCgdjb21tYW5kGAQgASgJEhkKEWluc3RhbGxfd2l0aF9jdXJsGAUgASgJEhkKEWluc3RhbGxfd2l0aF93Z2V0GAYgASgJIiYKFEFwcHJvdmVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCSI5ChVBcHByb3ZlRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIiUKE1JlamVjdERldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJIjgKFFJlamVjdERldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSI1ChNSZXZva2VEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiOAoUUmV2b2tlRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIjMKE1JlbmFtZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEgwKBG5hbWUYAiABKAkiOAoUUmVuYW1lRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIjUKE1JlbW92ZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSIWChRSZW1vdmVEZXZpY2VSZXNwb25zZSI5ChdRdWFyYW50aW5lRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDgoGcmVhc29uGAIgASgJIjwKGFF1YXJhbnRpbmVEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiWgoUU2V0RGV2aWNlTW9kZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEhEKCWRhbmdlcm91cxgCIAEoCBIPCgdzZWNvbmRzGAMgASgEEg4KBnJlYXNvbhgEIAEoCSI5ChVTZXREZXZpY2VNb2RlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIiUKE1Jldmlld0RldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJIoABChRSZXZpZXdEZXZpY2VSZXNwb25zZRIOCgZkZXZpY2UYASABKAkSDAoEZGF5cxgCIAEoDRINCgVjYWxscxgDIAEoBBIlCgZncmFudHMYBCADKAsyFS5vcmlvbi52MS5HcmFudFJldmlldxIUCgxsb29rZWRfc2luY2UYBSABKAMitAEKC0dyYW50UmV2aWV3EgwKBGtpbmQYASABKAkSDQoFZW50cnkYAiABKAkSDgoGc2VydmVyGAMgASgIEg8KB2NlaWxpbmcYBCABKAgSEQoJZWZmZWN0aXZlGAUgASgIEgwKBHVzZXMYBiABKAQSFAoMbGFzdF91c2VkX2F0GAcgASgDEgwKBGxpbnQYCCADKAkSEAoIcHJvcG9zYWwYCSABKAkSEAoIY2FsbF9pZHMYCiADKAkqswEKC0RldmljZVN0YXRlEhwKGERFVklDRV9TVEFURV9VTlNQRUNJRklFRBAAEhgKFERFVklDRV9TVEFURV9QRU5ESU5HEAESGQoVREVWSUNFX1NUQVRFX0FQUFJPVkVEEAISGQoVREVWSUNFX1NUQVRFX1JFSkVDVEVEEAMSHAoYREVWSUNFX1NUQVRFX1FVQVJBTlRJTkVEEAQSGAoUREVWSUNFX1NUQVRFX1JFVk9LRUQQBTL6BgoNRGV2aWNlU2VydmljZRJKCgtMaXN0RGV2aWNlcxIcLm9yaW9uLnYxLkxpc3REZXZpY2VzUmVxdWVzdBodLm9yaW9uLnYxLkxpc3REZXZpY2VzUmVzcG9uc2USRAoJR2V0RGV2aWNlEhoub3Jpb24udjEuR2V0RGV2aWNlUmVxdWVzdBobLm9yaW9uLnYxLkdldERldmljZVJlc3BvbnNlEk0KDEludml0ZURldmljZRIdLm9yaW9uLnYxLkludml0ZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5JbnZpdGVEZXZpY2VSZXNwb25zZRJQCg1BcHByb3ZlRGV2aWNlEh4ub3Jpb24udjEuQXBwcm92ZURldmljZVJlcXVlc3QaHy5vcmlvbi52MS5BcHByb3ZlRGV2aWNlUmVzcG9uc2USTQoMUmVqZWN0RGV2aWNlEh0ub3Jpb24udjEuUmVqZWN0RGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJlamVjdERldmljZVJlc3BvbnNlEk0KDFJldm9rZURldmljZRIdLm9yaW9uLnYxLlJldm9rZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZXZva2VEZXZpY2VSZXNwb25zZRJZChBRdWFyYW50aW5lRGV2aWNlEiEub3Jpb24udjEuUXVhcmFudGluZURldmljZVJlcXVlc3QaIi5vcmlvbi52MS5RdWFyYW50aW5lRGV2aWNlUmVzcG9uc2USTQoMUmVuYW1lRGV2aWNlEh0ub3Jpb24udjEuUmVuYW1lRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJlbmFtZURldmljZVJlc3BvbnNlEk0KDFJlbW92ZURldmljZRIdLm9yaW9uLnYxLlJlbW92ZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZW1vdmVEZXZpY2VSZXNwb25zZRJQCg1TZXREZXZpY2VNb2RlEh4ub3Jpb24udjEuU2V0RGV2aWNlTW9kZVJlcXVlc3QaHy5vcmlvbi52MS5TZXREZXZpY2VNb2RlUmVzcG9uc2USTQoMUmV2aWV3RGV2aWNlEh0ub3Jpb24udjEuUmV2aWV3RGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJldmlld0RldmljZVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("ChVvcmlvbi92MS9kZXZpY2UucHJvdG8SCG9yaW9uLnYxIsEECgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJAoFc3RhdGUYAyABKA4yFS5vcmlvbi52MS5EZXZpY2VTdGF0ZRIOCgZvbmxpbmUYBCABKAgSCgoCb3MYBSABKAkSEAoIaG9zdG5hbWUYBiABKAkSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIZChFmaW5nZXJwcmludF93b3JkcxgIIAEoCRITCgtlbnJvbGxlZF9hdBgJIAEoAxIUCgxsYXN0X3NlZW5fYXQYCiABKAMSFgoOcG9saWN5X3ZlcnNpb24YCyABKAkSIwobYWNrbm93bGVkZ2VkX3BvbGljeV92ZXJzaW9uGAwgASgJEh0KFWNlcnRpZmljYXRlX25vdF9hZnRlchgNIAEoAxIOCgZncmFudHMYDiABKAkSDwoHY2VpbGluZxgPIAEoCRIPCgdzYW5kYm94GBAgASgJEioKCWRhbmdlcm91cxgRIAEoCzIXLm9yaW9uLnYxLkRhbmdlcm91c01vZGUSFQoNcG9saWN5X3NvdXJjZRgSIAEoCRIXCg9wb2xpY3lfd2FybmluZ3MYEyADKAkSEQoJY2hhaW5fc2VxGBQgASgDEhIKCmNoYWluX2hhc2gYFSABKAwSFQoNY2hhaW5fcHJvYmxlbRgWIAEoCRIYChBjaGFpbl9wcm9ibGVtX2F0GBcgASgDEiMKBXBhdXNlGBggASgLMhQub3Jpb24udjEuT3duZXJQYXVzZSJFCgpPd25lclBhdXNlEgoKAmJ5GAEgASgJEg0KBXNpbmNlGAIgASgDEg0KBXVudGlsGAMgASgDEg0KBWZhdWx0GAQgASgJIk4KDURhbmdlcm91c01vZGUSDQoFdW50aWwYASABKAMSDgoGc2V0X2J5GAIgASgJEg4KBnNldF9hdBgDIAEoAxIOCgZyZWFzb24YBCABKAkiKgoSTGlzdERldmljZXNSZXF1ZXN0EhQKDHBlbmRpbmdfb25seRgBIAEoCCI4ChNMaXN0RGV2aWNlc1Jlc3BvbnNlEiEKB2RldmljZXMYASADKAsyEC5vcmlvbi52MS5EZXZpY2UiIgoQR2V0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiNQoRR2V0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIm0KE0ludml0ZURldmljZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIVCg12YWxpZF9zZWNvbmRzGAIgASgEEgwKBHVzZXMYAyABKA0SEwoLcHJlYXBwcm92ZWQYBCABKAgSDgoGZ3JhbnRzGAUgASgJIpMBChRJbnZpdGVEZXZpY2VSZXNwb25zZRINCgV0b2tlbhgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkSEgoKZXhwaXJlc19hdBgDIAEoAxIPCgdjb21tYW5kGAQgASgJEhkKEWluc3RhbGxfd2l0aF9jdXJsGAUgASgJEhkKEWluc3RhbGxfd2l0aF93Z2V0GAYgASgJIiYKFEFwcHJvdmVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCSI5ChVBcHByb3ZlRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIiUKE1JlamVjdERldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJIjgKFFJlamVjdERldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSI1ChNSZXZva2VEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiOAoUUmV2b2tlRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIjMKE1JlbmFtZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEgwKBG5hbWUYAiABKAkiOAoUUmVuYW1lRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIjUKE1JlbW92ZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSIWChRSZW1vdmVEZXZpY2VSZXNwb25zZSI5ChdRdWFyYW50aW5lRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDgoGcmVhc29uGAIgASgJIjwKGFF1YXJhbnRpbmVEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiWgoUU2V0RGV2aWNlTW9kZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEhEKCWRhbmdlcm91cxgCIAEoCBIPCgdzZWNvbmRzGAMgASgEEg4KBnJlYXNvbhgEIAEoCSI5ChVTZXREZXZpY2VNb2RlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIiUKE1Jldmlld0RldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJIoABChRSZXZpZXdEZXZpY2VSZXNwb25zZRIOCgZkZXZpY2UYASABKAkSDAoEZGF5cxgCIAEoDRINCgVjYWxscxgDIAEoBBIlCgZncmFudHMYBCADKAsyFS5vcmlvbi52MS5HcmFudFJldmlldxIUCgxsb29rZWRfc2luY2UYBSABKAMitAEKC0dyYW50UmV2aWV3EgwKBGtpbmQYASABKAkSDQoFZW50cnkYAiABKAkSDgoGc2VydmVyGAMgASgIEg8KB2NlaWxpbmcYBCABKAgSEQoJZWZmZWN0aXZlGAUgASgIEgwKBHVzZXMYBiABKAQSFAoMbGFzdF91c2VkX2F0GAcgASgDEgwKBGxpbnQYCCADKAkSEAoIcHJvcG9zYWwYCSABKAkSEAoIY2FsbF9pZHMYCiADKAkqswEKC0RldmljZVN0YXRlEhwKGERFVklDRV9TVEFURV9VTlNQRUNJRklFRBAAEhgKFERFVklDRV9TVEFURV9QRU5ESU5HEAESGQoVREVWSUNFX1NUQVRFX0FQUFJPVkVEEAISGQoVREVWSUNFX1NUQVRFX1JFSkVDVEVEEAMSHAoYREVWSUNFX1NUQVRFX1FVQVJBTlRJTkVEEAQSGAoUREVWSUNFX1NUQVRFX1JFVk9LRUQQBTL6BgoNRGV2aWNlU2VydmljZRJKCgtMaXN0RGV2aWNlcxIcLm9yaW9uLnYxLkxpc3REZXZpY2VzUmVxdWVzdBodLm9yaW9uLnYxLkxpc3REZXZpY2VzUmVzcG9uc2USRAoJR2V0RGV2aWNlEhoub3Jpb24udjEuR2V0RGV2aWNlUmVxdWVzdBobLm9yaW9uLnYxLkdldERldmljZVJlc3BvbnNlEk0KDEludml0ZURldmljZRIdLm9yaW9uLnYxLkludml0ZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5JbnZpdGVEZXZpY2VSZXNwb25zZRJQCg1BcHByb3ZlRGV2aWNlEh4ub3Jpb24udjEuQXBwcm92ZURldmljZVJlcXVlc3QaHy5vcmlvbi52MS5BcHByb3ZlRGV2aWNlUmVzcG9uc2USTQoMUmVqZWN0RGV2aWNlEh0ub3Jpb24udjEuUmVqZWN0RGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJlamVjdERldmljZVJlc3BvbnNlEk0KDFJldm9rZURldmljZRIdLm9yaW9uLnYxLlJldm9rZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZXZva2VEZXZpY2VSZXNwb25zZRJZChBRdWFyYW50aW5lRGV2aWNlEiEub3Jpb24udjEuUXVhcmFudGluZURldmljZVJlcXVlc3QaIi5vcmlvbi52MS5RdWFyYW50aW5lRGV2aWNlUmVzcG9uc2USTQoMUmVuYW1lRGV2aWNlEh0ub3Jpb24udjEuUmVuYW1lRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJlbmFtZURldmljZVJlc3BvbnNlEk0KDFJlbW92ZURldmljZRIdLm9yaW9uLnYxLlJlbW92ZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZW1vdmVEZXZpY2VSZXNwb25zZRJQCg1TZXREZXZpY2VNb2RlEh4ub3Jpb24udjEuU2V0RGV2aWNlTW9kZVJlcXVlc3QaHy5vcmlvbi52MS5TZXREZXZpY2VNb2RlUmVzcG9uc2USTQoMUmV2aWV3RGV2aWNlEh0ub3Jpb24udjEuUmV2aWV3RGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJldmlld0RldmljZVJlc3BvbnNlYgZwcm90bzM");
 
 /**
  * @generated from message orion.v1.Device
@@ -156,6 +156,13 @@ export type Device = Message<"orion.v1.Device"> & {
    * @generated from field: int64 chain_problem_at = 23;
    */
   chainProblemAt: bigint;
+
+  /**
+   * Set while the device is connected and its owner has paused it.
+   *
+   * @generated from field: orion.v1.OwnerPause pause = 24;
+   */
+  pause?: OwnerPause | undefined;
 };
 
 /**
@@ -164,6 +171,48 @@ export type Device = Message<"orion.v1.Device"> & {
  */
 export const DeviceSchema: GenMessage<Device> = /*@__PURE__*/
   messageDesc(file_orion_v1_device, 0);
+
+/**
+ * The pause of a device. Only its owner, at the device, can end it.
+ *
+ * @generated from message orion.v1.OwnerPause
+ */
+export type OwnerPause = Message<"orion.v1.OwnerPause"> & {
+  /**
+   * The account that paused the device; empty if it is not known.
+   *
+   * @generated from field: string by = 1;
+   */
+  by: string;
+
+  /**
+   * When it was paused, Unix milliseconds; 0 if that is not known.
+   *
+   * @generated from field: int64 since = 2;
+   */
+  since: bigint;
+
+  /**
+   * When the pause ends by itself, Unix milliseconds; 0 for never.
+   *
+   * @generated from field: int64 until = 3;
+   */
+  until: bigint;
+
+  /**
+   * Why the device counts as paused although nobody is known to have paused it; empty otherwise.
+   *
+   * @generated from field: string fault = 4;
+   */
+  fault: string;
+};
+
+/**
+ * Describes the message orion.v1.OwnerPause.
+ * Use `create(OwnerPauseSchema)` to create a new message.
+ */
+export const OwnerPauseSchema: GenMessage<OwnerPause> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 1);
 
 /**
  * The mode that lifts a device's tool list and capabilities. Paths, roles, approvals and the ceiling still
@@ -200,7 +249,7 @@ export type DangerousMode = Message<"orion.v1.DangerousMode"> & {
  * Use `create(DangerousModeSchema)` to create a new message.
  */
 export const DangerousModeSchema: GenMessage<DangerousMode> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 1);
+  messageDesc(file_orion_v1_device, 2);
 
 /**
  * @generated from message orion.v1.ListDevicesRequest
@@ -219,7 +268,7 @@ export type ListDevicesRequest = Message<"orion.v1.ListDevicesRequest"> & {
  * Use `create(ListDevicesRequestSchema)` to create a new message.
  */
 export const ListDevicesRequestSchema: GenMessage<ListDevicesRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 2);
+  messageDesc(file_orion_v1_device, 3);
 
 /**
  * @generated from message orion.v1.ListDevicesResponse
@@ -236,7 +285,7 @@ export type ListDevicesResponse = Message<"orion.v1.ListDevicesResponse"> & {
  * Use `create(ListDevicesResponseSchema)` to create a new message.
  */
 export const ListDevicesResponseSchema: GenMessage<ListDevicesResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 3);
+  messageDesc(file_orion_v1_device, 4);
 
 /**
  * @generated from message orion.v1.GetDeviceRequest
@@ -253,7 +302,7 @@ export type GetDeviceRequest = Message<"orion.v1.GetDeviceRequest"> & {
  * Use `create(GetDeviceRequestSchema)` to create a new message.
  */
 export const GetDeviceRequestSchema: GenMessage<GetDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 4);
+  messageDesc(file_orion_v1_device, 5);
 
 /**
  * @generated from message orion.v1.GetDeviceResponse
@@ -270,7 +319,7 @@ export type GetDeviceResponse = Message<"orion.v1.GetDeviceResponse"> & {
  * Use `create(GetDeviceResponseSchema)` to create a new message.
  */
 export const GetDeviceResponseSchema: GenMessage<GetDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 5);
+  messageDesc(file_orion_v1_device, 6);
 
 /**
  * @generated from message orion.v1.InviteDeviceRequest
@@ -317,7 +366,7 @@ export type InviteDeviceRequest = Message<"orion.v1.InviteDeviceRequest"> & {
  * Use `create(InviteDeviceRequestSchema)` to create a new message.
  */
 export const InviteDeviceRequestSchema: GenMessage<InviteDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 6);
+  messageDesc(file_orion_v1_device, 7);
 
 /**
  * @generated from message orion.v1.InviteDeviceResponse
@@ -367,7 +416,7 @@ export type InviteDeviceResponse = Message<"orion.v1.InviteDeviceResponse"> & {
  * Use `create(InviteDeviceResponseSchema)` to create a new message.
  */
 export const InviteDeviceResponseSchema: GenMessage<InviteDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 7);
+  messageDesc(file_orion_v1_device, 8);
 
 /**
  * @generated from message orion.v1.ApproveDeviceRequest
@@ -384,7 +433,7 @@ export type ApproveDeviceRequest = Message<"orion.v1.ApproveDeviceRequest"> & {
  * Use `create(ApproveDeviceRequestSchema)` to create a new message.
  */
 export const ApproveDeviceRequestSchema: GenMessage<ApproveDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 8);
+  messageDesc(file_orion_v1_device, 9);
 
 /**
  * @generated from message orion.v1.ApproveDeviceResponse
@@ -401,7 +450,7 @@ export type ApproveDeviceResponse = Message<"orion.v1.ApproveDeviceResponse"> & 
  * Use `create(ApproveDeviceResponseSchema)` to create a new message.
  */
 export const ApproveDeviceResponseSchema: GenMessage<ApproveDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 9);
+  messageDesc(file_orion_v1_device, 10);
 
 /**
  * @generated from message orion.v1.RejectDeviceRequest
@@ -418,7 +467,7 @@ export type RejectDeviceRequest = Message<"orion.v1.RejectDeviceRequest"> & {
  * Use `create(RejectDeviceRequestSchema)` to create a new message.
  */
 export const RejectDeviceRequestSchema: GenMessage<RejectDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 10);
+  messageDesc(file_orion_v1_device, 11);
 
 /**
  * @generated from message orion.v1.RejectDeviceResponse
@@ -435,7 +484,7 @@ export type RejectDeviceResponse = Message<"orion.v1.RejectDeviceResponse"> & {
  * Use `create(RejectDeviceResponseSchema)` to create a new message.
  */
 export const RejectDeviceResponseSchema: GenMessage<RejectDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 11);
+  messageDesc(file_orion_v1_device, 12);
 
 /**
  * @generated from message orion.v1.RevokeDeviceRequest
@@ -457,7 +506,7 @@ export type RevokeDeviceRequest = Message<"orion.v1.RevokeDeviceRequest"> & {
  * Use `create(RevokeDeviceRequestSchema)` to create a new message.
  */
 export const RevokeDeviceRequestSchema: GenMessage<RevokeDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 12);
+  messageDesc(file_orion_v1_device, 13);
 
 /**
  * @generated from message orion.v1.RevokeDeviceResponse
@@ -474,7 +523,7 @@ export type RevokeDeviceResponse = Message<"orion.v1.RevokeDeviceResponse"> & {
  * Use `create(RevokeDeviceResponseSchema)` to create a new message.
  */
 export const RevokeDeviceResponseSchema: GenMessage<RevokeDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 13);
+  messageDesc(file_orion_v1_device, 14);
 
 /**
  * @generated from message orion.v1.RenameDeviceRequest
@@ -498,7 +547,7 @@ export type RenameDeviceRequest = Message<"orion.v1.RenameDeviceRequest"> & {
  * Use `create(RenameDeviceRequestSchema)` to create a new message.
  */
 export const RenameDeviceRequestSchema: GenMessage<RenameDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 14);
+  messageDesc(file_orion_v1_device, 15);
 
 /**
  * @generated from message orion.v1.RenameDeviceResponse
@@ -515,7 +564,7 @@ export type RenameDeviceResponse = Message<"orion.v1.RenameDeviceResponse"> & {
  * Use `create(RenameDeviceResponseSchema)` to create a new message.
  */
 export const RenameDeviceResponseSchema: GenMessage<RenameDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 15);
+  messageDesc(file_orion_v1_device, 16);
 
 /**
  * @generated from message orion.v1.RemoveDeviceRequest
@@ -537,7 +586,7 @@ export type RemoveDeviceRequest = Message<"orion.v1.RemoveDeviceRequest"> & {
  * Use `create(RemoveDeviceRequestSchema)` to create a new message.
  */
 export const RemoveDeviceRequestSchema: GenMessage<RemoveDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 16);
+  messageDesc(file_orion_v1_device, 17);
 
 /**
  * @generated from message orion.v1.RemoveDeviceResponse
@@ -550,7 +599,7 @@ export type RemoveDeviceResponse = Message<"orion.v1.RemoveDeviceResponse"> & {
  * Use `create(RemoveDeviceResponseSchema)` to create a new message.
  */
 export const RemoveDeviceResponseSchema: GenMessage<RemoveDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 17);
+  messageDesc(file_orion_v1_device, 18);
 
 /**
  * @generated from message orion.v1.QuarantineDeviceRequest
@@ -572,7 +621,7 @@ export type QuarantineDeviceRequest = Message<"orion.v1.QuarantineDeviceRequest"
  * Use `create(QuarantineDeviceRequestSchema)` to create a new message.
  */
 export const QuarantineDeviceRequestSchema: GenMessage<QuarantineDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 18);
+  messageDesc(file_orion_v1_device, 19);
 
 /**
  * @generated from message orion.v1.QuarantineDeviceResponse
@@ -589,7 +638,7 @@ export type QuarantineDeviceResponse = Message<"orion.v1.QuarantineDeviceRespons
  * Use `create(QuarantineDeviceResponseSchema)` to create a new message.
  */
 export const QuarantineDeviceResponseSchema: GenMessage<QuarantineDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 19);
+  messageDesc(file_orion_v1_device, 20);
 
 /**
  * @generated from message orion.v1.SetDeviceModeRequest
@@ -627,7 +676,7 @@ export type SetDeviceModeRequest = Message<"orion.v1.SetDeviceModeRequest"> & {
  * Use `create(SetDeviceModeRequestSchema)` to create a new message.
  */
 export const SetDeviceModeRequestSchema: GenMessage<SetDeviceModeRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 20);
+  messageDesc(file_orion_v1_device, 21);
 
 /**
  * @generated from message orion.v1.SetDeviceModeResponse
@@ -644,7 +693,7 @@ export type SetDeviceModeResponse = Message<"orion.v1.SetDeviceModeResponse"> & 
  * Use `create(SetDeviceModeResponseSchema)` to create a new message.
  */
 export const SetDeviceModeResponseSchema: GenMessage<SetDeviceModeResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 21);
+  messageDesc(file_orion_v1_device, 22);
 
 /**
  * @generated from message orion.v1.ReviewDeviceRequest
@@ -661,7 +710,7 @@ export type ReviewDeviceRequest = Message<"orion.v1.ReviewDeviceRequest"> & {
  * Use `create(ReviewDeviceRequestSchema)` to create a new message.
  */
 export const ReviewDeviceRequestSchema: GenMessage<ReviewDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 22);
+  messageDesc(file_orion_v1_device, 23);
 
 /**
  * @generated from message orion.v1.ReviewDeviceResponse
@@ -707,7 +756,7 @@ export type ReviewDeviceResponse = Message<"orion.v1.ReviewDeviceResponse"> & {
  * Use `create(ReviewDeviceResponseSchema)` to create a new message.
  */
 export const ReviewDeviceResponseSchema: GenMessage<ReviewDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 23);
+  messageDesc(file_orion_v1_device, 24);
 
 /**
  * One entry of a device's grants.
@@ -791,7 +840,7 @@ export type GrantReview = Message<"orion.v1.GrantReview"> & {
  * Use `create(GrantReviewSchema)` to create a new message.
  */
 export const GrantReviewSchema: GenMessage<GrantReview> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 24);
+  messageDesc(file_orion_v1_device, 25);
 
 /**
  * @generated from enum orion.v1.DeviceState

@@ -1,0 +1,113 @@
+//! Calls while they wait: pauses, restarts, lost links, many at once, and the question at a terminal.
+
+use std::time::Duration;
+
+use orion_tests::Cut;
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pause_and_a_cancel_end_what_waits_and_a_restart_asks_again() {
+    let world = World::new().await;
+    let kiosk = developer(&world, "kiosk", ASKS).await;
+    let call = calling(&world, "write_file", write(&kiosk, "a.txt"));
+    question(&kiosk).await;
+    owner(&kiosk, &["pause", "--let-finish"]).await;
+    let ended = call.await.unwrap();
+    assert_eq!(ended.end(), (CallState::Refused, Some(ErrorCode::DevicePaused)), "{ended:?}");
+    owner(&kiosk, &["resume"]).await;
+
+    let call = calling(&world, "write_file", write(&kiosk, "a.txt"));
+    let asked = question(&kiosk).await;
+    let request = v1::CancelCallRequest { call_id: asked["call_id"].as_str().unwrap().to_owned() };
+    world.admin().tools().cancel_call(request).await.unwrap();
+    let ended = call.await.unwrap();
+    assert_eq!(ended.end(), (CallState::Cancelled, Some(ErrorCode::Cancelled)), "{ended:?}");
+    eventually("no question", async || questions(&kiosk).await.is_empty().then_some(())).await;
+
+    let call = calling(&world, "write_file", write(&kiosk, "a.txt"));
+    let first = question(&kiosk).await;
+    kiosk.agent().kill9().await;
+    assert_eq!(questions(&kiosk).await, Vec::<Value>::new(), "nobody can answer without an agent");
+    kiosk.run().await;
+    let second = question(&kiosk).await;
+    assert_eq!(second["call_id"], first["call_id"]);
+    assert_ne!(second["id"], first["id"]);
+    owner(&kiosk, &["consent", "allow", id(&second)]).await;
+    assert_eq!(call.await.unwrap().end(), DONE);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_outlives_the_link() {
+    let world = World::new().await;
+    let proxy = world.proxy().await;
+    let grants = json!({"profile": "developer", "paths": ["{files}"]});
+    let kiosk = world.device("kiosk").via_proxy(&proxy).grant(grants).ceiling(ASKS).start().await;
+    let call = calling(&world, "write_file", write(&kiosk, "a.txt"));
+    let first = question(&kiosk).await;
+    let connected = kiosk.agent().log().matches("connected to").count();
+    proxy.cut(Cut::Reset);
+    eventually("another link", async || {
+        (kiosk.agent().log().matches("connected to").count() > connected).then_some(())
+    })
+    .await;
+    assert_eq!(question(&kiosk).await, first);
+    owner(&kiosk, &["consent", "allow", id(&first)]).await;
+    assert_eq!(call.await.unwrap().end(), DONE);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn so_many_questions_wait_and_no_more_and_other_calls_run_beside_them() {
+    let world = World::new().await;
+    let kiosk = developer(&world, "kiosk", ASKS).await;
+    let mut calls: Vec<_> = (0..4)
+        .map(|number| calling(&world, "write_file", write(&kiosk, &format!("{number}.txt"))))
+        .collect();
+    eventually("four questions", async || (questions(&kiosk).await.len() == 4).then_some(())).await;
+    let refused = world.admin().call("kiosk", "write_file", write(&kiosk, "5.txt")).await;
+    let full = (CallState::Failed, Some(ErrorCode::ResourceExhausted));
+    assert_eq!(refused.end(), full, "{refused:?}");
+    let other = world.admin().call("kiosk", "create_directory", json!({"path": "x"})).await;
+    assert_eq!(other.end(), DONE, "{other:?}");
+    for question in questions(&kiosk).await {
+        owner(&kiosk, &["consent", "deny", id(&question)]).await;
+    }
+    for call in calls.drain(..) {
+        assert_eq!(call.await.unwrap().end(), DENIED);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_watches_sees_what_happens_and_answers_with_y_and_n() {
+    let world = World::new().await;
+    let kiosk = developer(&world, "kiosk", ASKS_BEFORE_READS).await;
+    let watching = kiosk.agent_command_with_stdin(&["watch"]);
+    let sees = async |text: &str| {
+        eventually(text, async || watching.log().contains(text).then_some(())).await;
+    };
+    // What is typed before a question is no answer to it.
+    watching.write_stdin(b"y\n");
+    let call = calling(&world, "write_file", write(&kiosk, "a.txt"));
+    sees("May write_file run on this device?").await;
+    watching.write_stdin(b"y\n");
+    sees("typed before the question could be read").await;
+    sees("write_file of admin waits for you").await;
+    assert!(!kiosk.files().join("a.txt").exists());
+    // The time to read a question has to pass.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    watching.write_stdin(b"maybe\n");
+    sees("y allows this call, n denies it.").await;
+    assert!(!kiosk.files().join("a.txt").exists());
+    watching.write_stdin(b"y\n");
+    assert_eq!(call.await.unwrap().end(), DONE);
+    sees("Allowed: write_file runs once, as it was shown.").await;
+    sees("write_file succeeded").await;
+
+    let call = calling(&world, "read_file", json!({"path": kiosk.path("a.txt")}));
+    sees("May read_file run on this device?").await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    watching.write_stdin(b"n\n");
+    assert_eq!(call.await.unwrap().end(), DENIED);
+    sees("read_file was refused: APPROVAL_REJECTED").await;
+    watching.kill9().await;
+}
