@@ -22,10 +22,14 @@ pub(super) fn replacement(
     if is_step || by_person {
         return None;
     }
-    let raises = reported(&call, view);
-    if raises.is_empty() {
+    // Only a reason that the call did not have makes it again, so that no device has it made again without end.
+    let known = &call.context.raises;
+    let new: Vec<_> =
+        reported(&call, view).into_iter().filter(|raise| !known.contains(raise)).collect();
+    if new.is_empty() {
         return None;
     }
+    let raises = known.iter().copied().chain(new).collect();
     let id = CallId::new(new_uuid());
     tracing::info!(call = %view.call, again = %id, "a device reports a higher risk");
     let context = call.context;
