@@ -2,12 +2,14 @@
 // event to the frame that shows its outcome, with the requests in between.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { firstAdmin, loaded, storyOf } from "./setup.mjs";
+import { firstAdmin, link, loaded, storyOf } from "./setup.mjs";
 import { World } from "./world.mjs";
 
 const ROWS = Number(process.env.ORION_PAGE_AUDIT_ROWS);
 /** What 95 of 100 interactions must stay below. Beside other tests and with an unoptimised backend, only a hang is found. */
 const MOST_MS = Number(process.env.ORION_PAGE_P95_MS ?? 2_000);
+/** Until when a browser that has kept nothing can take a message, likewise. */
+const READY_MS = process.env.ORION_PAGE_P95_MS ? 1_000 : 20_000;
 const world = new World({ folder: process.env.ORION_WORLD });
 const test = storyOf(world);
 const measured = new Map();
@@ -93,6 +95,21 @@ test("a long audit log is filtered and paged", async () => {
   for (let page = 1; page <= 10; page += 1) {
     await timed("audit: page", "main .older button", "click", `${rows} >= ${(page + 1) * 50}`);
   }
+});
+
+test("a link from a terminal leads to a chat that takes a message, in a browser that has kept nothing", async () => {
+  const times = [];
+  for (let round = 0; round < 5; round += 1) {
+    const address = await link(admin);
+    const page = await world.browser();
+    await page.goto(address, { waitUntil: "commit" });
+    await page.locator('[aria-label="Message"]:enabled').waitFor();
+    times.push(await page.evaluate(() => performance.now()));
+    await page.context().close();
+  }
+  const most = Math.max(...times);
+  console.log(`ready for a message: ${times.length} times, median ${percentile(times, 0.5).toFixed(0)} ms, longest ${most.toFixed(0)} ms`);
+  assert.ok(most < READY_MS, `it took ${most} ms`);
 });
 
 test("95 of 100 interactions are fast", () => {
