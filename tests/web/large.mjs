@@ -103,18 +103,17 @@ test("a link from a terminal leads to a chat that takes a message, in a browser 
     const address = await link(admin);
     const page = await world.browser();
     await page.goto(address, { waitUntil: "commit" });
-    const now = () => page.evaluate(() => performance.now());
     const goOn = page.getByRole("button", { name: "Go on as admin" });
     await goOn.waitFor();
-    const asked = await now();
+    // The page draws nothing before its scripts have run, so that what is painted takes clicks.
+    questions.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
     await goOn.click();
     await page.getByLabel("Message", { exact: true }).waitFor();
-    times.push(await now());
-    questions.push(asked);
+    times.push(await page.evaluate(() => performance.now()));
     await page.context().close();
   }
   const most = Math.max(...times);
-  console.log(`the question of a link: median ${percentile(questions, 0.5).toFixed(0)} ms`);
+  console.log(`the question of a link: painted after, median ${percentile(questions, 0.5).toFixed(0)} ms`);
   console.log(`ready for a message: ${times.length} times, median ${percentile(times, 0.5).toFixed(0)} ms, longest ${most.toFixed(0)} ms`);
   assert.ok(percentile(questions, 0.5) < READY_MS, `it took ${percentile(questions, 0.5)} ms`);
 });
