@@ -163,8 +163,8 @@ pub(crate) fn cannot(key: &str, language: Language) -> &'static str {
 /// Returns why nothing can be undone.
 pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
     let command = language.of(
-        "`orion undo CALL` takes back a call by its id, and `orion audit list` shows those on record.",
-        "`orion undo AANROEP` draait een aanroep terug op zijn id, en `orion audit list` toont wat er is vastgelegd.",
+        "`orion undo CALL` takes back a call by its id, and `orion calls list` shows your calls.",
+        "`orion undo AANROEP` draait een aanroep terug op zijn id, en `orion calls list` toont uw aanroepen.",
     );
     let why = match (why, language) {
         (Impossible::Nothing, Language::English) => {
