@@ -4,9 +4,13 @@
 use std::sync::Arc;
 
 use orion_catalog::tools::planned_call::PlannedCall;
+use orion_domain::evaluate::Decision;
 use orion_domain::{CallId, CallRequest, Caller, ContentRaise, ErrorCode, Hint, ToolError};
 
+use crate::pipeline::authorize::{self, Counts};
+use crate::pipeline::call::CallContext;
 use crate::pipeline::calls::tools_on;
+use crate::pipeline::validate::Target;
 use crate::pipeline::{Pipeline, aliases, validate};
 use crate::store::{Label, Provenance, StoreError};
 
@@ -55,6 +59,28 @@ pub async fn could_be_made(
         Err(error) if error.code == ErrorCode::InvalidArgument => Err(error),
         Err(_) => Ok(()),
     })
+}
+
+/// Returns why a call would be denied if it were made now. None where it would not, or where that is not known, such as
+/// of a device that is away.
+///
+/// # Errors
+/// The database cannot be read.
+pub async fn denial(
+    pipeline: &Arc<Pipeline>,
+    caller: &Caller,
+    call: &PlannedCall,
+) -> Result<Option<ToolError>, StoreError> {
+    let caller = Caller { conversation: None, ..caller.clone() };
+    let context = CallContext::new(caller, request(call));
+    let Ok(target) = validate::target(pipeline, &context.request) else { return Ok(None) };
+    let device = target.device.for_calls(&target.spec.facts(), &context.caller);
+    let target = Target { device, ..target };
+    let arguments = context.request.arguments.clone();
+    let parsed = validate::arguments(pipeline, &context.caller, &target, arguments).await?;
+    let Ok(parsed) = parsed else { return Ok(None) };
+    let evaluated = authorize::call(context, target, parsed, Counts::default()).as_if_small();
+    Ok((evaluated.decision() == Decision::Deny).then(|| evaluated.refusal()))
 }
 
 /// Returns the request of a call.

@@ -205,7 +205,8 @@ pub fn own_files(paths: &[&Path]) -> Vec<PathBuf> {
     let all = || paths.iter().copied().chain(program.as_deref());
     let written = all().filter_map(|path| std::path::absolute(path).ok());
     let real = all().filter_map(|path| fs::canonicalize(path).ok());
-    written.chain(real).collect()
+    let mut seen = BTreeSet::new();
+    written.chain(real).filter(|path| seen.insert(path.clone())).collect()
 }
 
 /// Whether a missing file is an error. It is if a person named the file.
@@ -229,22 +230,45 @@ pub fn default_locations() -> Option<(PathBuf, PathBuf)> {
     Some((dirs.config_dir().join("agent.toml"), state.join("agent")))
 }
 
-/// Returns the text of a first `agent.toml` with this profile that allows `paths`, with comments that explain its keys.
+/// Returns the text of a first `agent.toml` with this profile, an operator's where there is none, that allows `paths`,
+/// with comments that explain its keys. A file that is there already must have the profile and allow the paths.
 ///
 /// # Errors
-/// [`ConfigError::Exists`] when there is a file with another text, [`ConfigError::Invalid`] when a path is invalid.
+/// [`ConfigError::Exists`] when the file that is there does not, [`ConfigError::Invalid`] when a path is invalid.
 pub fn first(
     path: &Path,
-    profile: Profile,
+    profile: Option<Profile>,
     paths: &[String],
     state_dir: &Path,
 ) -> Result<String, ConfigError> {
-    let text = file::first(profile, paths);
-    Settings::parse(&text, home().as_deref(), &own_files_of(state_dir, path))
-        .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
-    // An earlier try may have written it.
-    if path.exists() && fs::read_to_string(path).ok().as_ref() != Some(&text) {
-        return Err(ConfigError::Exists { path: path.to_owned() });
+    let text = file::first(profile.unwrap_or(Profile::Operator), paths);
+    let parsed = Settings::parse(&text, home().as_deref(), &own_files_of(state_dir, path));
+    let wanted = parsed.map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
+    if path.exists() {
+        let settings = Settings::load(path, Required::Yes, state_dir)?;
+        let exists = |fix| ConfigError::Exists { path: path.to_owned(), fix };
+        let lacks = |index: &usize| {
+            wanted.scope.allowed.get(*index).is_none_or(|entry| {
+                settings.scope.denying(&entry.root).is_some()
+                    || entry
+                        .access
+                        .iter()
+                        .any(|it| settings.scope.covering(&entry.root, *it).is_none())
+            })
+        };
+        if let Some(lacking) = (0..paths.len()).find(lacks).and_then(|index| paths.get(index)) {
+            // A path that a shell would not read as it is written is left to the owner.
+            let is_plain = |c: char| c.is_alphanumeric() || "/~._:-".contains(c);
+            let lacking = if lacking.chars().all(is_plain) { lacking } else { "PATH" };
+            return Err(exists(format!(
+                "Run `orion-agent allow {lacking}`, then this command again without --allow-path"
+            )));
+        }
+        if let Some(profile) = profile.filter(|it| settings.ceiling.profile != Some(*it)) {
+            return Err(exists(format!(
+                "Leave out --profile, or set profile = \"{profile}\" in it first"
+            )));
+        }
     }
     Ok(text)
 }

@@ -151,7 +151,8 @@ impl Client {
             }
         };
         let channel = endpoint.connect().await;
-        let channel = channel.map_err(|error| Failure::unreachable(backend, &error))?;
+        let channel = channel
+            .map_err(|error| Failure::unreachable(backend, context.demo_folder(), &error))?;
         Ok(Self { channel, bearer: Bearer(bearer), limit })
     }
 

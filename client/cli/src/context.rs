@@ -132,6 +132,13 @@ impl Context {
         let token = token.or_else(|| file.token.clone()).map(|token| Secret::new(token.trim()));
         Ok(Self { backend, token, file, path, found })
     }
+
+    /// Returns the folder of the demo that wrote this context. None where no demo did.
+    pub(crate) fn demo_folder(&self) -> Option<&Path> {
+        // Of all contexts, only a demo's has the data folder of its backend.
+        self.file.data_dir.as_ref()?;
+        self.path.parent().filter(|folder| folder.join("demo.lock").is_file())
+    }
 }
 
 /// Returns the file of a context that was named by its name. `None` where a path was given.

@@ -25,7 +25,7 @@ pub(crate) use access_request::{
 };
 pub(crate) use alias::{AliasView, aliases_table};
 pub(crate) use approval::{
-    ApprovalView, LabelView, StandingRuleView, VoteView, approvals_table, rules_table,
+    ApprovalView, LabelView, StandingRuleView, VoteView, approvals_table, rule_line, rules_table,
 };
 pub(crate) use approval_stats::{ApprovalStatsView, approval_stats};
 pub(crate) use call::{CallView, HIDDEN_SECRET, call_page, calls_table, note_hidden_secrets};

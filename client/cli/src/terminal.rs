@@ -29,10 +29,25 @@ pub(crate) fn is_interactive() -> bool {
 /// # Errors
 /// The person stopped the program.
 pub(crate) async fn confirm(question: &str) -> Result<bool, Failure> {
-    let question = format!("{} (y/N)", text::one_line(question, 400));
-    let answer = prompt(move || Text::new(&question).prompt_skippable()).await?;
-    let answer = answer.unwrap_or_default().trim().to_lowercase();
-    Ok(["y", "yes", "j", "ja"].contains(&answer.as_str()))
+    let mut asked = format!("{} (y/N)", text::one_line(question, 400));
+    loop {
+        let shown = asked.clone();
+        let answer = prompt(move || Text::new(&shown).prompt_skippable()).await?;
+        if let Some(is_yes) = confirmed(&answer.unwrap_or_default()) {
+            return Ok(is_yes);
+        }
+        // A key that is neither must not decide anything.
+        asked = format!("{} (y or n)", text::one_line(question, 400));
+    }
+}
+
+/// Reads an answer to a question for a yes. None for anything that is neither a yes nor a no.
+fn confirmed(typed: &str) -> Option<bool> {
+    match typed.trim().to_lowercase().as_str() {
+        "y" | "yes" | "j" | "ja" => Some(true),
+        "" | "n" | "no" | "nee" | "nein" => Some(false),
+        _ => None,
+    }
 }
 
 /// Prompts for a line of text.
@@ -232,5 +247,27 @@ impl Drop for Bar {
 impl Drop for Spinner {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_answer_decides() {
+        for (typed, expected) in [
+            ("y", Some(true)),
+            (" Yes ", Some(true)),
+            ("ja", Some(true)),
+            ("", Some(false)),
+            ("n", Some(false)),
+            ("Nee", Some(false)),
+            ("d", None),
+            ("yn", None),
+            ("what?", None),
+        ] {
+            assert_eq!(confirmed(typed), expected, "{typed}");
+        }
     }
 }

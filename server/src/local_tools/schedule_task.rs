@@ -6,7 +6,7 @@ use orion_domain::{ErrorCode, Hint, ToolError};
 use super::effect::failed;
 use super::{Context, LocalTool, Outcome};
 use crate::clock::now_ms;
-use crate::planned_calls::{could_be_made, resolved};
+use crate::planned_calls::{could_be_made, denial, resolved};
 use crate::schedules::{Times, own_zone};
 use crate::scope::TokenKind;
 use crate::store::{CallRow, MAX_SCHEDULES, NewScheduleError, ScheduleRow, StoreError};
@@ -38,6 +38,10 @@ impl LocalTool for ScheduleTask {
             Some(first) => format!("`{name}` makes its first call at {first}."),
             None => format!("`{name}` is scheduled."),
         };
+        if let Some(denied) = denial(pipeline, caller, &call).await.map_err(failed)? {
+            message =
+                format!("{message} If it were made now, it would be denied: {}", denied.message);
+        }
         if context.dry_run {
             message = message.replacen(" makes ", " would make ", 1);
             let data = Returns { task_id: None, name, next_runs, timezone };

@@ -30,13 +30,14 @@ pub(super) fn waiting(
 ) -> CallView {
     let mut error =
         evaluated.refusal().with("approval_id", id.to_string()).with("expires_at", expires_at);
+    let reason = if evaluated.approvers().reason { " --reason \"…\"" } else { "" };
     // The evaluator names who must approve, and does not know the request.
     for hint in error.hints.iter_mut().filter(|hint| hint.who == Actor::Approver) {
         hint.command = match evaluated.context.plan() {
             // No command signs.
             _ if evaluated.approvers().passkey => None,
-            Some(plan) => Some(format!("orion plan approve {plan}")),
-            None => Some(format!("orion approvals approve {id}")),
+            Some(plan) => Some(format!("orion plan approve {plan}{reason}")),
+            None => Some(format!("orion approvals approve {id}{reason}")),
         };
     }
     let waiting = view.closing(error);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use orion_domain::DeviceName;
 use orion_domain::rule::Rule;
-use orion_policy::{diff_grants, diff_rules, rule_summary};
+use orion_policy::{diff_grants, diff_risks, diff_rules, rule_summary};
 use serde::Serialize;
 
 use crate::active_policy::{Active, PolicyTerms};
@@ -52,9 +52,7 @@ fn of_device(known: &DeviceSnapshot, after: PolicyTerms) -> Vec<String> {
     let new = known.under(after);
     lines.extend(diff_grants(&known.grants, &new.grants));
     let after = &new.terms.policy;
-    if before.risk != after.risk {
-        lines.push("what each risk requires".to_owned());
-    }
+    lines.extend(diff_risks(before.risk, after.risk));
     if before.timezone != after.timezone {
         let zone = |zone: &str| if zone.is_empty() { "UTC".to_owned() } else { zone.to_owned() };
         lines.push(format!("timezone {} → {}", zone(&before.timezone), zone(&after.timezone)));

@@ -1,6 +1,7 @@
 //! Orion's own certificate for people: signed by an authority of its own, which no device trusts and which
 //! signs nothing for devices, and renewed while the backend listens.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -155,6 +156,8 @@ fn names(config: &PeopleConfig, listen: SocketAddr) -> Vec<String> {
     if ip.is_unspecified() || ip.is_loopback() {
         names.extend(["localhost".to_owned(), IpAddr::V4(Ipv4Addr::LOCALHOST).to_string()]);
     }
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     names
 }
 
@@ -194,7 +197,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = open(folder.path());
         assert_eq!(open(folder.path()).authority.fingerprint(), first.authority.fingerprint());
-        assert_eq!(first.names, ["orion.example", "127.0.0.1", "localhost", "127.0.0.1"]);
+        assert_eq!(first.names, ["orion.example", "127.0.0.1", "localhost"]);
         std::fs::remove_file(folder.path().join(CERTIFICATE)).unwrap();
         let config = PeopleConfig::default();
         let listen = "127.0.0.1:7080".parse().unwrap();

@@ -163,8 +163,8 @@ pub(crate) fn cannot(key: &str, language: Language) -> &'static str {
 /// Returns why nothing can be undone.
 pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
     let command = language.of(
-        "`orion undo CALL` takes back a call by its id, and `orion audit list` shows those on record.",
-        "`orion undo AANROEP` draait een aanroep terug op zijn id, en `orion audit list` toont wat er is vastgelegd.",
+        "`orion undo CALL` takes back a call by its id, and `orion calls list` shows your calls.",
+        "`orion undo AANROEP` draait een aanroep terug op zijn id, en `orion calls list` toont uw aanroepen.",
     );
     let why = match (why, language) {
         (Impossible::Nothing, Language::English) => {
@@ -185,6 +185,14 @@ pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
         (Impossible::Unseen, Language::Dutch) => {
             "Ik kan hier niet zien wat er van de laatste verandering is geworden, dus ik heb niets gedaan.".to_owned()
         }
+        (Impossible::Earlier(earlier), Language::English) => return format!(
+            "The last call here, {}, did not succeed, so there is nothing of it to take back, and I did nothing. The last change before it was by {} on {} ({}). To take that one back: `orion undo {}`.",
+            earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", "), earlier.call_id
+        ),
+        (Impossible::Earlier(earlier), Language::Dutch) => return format!(
+            "De laatste aanroep hier, {}, is niet gelukt, dus daarvan is niets terug te draaien, en ik heb niets gedaan. De laatste verandering daarvoor was door {} op {} ({}). Die draait u terug met: `orion undo {}`.",
+            earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", "), earlier.call_id
+        ),
     };
     format!("{why} {command}")
 }

@@ -1,7 +1,7 @@
 //! Plans "undo that": a call that undoes the last call of this chat that changed something.
 //!
-//! Only the last change is undone. Where it cannot be undone, or is not visible, the planner says so; it
-//! never undoes an earlier one instead.
+//! Only the last change is undone. Where it cannot be undone, or is not visible, or where a call after it did
+//! not succeed, the planner says so; it never undoes an earlier one instead.
 
 use orion_catalog::find;
 use orion_catalog::tools::undo_call::paths_of;
@@ -21,6 +21,20 @@ pub(crate) enum Impossible {
     Tool(&'static str),
     /// The result of the last change, or its call, is not visible in this chat.
     Unseen,
+    /// The last call that was to change something did not succeed: the change is an earlier one.
+    Earlier(Box<Earlier>),
+}
+
+/// A change before a call that did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Earlier {
+    /// The tool of the call that did not succeed.
+    pub(crate) failed: &'static str,
+    /// The tool of the change.
+    pub(crate) tool: &'static str,
+    pub(crate) paths: Vec<String>,
+    pub(crate) device: String,
+    pub(crate) call_id: String,
 }
 
 /// Returns the call that undoes the last change.
@@ -29,6 +43,7 @@ pub(crate) fn last(
     device: Option<&str>,
     dry_run: bool,
 ) -> Result<PlannedCall, Impossible> {
+    let mut failed = None;
     for (at, message) in conversation.iter().enumerate().rev() {
         let Some((call, envelope)) = answered(conversation.get(..at).unwrap_or_default(), message)
         else {
@@ -42,14 +57,21 @@ pub(crate) fn last(
         };
         let facts = ResultFacts::read(envelope);
         let is_preview = facts.dry_run() || arguments.get("dry_run") == Some(&Value::Bool(true));
+        let place = facts.text("/meta/device");
+        let is_elsewhere = device.is_some_and(|wanted| !place.is_empty() && wanted != place);
         match facts.at("/success") {
             _ if is_preview => continue,
             Some(Value::Bool(true)) => {}
-            Some(_) => continue,
+            Some(_) => {
+                // An undo that did not succeed was of the same change, which a person may undo again.
+                if !is_elsewhere && spec.name != "undo_call" && failed.is_none() {
+                    failed = Some(spec.name);
+                }
+                continue;
+            }
             None => return Err(Impossible::Unseen),
         }
-        let place = facts.text("/meta/device");
-        if device.is_some_and(|wanted| !place.is_empty() && wanted != place) {
+        if is_elsewhere {
             continue;
         }
         if !spec.undo {
@@ -59,6 +81,11 @@ pub(crate) fn last(
         let (call_id, paths) = (facts.text("/meta/call_id"), paths_of(spec.name, &arguments));
         if call_id.is_empty() || place.is_empty() || paths.is_empty() {
             return Err(Impossible::Unseen);
+        }
+        if let Some(failed) = failed {
+            let (device, call_id) = (place.to_owned(), call_id.to_owned());
+            let earlier = Earlier { failed, tool: spec.name, paths, device, call_id };
+            return Err(Impossible::Earlier(Box::new(earlier)));
         }
         return Ok(calls::undo(call_id, &paths, place, dry_run));
     }
@@ -106,14 +133,11 @@ mod tests {
         let mut chat = [wrote("a"), wrote("b")].concat();
         let of_b = r#"{"tool":"undo_call","device":"kiosk","call_id":"b","paths":["b.txt"]}"#;
         assert_eq!(said(&chat).as_deref(), Ok(of_b));
-        // Calls that only read, previews and failed calls changed nothing.
+        // Calls that only read and previews changed nothing.
         chat.extend([made("read_file", &json!({"path": "a"})), ended("c", true, &json!({}))]);
         let preview = json!({"path": "a", "content": "x", "dry_run": true});
         chat.extend([made("write_file", &preview), ended("d", true, &json!({"dry_run": true}))]);
-        chat.extend([
-            made("move_path", &json!({"source": "a", "destination": "b"})),
-            ended("e", false, &json!({})),
-        ]);
+        chat.extend([made("undo_call", &json!({"call_id": "b"})), ended("e", false, &json!({}))]);
         assert_eq!(said(&chat).as_deref(), Ok(of_b));
         chat.extend([
             made("move_path", &json!({"source": "a", "destination": "b"})),
@@ -123,6 +147,25 @@ mod tests {
             last(&chat, None, true).unwrap().to_string(),
             r#"{"tool":"undo_call","device":"kiosk","call_id":"f","paths":["a","b"],"dry_run":true}"#
         );
+    }
+
+    #[test]
+    fn after_a_call_that_did_not_succeed_the_earlier_change_is_only_named() {
+        let mut chat = wrote("a").to_vec();
+        chat.extend([made("delete_file", &json!({"path": "b"})), ended("b", false, &json!({}))]);
+        chat.extend([made("read_file", &json!({"path": "a"})), ended("c", true, &json!({}))]);
+        let earlier = Earlier {
+            failed: "delete_file",
+            tool: "write_file",
+            paths: vec!["a.txt".to_owned()],
+            device: "kiosk".to_owned(),
+            call_id: "a".to_owned(),
+        };
+        assert_eq!(said(&chat), Err(Impossible::Earlier(Box::new(earlier))));
+        assert_eq!(last(&chat, Some("laptop"), false), Err(Impossible::Nothing));
+        // A change after it is undone as any other.
+        chat.extend(wrote("d"));
+        assert!(said(&chat).unwrap().contains(r#""call_id":"d""#));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use orion_domain::evaluate::{Decision, RiskDefaults};
-use orion_domain::rule::{Hours, Rule};
+use orion_domain::rule::{Hours, Rule, RuleAction};
 use orion_domain::{Grants, Risk};
 use serde::Serialize;
 
@@ -153,18 +153,30 @@ fn written(value: &impl Serialize) -> String {
 /// Returns what each risk requires, in the words of a policy file. High and critical risk are left out where they only
 /// require an approval.
 fn of_risks(defaults: RiskDefaults) -> String {
-    let word = |risk| match defaults.of(risk) {
+    let words = RISKS.into_iter().map(|risk| (risk, risk_word(defaults, risk)));
+    let named = words.filter(|&(risk, word)| risk < Risk::High || word != "ask");
+    let texts: Vec<_> = named.map(|(risk, word)| format!("{risk}:{word}")).collect();
+    format!("{{{}}}", texts.join(","))
+}
+
+/// Returns what changes in what each risk requires, a line each: `risk medium: allow → ask`.
+#[must_use]
+pub fn diff_risks(old: RiskDefaults, new: RiskDefaults) -> Vec<String> {
+    let words = RISKS.into_iter().map(|risk| (risk, risk_word(old, risk), risk_word(new, risk)));
+    let changed = words.filter(|(_, was, is)| was != is);
+    changed.map(|(risk, was, is)| format!("risk {risk}: {was} → {is}")).collect()
+}
+
+const RISKS: [Risk; 4] = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
+
+fn risk_word(defaults: RiskDefaults, risk: Risk) -> &'static str {
+    match defaults.of(risk) {
         Decision::Allow if defaults.notifies(risk) => "notify",
         Decision::Ask if defaults.signs(risk) => "ask_passkey",
         decision @ (Decision::Allow | Decision::DryRunFirst | Decision::Ask | Decision::Deny) => {
             decision.as_str()
         }
-    };
-    let risks = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
-    let words = risks.into_iter().map(|risk| (risk, word(risk)));
-    let named = words.filter(|&(risk, word)| risk < Risk::High || word != "ask");
-    let texts: Vec<_> = named.map(|(risk, word)| format!("{risk}:{word}")).collect();
-    format!("{{{}}}", texts.join(","))
+    }
 }
 
 fn joined(set: &BTreeSet<String>) -> String {
@@ -224,10 +236,6 @@ pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
     for ((name, old), (_, new)) in lists(old).into_iter().zip(lists(new)) {
         lines.extend(sets(name, &old, &new));
     }
-    if old.workspace() != new.workspace() {
-        let text = |path: Option<&str>| path.unwrap_or("none").to_owned();
-        lines.push(format!("workspace {} → {}", text(old.workspace()), text(new.workspace())));
-    }
     if old.read_only != new.read_only {
         lines.push(format!("read_only {} → {}", old.read_only, new.read_only));
     }
@@ -245,7 +253,14 @@ fn rule_fields(rule: &Rule) -> BTreeMap<String, String> {
     let value = serde_json::to_value(rule).unwrap_or_default();
     let fields = value.as_object().into_iter().flatten();
     // As it is written in the file.
-    let action = if rule.log_only { "log".to_owned() } else { written(&rule.action) };
+    let action = match (rule.log_only, rule.action) {
+        (true, _) => "log".to_owned(),
+        (false, RuleAction::Preapprove) => "allow".to_owned(),
+        (
+            false,
+            RuleAction::Deny | RuleAction::Ask | RuleAction::DryRunFirst | RuleAction::Notify,
+        ) => written(&rule.action),
+    };
     let action = std::iter::once(("action".to_owned(), action));
     let hours = rule.hours.as_ref().map(|hours| ("hours".to_owned(), hours_text(hours)));
     fields

@@ -71,6 +71,7 @@ async fn an_address_without_a_backend_says_which_of_the_causes_it_is() {
         ("orion status --backend 'http://my backend'".to_owned(), 2),
         ("orion status --backend http://127.0.0.1:1".to_owned(), 1),
         (format!("orion status --backend https://{backend}"), 1),
+        (format!("orion status --backend http://{unknown}"), 1),
         (login(&format!("http://{devices}")), 1),
         (login(&format!("https://{devices}")), 1),
         (login(&format!("http://{page}")), 1),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use orion_agent::config;
+use orion_agent::config::check::check_file;
 use orion_agent::enroll::{Enrollment, Notice, Replace, enroll};
 use orion_agent::state::{Identity, Pending, State};
 use orion_domain::{DeviceName, Profile};
@@ -63,16 +64,14 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
     let Enroll { token, name, allow_path, profile, force, wait: _, no_wait, timeout } = arguments;
     let token = token.map(|text| read_token(&text)).transpose()?;
     let first = (profile.is_some() || !allow_path.is_empty())
-        .then(|| {
-            let profile = profile.unwrap_or(Profile::Operator);
-            config::first(&places.config, profile, &allow_path, &places.state_dir)
-        })
+        .then(|| config::first(&places.config, profile, &allow_path, &places.state_dir))
         .transpose()?;
     // The owner's file is written when the backend knows this device: a try that failed leaves nothing.
     let write_first = || match &first {
         Some(text) => config::write_first(&places.config, text),
         None => Ok(()),
     };
+    let is_kept = places.config.exists();
     let mut written = Ok(());
     let missing = missing_folders(&places.state_dir);
     let state = State::open(&places.state_dir)?;
@@ -103,6 +102,9 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
     };
     written?;
     write_first()?;
+    if first.is_some() {
+        say_of_file(places, is_kept)?;
+    }
     if places.settings()?.ceiling.paths.is_empty() {
         say(NO_FOLDER);
     }
@@ -111,6 +113,20 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
         "enrolled as {} ({}), certificate until {until}\nstart the agent with: orion-agent run, or as a service with: orion-agent install",
         enrolled.name, enrolled.device_id
     ))
+}
+
+/// Says that an existing file is kept, and which allowed folder is missing.
+fn say_of_file(places: &Places, is_kept: bool) -> anyhow::Result<()> {
+    let file = places.config.display();
+    if is_kept {
+        say(&format!("{file} allows this already; it is kept as it is"));
+    }
+    for finding in check_file(&places.config, &places.state_dir)? {
+        if finding.code == "missing" {
+            say(&format!("{file}:{finding}"));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the folders that are made for the state, the innermost first.

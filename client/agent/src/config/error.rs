@@ -39,10 +39,12 @@ pub enum ConfigError {
         fix: &'static str,
     },
     /// A first file was to be written, and the file exists.
-    #[error("{path} exists and is its owner's. Leave out --allow-path, and add the path with `orion-agent allow PATH`", path = path.display())]
+    #[error("{path} exists, and what its owner wrote is not changed here. {fix}", path = path.display())]
     Exists {
         /// The file.
         path: PathBuf,
+        /// What to do.
+        fix: String,
     },
     /// The content is invalid.
     #[error("{path}: {fault}; `orion-agent --config {path} ceiling check` shows everything that is wrong with it", path = path.display())]

@@ -37,7 +37,9 @@ impl PlainTool for GetDeviceInfo {
                 Section::Workspace => data.workspace = Some(workspace(context)),
             }
         }
-        Ok(Outcome::new(format!("About {}.", context.device_id), data))
+        let host = sysinfo::System::host_name().ok().filter(|host| !host.is_empty());
+        let about = host.map_or_else(|| "this device".to_owned(), |host| visible(&host));
+        Ok(Outcome::new(format!("About {about}."), data))
     }
 }
 

@@ -42,11 +42,11 @@ impl FileTool for ReadFile {
             Encoding::Base64 => blocks(&mut file, metadata.len(), &arguments, path)?,
         };
         let unit = match arguments.encoding {
-            Encoding::Utf8 => "lines",
-            Encoding::Base64 => "blocks",
+            Encoding::Utf8 => "line",
+            Encoding::Base64 => "block",
         };
         let more = if part.truncated { ", and there is more" } else { "" };
-        let message = format!("{path}: {} {unit} from {}{more}.", part.units, arguments.offset);
+        let message = format!("{path}: {}{more}.", part.range(unit, arguments.offset));
         let data = Returns {
             path: path.to_string(),
             content: part.content,
@@ -70,6 +70,19 @@ struct Part {
     total: Option<u64>,
     truncated: bool,
     replaced: bool,
+}
+
+impl Part {
+    /// Returns which lines or blocks it has, counted from 1: `lines 3 to 5 of 9`.
+    fn range(&self, unit: &str, before: u64) -> String {
+        let (first, last) = (before.saturating_add(1), before.saturating_add(self.units));
+        let units = match self.units {
+            0 => return format!("no {unit}s"),
+            1 => format!("{unit} {first}"),
+            _ => format!("{unit}s {first} to {last}"),
+        };
+        self.total.map_or(units.clone(), |total| format!("{units} of {total}"))
+    }
 }
 
 /// Selects lines from a stream of bytes.

@@ -28,7 +28,9 @@ impl Session<'_> {
         match self.consent {
             Consent::Leave => {
                 let message = format!("{} waits for approval.", approval.tool);
-                let approve = format!("orion approvals approve {}", text::one_line(&id, 80));
+                let reason = if approval.reason_required { " --reason \"…\"" } else { "" };
+                let id_shown = text::one_line(&id, 80);
+                let approve = format!("orion approvals approve {id_shown}{reason}");
                 let error = ToolError::new(ErrorCode::ApprovalRequired, message)
                     .hint(Hint::run("approve it", approve));
                 Err(error.with("approval_id", id).into())

@@ -20,7 +20,8 @@ use crate::global::long_duration;
 use crate::output::GOOD;
 use crate::show::card::{card, hint};
 use crate::show::{
-    ApprovalStatsView, ApprovalView, StandingRuleView, approval_stats, approvals_table, rules_table,
+    ApprovalStatsView, ApprovalView, StandingRuleView, approval_stats, approvals_table, rule_line,
+    rules_table,
 };
 use crate::text;
 
@@ -209,7 +210,11 @@ async fn approve(
         details_shown,
         passkey: None,
     };
+    let is_rule = matches!(request.more, Some(More::NarrowRule(_)));
     let (approval, changed) = decide(app, client, request).await?;
+    if is_rule && approval.state == "approved" {
+        say_which_rule(app, client, &approval.approval_id).await;
+    }
     let call_id = changed.as_ref().map_or(&approval.call_id, |call| &call.call_id);
     if let Some(call) = &changed {
         app.out.note(&format!("another call was made instead: {call_id}"));
@@ -231,6 +236,19 @@ async fn approve(
     let result = wait_for_end(app, client, call_id, deadline, true).await?;
     result.print(app.out)?;
     Ok(result.exit_code())
+}
+
+/// Says which rule an approval made, and how to end it. The approval counts whether the rule can be read or not.
+async fn say_which_rule(app: &App<'_>, client: &Client, approval_id: &str) {
+    let request = v1::ListStandingRulesRequest {};
+    let listed = client.ask(client.approvals().list_standing_rules(request)).await;
+    let rules = listed.map(|listed| listed.rules).unwrap_or_default();
+    let made = rules.into_iter().find(|rule| rule.approval_id == approval_id);
+    let line = match made.map(StandingRuleView::from) {
+        Some(rule) => rule_line(app.out, &rule),
+        None => "`orion approvals rules list` shows the rule that it made".to_owned(),
+    };
+    app.out.note(&line);
 }
 
 /// Says how to see what became of an approved call, and how to take it back.

@@ -122,6 +122,14 @@ impl Copying<'_> {
         }
         let result = self.one(source, destination).await?;
         result.print(self.app.out)?;
+        if let Place::Here(path) = destination
+            && succeeded(&result)
+            && self.app.out.is_for_people()
+        {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            let shown = text::one_line(&path.display().to_string(), 400);
+            self.app.out.note(&format!("saved as {shown}"));
+        }
         if let Some(call) = result.undoable().filter(|_| self.app.out.is_for_people()) {
             let id = text::short_id(call);
             self.app.out.note(&format!("{DIM}undo:{DIM:#} orion undo {id}"));

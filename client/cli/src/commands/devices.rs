@@ -190,14 +190,16 @@ impl DevicesCommand {
                 changed(app, answer.device)
             }
             Self::Rename { device, name } => {
-                let before = get(client, device).await?.name;
+                let DeviceView { name: before, online: was_online, .. } =
+                    get(client, device).await?;
                 let request = v1::RenameDeviceRequest { device: before.clone(), name };
                 let answer = client.ask(client.devices().rename_device(request)).await?;
                 let device = DeviceView::from(answer.device.unwrap_or_default());
                 app.out.note(&format!(
-                    "{GOOD}✓{GOOD:#} {} is now {}",
+                    "{GOOD}✓{GOOD:#} {} is now {}{}",
                     text::one_line(&before, 80),
-                    text::one_line(&device.name, 80)
+                    text::one_line(&device.name, 80),
+                    if was_online { "; it reconnects under this name in a moment" } else { "" }
                 ));
                 app.out.show(&device, String::new)?;
                 Ok(0)

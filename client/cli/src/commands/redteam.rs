@@ -2,6 +2,7 @@
 //! through.
 
 mod attacks;
+mod pace;
 mod verdict;
 
 use std::fmt::Write as _;
@@ -21,6 +22,7 @@ use crate::output::table;
 use crate::terminal::Spinner;
 use crate::text;
 use attacks::{Attack, Victim, attacks};
+use pace::Pace;
 use verdict::{Verdict, verdict};
 
 /// How many of the attacks that got through are listed for people.
@@ -131,13 +133,13 @@ impl Redteam {
         if victims.is_empty() {
             return Err(Failure::NotFound("there is no device to try anything on".to_owned()));
         }
-        let mut report = ReportView::default();
+        let (mut report, mut pace) = (ReportView::default(), Pace::new());
         for victim in &victims {
             let trying = Spinner::on(app.out, &format!("trying {}", victim.name));
             report.devices.push(victim.name.clone());
             let is_wanted = |attack: &Attack| self.only.is_none_or(|it| it.name() == attack.kind);
             for attack in attacks(victim)?.into_iter().filter(is_wanted) {
-                let verdict = self.try_one(client, &attack).await?;
+                let verdict = self.try_one(client, &attack, &mut pace).await?;
                 report.add(attack, verdict);
             }
             drop(trying);
@@ -146,7 +148,12 @@ impl Redteam {
         Ok(u8::from(report.got_through > 0))
     }
 
-    async fn try_one(&self, client: &Client, attack: &Attack) -> Result<Verdict, Failure> {
+    async fn try_one(
+        &self,
+        client: &Client,
+        attack: &Attack,
+        pace: &mut Pace,
+    ) -> Result<Verdict, Failure> {
         let request = v1::ExplainCallRequest {
             tool: attack.tool.clone(),
             device: attack.device.clone(),
@@ -156,7 +163,8 @@ impl Redteam {
             ask_device: attack.asks_device && !self.no_device,
             seen: attack.seen.clone(),
         };
-        let answer = client.ask(client.policy().explain_call(request)).await?;
+        let ask = async || client.ask(client.policy().explain_call(request.clone())).await;
+        let answer = pace.send(ask).await?;
         Ok(verdict(attack, &answer))
     }
 }

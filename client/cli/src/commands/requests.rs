@@ -155,14 +155,17 @@ async fn grant(
     seconds: u64,
     reason: String,
 ) -> Result<u8, Failure> {
-    let (shown, digest) = find(client, id).await?;
+    let (mut shown, digest) = find(client, id).await?;
     if let Some(error) = shown.obstacle {
         return Err(Failure::Tool(Box::new(error)));
     }
+    if seconds != 0 {
+        // What is granted is shown, and not what was asked for.
+        shown.request.seconds = seconds;
+    }
     app.out.error_line(&shown.card(app.out));
     if !app.yes && terminal::is_interactive() {
-        let seconds = if seconds == 0 { shown.request.seconds } else { seconds };
-        let time = crate::show::length(seconds);
+        let time = crate::show::length(shown.request.seconds);
         if !terminal::confirm(&format!("Grant this for {time}?")).await? {
             return Err(Failure::Conflict("nothing was granted".to_owned()));
         }
@@ -175,10 +178,20 @@ async fn grant(
         reason,
     };
     let answer = client.ask(client.access_requests().decide_access_request(request)).await?;
-    answered(app, answer.request)
+    let request = said(app, answer.request);
+    // The card stands above the answer already.
+    app.out.show(&request, String::new)?;
+    Ok(0)
 }
 
 fn answered(app: &App<'_>, request: Option<v1::AccessRequest>) -> Result<u8, Failure> {
+    let request = said(app, request);
+    app.out.show(&request, || access_request_card(app.out, &request, None))?;
+    Ok(0)
+}
+
+/// Says what became of a request, and returns it.
+fn said(app: &App<'_>, request: Option<v1::AccessRequest>) -> AccessRequestView {
     let request = AccessRequestView::from(request.unwrap_or_default());
     let (by, device) =
         (text::one_line(&request.requester, 80), text::one_line(&request.device, 80));
@@ -187,6 +200,5 @@ fn answered(app: &App<'_>, request: Option<v1::AccessRequest>) -> Result<u8, Fai
         _ => String::new(),
     };
     app.out.note(&format!("{GOOD}✓{GOOD:#} {}: access of {by} to {device}{until}", request.state));
-    app.out.show(&request, || access_request_card(app.out, &request, None))?;
-    Ok(0)
+    request
 }

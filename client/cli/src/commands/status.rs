@@ -96,6 +96,11 @@ fn permitted<T>(answer: Result<T, Failure>) -> Result<Option<T>, Failure> {
     }
 }
 
+/// Returns whether the backend itself answered with this failure.
+fn is_of_backend(failure: &Failure) -> bool {
+    matches!(failure.cause(), Failure::Tool(_) | Failure::Status { .. })
+}
+
 impl StatusView {
     fn new(app: &App<'_>) -> Self {
         let path = app.context.path.clone();
@@ -114,11 +119,14 @@ impl StatusView {
 
     /// Asks the backend for the rest.
     async fn fill(&mut self, app: &App<'_>) -> Result<(), Failure> {
-        app.client().await?;
-        self.reachable = true;
-        let client = app.signed_in().await?;
-        let answer = client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?;
-        self.person = Some(PersonView::from((answer, app.context.backend.as_str())));
+        let client = app.client().await?;
+        // A connection alone says little: a listener of another protocol takes it too.
+        let answer = client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await;
+        self.reachable = answer.as_ref().err().is_none_or(is_of_backend);
+        if self.reachable {
+            app.signed_in().await?;
+        }
+        self.person = Some(PersonView::from((answer?, app.context.backend.as_str())));
         self.fill_counts(client).await
     }
 
@@ -192,6 +200,14 @@ impl Status {
         app.out.show(&view, || view.page(app))?;
         match filled {
             Ok(()) => Ok(0),
+            // The connection ended without an answer, as one without TLS does where the backend has a certificate.
+            Err(failure) if !view.reachable && matches!(failure.cause(), Failure::Failed(_)) => {
+                let Some(host) = app.context.backend.strip_prefix("http://") else {
+                    return Err(failure);
+                };
+                let login = format!("orion login --backend https://{host} --ca people-ca.pem");
+                Err(failure.hint(Hint::run("if it has a certificate, sign in with it", login)))
+            }
             Err(failure) if !app.context.found && failure.exit_code() == 1 => {
                 Err(failure.hint(Hint::run("or try everything on this machine", "orion demo")))
             }

@@ -2,11 +2,13 @@
 
 use std::error::Error;
 use std::io;
+use std::path::Path;
 
 use orion_domain::Hint;
 use tonic::Status;
 
 use super::Failure;
+use super::typed::quoted;
 
 /// The part of a TLS library's message, what it means, and what to do.
 const CAUSES: &[(&str, &str, &str)] = &[
@@ -58,8 +60,12 @@ const CAUSES: &[(&str, &str, &str)] = &[
 ];
 
 impl Failure {
-    /// Returns why no connection was made.
-    pub(crate) fn unreachable(backend: &str, error: &(dyn Error + 'static)) -> Self {
+    /// Returns why no connection was made. `demo` is the folder of the demo that the backend belongs to, if any.
+    pub(crate) fn unreachable(
+        backend: &str,
+        demo: Option<&Path>,
+        error: &(dyn Error + 'static),
+    ) -> Self {
         let (inner, kind) = innermost(error);
         let known = CAUSES.iter().find(|(part, ..)| inner.contains(part));
         let (why, hints) = match (known, kind) {
@@ -71,10 +77,13 @@ impl Failure {
             }
             (None, Some(io::ErrorKind::ConnectionRefused)) => (
                 "nothing listens there".to_owned(),
-                vec![
-                    Hint::run("start it", "orion-server run"),
-                    Hint::new("or name another backend with --backend"),
-                ],
+                match demo {
+                    Some(folder) => demo_again(folder),
+                    None => vec![
+                        Hint::run("start it", "orion-server run"),
+                        Hint::new("or name another backend with --backend"),
+                    ],
+                },
             ),
             (None, Some(io::ErrorKind::TimedOut)) => (
                 "nothing answers there within five seconds".to_owned(),
@@ -109,6 +118,20 @@ impl Failure {
                 .hint("if the backend was being restarted, run the command again"),
         )
     }
+}
+
+/// Returns how to start a demo that has ended: its backend ended with it, and another would not have its data.
+fn demo_again(folder: &Path) -> Vec<Hint> {
+    let command = if folder.ends_with("orion-demo") && folder.parent() == Some(Path::new(".")) {
+        "orion demo".to_owned()
+    } else {
+        format!("orion demo --dir {}", quoted(&folder.display().to_string()))
+    };
+    let serve = format!("{command} --serve");
+    vec![
+        Hint::run("its demo has ended; start it again", command),
+        Hint::run("or start it without a chat", serve),
+    ]
 }
 
 /// Returns the names in a certificate, where the TLS library's message has them.

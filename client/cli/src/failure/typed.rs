@@ -125,7 +125,7 @@ fn example(example: &Value, meta: &Meta) -> Option<String> {
 }
 
 /// Quotes a word for a shell where it needs it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-~:+@%,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();

@@ -127,7 +127,7 @@ pub(crate) fn access_request_card(
         ("device", request.device.clone()),
         ("grants", request.grants.join("\n")),
         ("to", format!("{} alone, by the tool {} alone", request.requester, request.tool)),
-        ("for", length(request.seconds)),
+        (if request.granted_until == 0 { "for" } else { "asked for" }, length(request.seconds)),
         ("reason", text::one_line(&request.reason, 600)),
         ("call", request.call_id.clone()),
         ("asked", text::when(&out.zone, request.created_at)),

@@ -115,6 +115,21 @@ impl From<v1::StandingRule> for StandingRuleView {
     }
 }
 
+/// Formats what a rule approves, until when, and how to end it.
+pub(crate) fn rule_line(out: &Output, rule: &StandingRuleView) -> String {
+    let short = |text: &str| text::one_line(text, 80);
+    let paths: Vec<_> = rule.paths.iter().map(|path| text::one_line(path, 200)).collect();
+    format!(
+        "a rule approves {} of {} on {} in {} until {}; `orion approvals rules revoke {}` ends it",
+        short(&rule.tool),
+        short(&rule.user),
+        short(&rule.device),
+        paths.join(", "),
+        text::when(&out.zone, rule.expires_at),
+        text::one_line(&rule.approval_id, 40),
+    )
+}
+
 /// Formats rules created from approvals, for people.
 pub(crate) fn rules_table(out: &Output, rules: &[StandingRuleView]) -> String {
     let header = ["APPROVAL", "DEVICE", "TOOL", "CALLS OF", "PATHS", "MADE BY", "UNTIL"];

@@ -26,12 +26,10 @@ pub(super) fn reset(user: &UserName, data_dir: &Path) -> anyhow::Result<()> {
             let ca = ca.map_or_else(String::new, |path| format!("--ca {path} "));
             Some(format!("--backend {} {ca}", table.get("people_url")?.as_str()?))
         });
-    match &people {
-        Some(_) => tracing::info!("within an hour, let {user} back in with the command below"),
-        None => tracing::info!(
-            "start the backend, and within an hour let {user} back in with the command below"
-        ),
-    }
+    let first = if people.is_some() { "" } else { "start the backend, and " };
+    tracing::info!(
+        "{first}within an hour, let {user} back in with the command below; where there is no account {user}, it makes one: name another with --user NAME"
+    );
     print(&format!("orion login {}--secret @{}\n", people.unwrap_or_default(), file.display()));
     Ok(())
 }

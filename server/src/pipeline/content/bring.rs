@@ -72,10 +72,25 @@ pub(super) async fn refusal_of_source(
         ..CallContext::new(call.context.caller.clone(), request)
     };
     Ok(match evaluated(pipeline, context).await? {
-        Ok(read) if read.decision() == Decision::Deny => Some(of_source(read.refusal())),
+        Ok(read) if read.decision() == Decision::Deny => {
+            let error = of_source(read.refusal());
+            let offers = read.is_requestable() && !call.context.is_preview();
+            Some(if offers { offering_request(&read, error) } else { error })
+        }
         Ok(_) => None,
         Err(error) => Some(of_source(error)),
     })
+}
+
+/// Adds how the person asks for access to the source: the denied call itself is of the destination.
+fn offering_request(read: &EvaluatedCall, error: ToolError) -> ToolError {
+    let path = read.context.request.arguments.get("path").and_then(Value::as_str).unwrap_or("");
+    // A path that a shell would not read as it is written is left to the person.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._:-".contains(c);
+    let path = if path.chars().all(is_plain) { path } else { "PATH" };
+    let command =
+        format!("orion request {} {} path={path}", read.target.device.name, DownloadFile::NAME);
+    error.hint(Hint::run("ask an admin for access", command))
 }
 
 /// Returns the call that reads the source.

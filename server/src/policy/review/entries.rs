@@ -1,10 +1,10 @@
 //! Reviews each entry of a device's grants: tools, paths, apps, commands, services and logs, with what the linter and
 //! the device found.
 
-use orion_catalog::CATALOG;
-use orion_domain::Grants;
+use orion_catalog::{CATALOG, RunsOn};
 use orion_domain::grants::PathGrant;
 use orion_domain::touches::ServiceTouch;
+use orion_domain::{DeviceId, Grants};
 use orion_policy::{Facts, LintContext};
 use serde_json::json;
 
@@ -25,7 +25,11 @@ pub(super) fn entries(
     let mut found = Vec::new();
     let tools = CATALOG.iter().filter(|spec| match &known.grants.tools {
         Some(listed) => listed.contains(spec.name),
-        None => grants.missing_capability(spec.capabilities).is_none(),
+        None => {
+            let is_backend = known.id == DeviceId::BACKEND;
+            (spec.runs_on == RunsOn::Backend) == is_backend
+                && grants.missing_capability(spec.capabilities).is_none()
+        }
     });
     for spec in tools {
         let allows = |scope: &orion_domain::grants::Scope| {

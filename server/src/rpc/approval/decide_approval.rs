@@ -34,7 +34,8 @@ pub(super) async fn decide_approval(
     let decided =
         confirm::decide(pipeline, by, &approval_id, answer, &reason, details_shown, proof);
     let AnswerResult { row, changed } = decided.await.map_err(|error| {
-        status::answer(error, &format!("{}/approvals/{approval_id}", api.passkeys.page()))
+        let card = format!("{}/approvals/{approval_id}", api.passkeys.page());
+        status::answer(error, &approval_id, &card)
     })?;
     Ok(v1::DecideApprovalResponse {
         approval: Some(to_proto::approval(row)),

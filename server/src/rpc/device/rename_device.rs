@@ -5,7 +5,7 @@ use orion_wire::v1;
 use tonic::Status;
 
 use super::{DeviceApi, to_proto};
-use crate::active_policy::{FILE_NAME, PolicyTerms};
+use crate::active_policy::PolicyTerms;
 use crate::clock::now_ms;
 use crate::fleet::effective_policy::refresh;
 use crate::rpc::signed::Signed;
@@ -37,18 +37,23 @@ pub(super) async fn rename_device(
     // No policy is applied between the comparison and the rename.
     let _guard = devices.policies.apply_lock.lock().await;
     let active = devices.policies.active();
-    if !is_said_of_both(&active.terms(&row.name), &active.terms(&name)) {
-        return Err(status::managed_elsewhere(
+    let (of_old, of_new) = (active.terms(&row.name), active.terms(&name));
+    if !is_said_of_both(&of_old, &of_new) {
+        let old = &row.name;
+        let why = if of_old.grants.is_some() && of_new.grants.is_none() {
             format!(
-                "{FILE_NAME} gives {name} other permissions than {}, so a rename would change what the device may do",
-                row.name
-            ),
-            Hint::run(
-                format!(
-                    "choose a name that the policy does not have, or take {name} out of the policy and apply it first; to see it"
-                ),
-                "orion policy show",
-            ),
+                "the policy file names {old} and not {name}, so under the new name the device would lose what the file grants it"
+            )
+        } else {
+            format!(
+                "the policy file says something else of {name} than of {old}, so a rename would change what the device may do"
+            )
+        };
+        return Err(status::managed_elsewhere(
+            why,
+            Hint::new(format!(
+                "put {old} in quarantine (`orion devices quarantine {old}`), take {old} and {name} out of the policy file and apply it, rename, write {name} into the file and apply it again, then `orion devices approve {name}`"
+            )),
         ));
     }
     let before = devices.store.rename_device(row.id, &name, &identity.caller.user, now_ms()).await;

@@ -88,7 +88,9 @@ async fn verdict(
 ) -> Result<DeviceVerdict, Status> {
     let not_asked = |why: &str| Ok(DeviceVerdict::NotAsked(why.to_owned()));
     if !wants {
-        return not_asked("nobody wanted it to be");
+        return not_asked(
+            "this shows the backend's layers; `orion why` without --no-device asks the device too",
+        );
     }
     if asks.user != subject.user {
         return not_asked("a device is asked in one's own name only");

@@ -9,21 +9,29 @@ use crate::pipeline::confirm::AnswerError;
 use crate::pipeline::plan::PlanError;
 use crate::store::{DecideError, DecidePlanError};
 
-/// The status for an approval request that cannot be decided. `card` is the address of its card on the page.
-pub(crate) fn answer(error: AnswerError, card: &str) -> Status {
+/// The most characters of an id in a hint: those of a whole one.
+const MAX_ID_CHARS: usize = 36;
+
+/// The status for an approval request that cannot be decided. `approval` is its id as the person wrote it, `card` the
+/// address of its card on the page.
+pub(crate) fn answer(error: AnswerError, approval: &str, card: &str) -> Status {
+    let approval: String = approval.chars().take(MAX_ID_CHARS).collect();
     let (code, hint) = match &error {
         AnswerError::Ambiguous => (ErrorCode::InvalidArgument, Some("give more of the id".into())),
         AnswerError::Rule(_) => (ErrorCode::PreconditionFailed, None),
         AnswerError::Changed(why) => (why.code, why.hints.first().cloned()),
-        AnswerError::Vote(error) => (code_of(error), hint_of(error, card)),
+        AnswerError::Vote(error) => {
+            (code_of(error), hint_of(error, card, &format!("orion approvals show {approval}")))
+        }
     };
     let mut refused = super::error(code, &error);
     refused.hints.extend(hint);
     status_from(&refused)
 }
 
-/// Returns what the person can do, if anything. `card` is where the page shows what is decided.
-fn hint_of(error: &DecideError, card: &str) -> Option<Hint> {
+/// Returns what the person can do, if anything. `card` is where the page shows what is decided, `show` the command that
+/// shows it.
+fn hint_of(error: &DecideError, card: &str, show: &str) -> Option<Hint> {
     match error {
         DecideError::NotFound => {
             Some(Hint::run("list the open approval requests", "orion approvals list"))
@@ -47,11 +55,13 @@ fn hint_of(error: &DecideError, card: &str) -> Option<Hint> {
         DecideError::Store(_) => {
             Some(Hint::run("see whether the answer counts", "orion approvals list --all"))
         }
-        DecideError::AlreadyDecided(_)
-        | DecideError::AlreadyVoted
-        | DecideError::Role { .. }
-        | DecideError::OwnCall(_)
-        | DecideError::OnlyOnce(_) => None,
+        DecideError::AlreadyDecided(_) => {
+            Some(Hint::run("see who decided, and which call it is", show))
+        }
+        DecideError::AlreadyVoted | DecideError::OwnCall(_) => {
+            Some(Hint::run("let another person see what waits", "orion approvals list"))
+        }
+        DecideError::Role { .. } | DecideError::OnlyOnce(_) => None,
     }
 }
 
@@ -117,7 +127,8 @@ pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError, card: &str) -> S
         DecidePlanError::Step { number, error } => {
             let clause = format!("step {number}: {error}. Nothing of the plan was answered");
             let mut refused = super::error(code_of(&error), clause).with("step", number);
-            refused.hints.extend(hint_of(&error, card));
+            let show = format!("orion plan show {plan}");
+            refused.hints.extend(hint_of(&error, card, &show));
             status_from(&refused.with("plan_id", plan.to_string()))
         }
     }
@@ -129,7 +140,7 @@ mod tests {
 
     #[test]
     fn where_as_many_rules_hold_as_may_that_is_a_limit_and_not_a_state() {
-        let status = answer(DecideError::TooManyRules.into(), "");
+        let status = answer(DecideError::TooManyRules.into(), "", "");
         assert_eq!(status.code(), tonic::Code::ResourceExhausted);
         assert!(status.message().contains("maximum of 200 rules"), "{status:?}");
         let hints = orion_wire::tool_error_from(&status).unwrap().hints;

@@ -21,8 +21,10 @@ impl Evaluation {
             if hint.who == Actor::Nobody {
                 return vec![hint];
             }
-            if !hints.contains(&hint) {
-                hints.push(hint);
+            for hint in [Some(hint), line.workspace(question, policy)].into_iter().flatten() {
+                if !hints.contains(&hint) {
+                    hints.push(hint);
+                }
             }
         }
         let asks = matches!(self.decision(), Decision::Ask | Decision::DryRunFirst);
@@ -248,6 +250,23 @@ impl Evidence {
         };
         let command = format!("orion-agent allow {path}{option}, or edit [ceiling] in agent.toml");
         Hint { command: Some(command), ..hint }
+    }
+
+    /// Says where relative paths start, where the grants deny a path there and the place itself is not granted.
+    fn workspace(&self, question: &Question<'_>, policy: &Policy) -> Option<Hint> {
+        let Reason::PathOutside { touch } = self.reason else { return None };
+        let touched = question.touches?.paths.get(touch)?;
+        let start = &policy.ceiling.as_ref()?.allowed.first()?.root;
+        let is_there = start.contains(&touched.path)
+            && (touched.path.contains(start)
+                || touched.path.parent().is_some_and(|parent| parent.contains(start)));
+        let is_granted = policy.grants.covering(start, touched.access).is_some();
+        (self.layer == Layer::Grants && is_there && !is_granted).then(|| {
+            Hint::new(format!(
+                "relative paths start in {start}, the first path of the ceiling of {}, which is not granted for {}: give a full path",
+                question.device, touched.access
+            ))
+        })
     }
 
     fn denied(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Hint {

@@ -46,6 +46,10 @@ pub(super) fn say(result: &ResultFacts, language: Language) -> String {
             "Say it with \"with everything in it\" to delete what is in it too.",
             "Zeg er \"met alles erin\" bij om ook de inhoud te verwijderen.",
         ),
+        ("PERMISSION_DENIED", "get_audit_log") => language.of(
+            "An admin reads the audit log with `orion audit list`.",
+            "Een beheerder leest het auditlogboek met `orion audit list`.",
+        ),
         _ => return text,
     };
     format!("{text}\n{hint}")

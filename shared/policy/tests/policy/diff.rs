@@ -1,6 +1,6 @@
 //! The text of a difference between two policies.
 
-use orion_policy::diff;
+use orion_policy::{diff, diff_risks};
 
 use crate::valid;
 
@@ -64,11 +64,19 @@ fn what_a_risk_requires_is_told_in_the_words_of_the_file() {
         ["~ risk: {low:allow,medium:allow,critical:ask_passkey} → {low:notify,medium:notify}"]
     );
     assert_eq!(of("risk: { high: ask }", "version: 1"), Vec::<String>::new());
+    let risks = |text: &str| serde_json::from_str(text).unwrap();
+    let (old, new) = (risks("{}"), risks(r#"{"medium": "ask"}"#));
+    assert_eq!(diff_risks(old, new), ["risk medium: allow → ask"]);
     let signed =
         "rules: [{ id: a, tools: [delete_file], action: ask, approvers: { passkey: required } }]";
     let plain = signed.replace("required", "optional");
     let [line] = &of(signed, &plain)[..] else { panic!("one rule changed") };
     assert!(line.contains("passkey"), "{line}");
+    let allows = "rules: [{ id: a, tool: analyze_disk, action: allow, require_approval: false }]";
+    assert_eq!(
+        of("version: 1", allows),
+        ["+ rule a: action allow; tools analyze_disk; devices all"]
+    );
 }
 
 #[test]

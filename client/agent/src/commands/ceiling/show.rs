@@ -8,6 +8,7 @@ use orion_agent::agent::ceiling::KEPT_POLICY;
 use orion_agent::apps::Apps;
 use orion_agent::config::Settings;
 use orion_agent::config::configured_path::ConfiguredPath;
+use orion_catalog::RunsOn;
 use orion_domain::grants::{PathGrant, Scope};
 use orion_domain::path::{BuiltInKind, built_in, covers};
 use orion_domain::{Access, DevicePath, Grants, Places};
@@ -118,14 +119,15 @@ impl Shown {
     }
 }
 
-/// Returns the tools that all of these scopes allow.
+/// Returns the tools of devices that all of these scopes allow.
 fn tools(scopes: &[&Scope]) -> Vec<&'static str> {
     let leaves = |spec: &&orion_catalog::ToolSpec| {
-        scopes.iter().all(|scope| {
-            scope.lists_tool(spec.name)
-                && scope.missing_capability(spec.capabilities).is_none()
-                && !(scope.read_only && spec.has_effects)
-        })
+        spec.runs_on == RunsOn::Device
+            && scopes.iter().all(|scope| {
+                scope.lists_tool(spec.name)
+                    && scope.missing_capability(spec.capabilities).is_none()
+                    && !(scope.read_only && spec.has_effects)
+            })
     };
     orion_catalog::CATALOG.iter().filter(leaves).map(|spec| spec.name).collect()
 }

@@ -226,3 +226,16 @@ fn a_folder_that_turns_into_a_link_and_back_never_leads_out() {
         done.store(true, Ordering::Relaxed);
     });
 }
+
+#[test]
+fn the_summary_counts_lines_from_one() {
+    let range = |units, total, before| {
+        let content = String::new();
+        super::Part { content, units, total, truncated: false, replaced: false }
+            .range("line", before)
+    };
+    assert_eq!(range(1, Some(1), 0), "line 1 of 1");
+    assert_eq!(range(3, Some(9), 2), "lines 3 to 5 of 9");
+    assert_eq!(range(200, None, 0), "lines 1 to 200");
+    assert_eq!(range(0, Some(4), 4), "no lines");
+}

@@ -238,9 +238,10 @@ fn too_many() -> Failure {
 fn summary(folder: &CopiedFolder) -> String {
     let copied = folder.files.len() - folder.failed;
     let mut lines = vec![format!(
-        "{}, {}",
+        "{}, {}, in {}",
         text::counted(copied as u64, "file", "files"),
-        text::counted(folder.bytes, "byte", "bytes")
+        text::counted(folder.bytes, "byte", "bytes"),
+        text::one_line(&folder.destination, 200)
     )];
     if folder.failed > 0 {
         lines.push(format!("{} not copied", folder.failed));

@@ -67,6 +67,22 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
 }
 
 #[test]
+fn where_relative_paths_start_is_said_where_that_is_not_granted() {
+    let mut held = policy(&json!({"profile": "operator", "paths": ["D:/granted"]}));
+    let ceiling = json!({"profile": "operator", "paths": ["D:/start", "D:/granted"]});
+    held.ceiling = Some(policy(&ceiling).grants);
+    let start = "relative paths start in D:/start, the first path of the ceiling of laptop-123, which is not granted for write: give a full path";
+    for path in ["D:/start", "D:/start/x"] {
+        let hints = hint_lines(&Ask::make(path), &held);
+        assert_eq!(hints.last().map(String::as_str), Some(start), "{path}");
+    }
+    for path in ["D:/other/x", "D:/start/x/y/z"] {
+        let hints = hint_lines(&Ask::make(path), &held);
+        assert!(!hints.iter().any(|hint| hint == start), "{path}: {hints:?}");
+    }
+}
+
+#[test]
 fn an_app_is_added_by_its_name_and_no_address_by_any_change() {
     let granted = policy(&json!({"profile": "operator", "paths": [], "apps": ["code"]}));
     let mut open = Ask::make("D:/x");
