@@ -51,9 +51,12 @@ pub(super) async fn rename_device(
         };
         return Err(status::managed_elsewhere(
             why,
-            Hint::new(format!(
-                "put {old} in quarantine (`orion devices quarantine {old}`), take {old} and {name} out of the policy file and apply it, rename, write {name} into the file and apply it again, then `orion devices approve {name}`"
-            )),
+            Hint::run(
+                format!(
+                    "put {old} in quarantine, take {old} and {name} out of the policy file and apply it, rename, write {name} into the file and apply it again, then approve the device; begin with"
+                ),
+                format!("orion devices quarantine {old}"),
+            ),
         ));
     }
     let before = devices.store.rename_device(row.id, &name, &identity.caller.user, now_ms()).await;
