@@ -26,7 +26,7 @@ use super::limits::{come_after_others, processes_on_machine};
 /// How long a program may take to end when it is asked to.
 const GRACE: Duration = Duration::from_millis(500);
 /// By how much other processes come before a keeper, which looks at many processes while it measures and ends them.
-const NICENESS: i32 = 10;
+const NICENESS: i32 = 5;
 /// How often the processes are counted and measured.
 const MEASURE_INTERVAL: Duration = Duration::from_millis(100);
 /// How often it is asked whether the machine has many more processes than before.

@@ -4,8 +4,8 @@ use std::io;
 
 use rustix::fs::Mode;
 use rustix::process::{
-    Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setpgid, setrlimit,
-    setsid, umask,
+    Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setpgid,
+    setpriority_process, setrlimit, setsid, umask,
 };
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
@@ -41,12 +41,12 @@ pub(super) fn apply(bounds: &Bounds) -> io::Result<()> {
 }
 
 /// By how much other processes come before a program.
-const NICENESS_OF_PROGRAMS: i32 = 19;
+const NICENESS_OF_PROGRAMS: i32 = 10;
 
 /// Lets other processes come before this one and those that it starts, and before its session as a whole, which a
 /// desktop's kernel gives a share of the processor of its own.
 pub(super) fn come_after_others(niceness: i32) -> io::Result<()> {
-    nice(niceness)?;
+    setpriority_process(None, niceness)?;
     // The kernel may have no such shares, and sets few of them in a second.
     drop(std::fs::write("/proc/self/autogroup", niceness.to_string()));
     Ok(())

@@ -53,7 +53,7 @@ pub(super) async fn rename_device(
             why,
             Hint::run(
                 format!(
-                    "put {old} in quarantine, take {old} and {name} out of the policy file and apply it, rename, write {name} into the file and apply it again, then approve the device; begin with"
+                    "put {old} in quarantine, take {old} and {name} out of the policy file and apply it, rename, write {name} into the file and apply it again and approve the device, beginning with"
                 ),
                 format!("orion devices quarantine {old}"),
             ),
