@@ -32,7 +32,8 @@ pub async fn resolved(
 }
 
 /// Checks that a call could be made now: its tool and device exist, its arguments fit, and its person may call the tool
-/// there. It is decided again when it is made.
+/// there. Returns why it would be denied nevertheless, because it is decided again when it is made. None where it would
+/// not, or where that is not known, such as of a device that is away.
 ///
 /// # Errors
 /// The database cannot be read. The inner error says why it could not.
@@ -40,8 +41,11 @@ pub async fn could_be_made(
     pipeline: &Arc<Pipeline>,
     caller: &Caller,
     call: &PlannedCall,
-) -> Result<Result<(), ToolError>, StoreError> {
-    let target = match validate::target(pipeline, &request(call)) {
+) -> Result<Result<Option<ToolError>, ToolError>, StoreError> {
+    let caller = Caller { conversation: None, ..caller.clone() };
+    let context = CallContext::new(caller, request(call));
+    let (caller, request) = (&context.caller, &context.request);
+    let target = match validate::target(pipeline, request) {
         Ok(target) => target,
         Err(error) => return Ok(Err(error)),
     };
@@ -52,35 +56,19 @@ pub async fn could_be_made(
         return Ok(Err(ToolError::new(ErrorCode::PermissionDenied, message)
             .hint(Hint::run("see what would allow it", why))));
     }
-    let arguments = call.arguments.clone();
+    let device = target.device.for_calls(&target.spec.facts(), caller);
+    let target = Target { device, ..target };
+    let arguments = request.arguments.clone();
     Ok(match validate::arguments(pipeline, caller, &target, arguments).await? {
-        Ok(_) => Ok(()),
+        Ok(parsed) => {
+            let evaluated =
+                authorize::call(context, target, parsed, Counts::default()).as_if_small();
+            Ok((evaluated.decision() == Decision::Deny).then(|| evaluated.refusal()))
+        }
         // What else is wrong may be right when the call is made, such as a device that is away.
         Err(error) if error.code == ErrorCode::InvalidArgument => Err(error),
-        Err(_) => Ok(()),
+        Err(_) => Ok(None),
     })
-}
-
-/// Returns why a call would be denied if it were made now. None where it would not, or where that is not known, such as
-/// of a device that is away.
-///
-/// # Errors
-/// The database cannot be read.
-pub async fn denial(
-    pipeline: &Arc<Pipeline>,
-    caller: &Caller,
-    call: &PlannedCall,
-) -> Result<Option<ToolError>, StoreError> {
-    let caller = Caller { conversation: None, ..caller.clone() };
-    let context = CallContext::new(caller, request(call));
-    let Ok(target) = validate::target(pipeline, &context.request) else { return Ok(None) };
-    let device = target.device.for_calls(&target.spec.facts(), &context.caller);
-    let target = Target { device, ..target };
-    let arguments = context.request.arguments.clone();
-    let parsed = validate::arguments(pipeline, &context.caller, &target, arguments).await?;
-    let Ok(parsed) = parsed else { return Ok(None) };
-    let evaluated = authorize::call(context, target, parsed, Counts::default()).as_if_small();
-    Ok((evaluated.decision() == Decision::Deny).then(|| evaluated.refusal()))
 }
 
 /// Returns the request of a call.

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use orion_domain::{CallState, ErrorCode, Role};
-use orion_tests::{Call, Device, World, eventually};
+use orion_tests::{Call, Device, World, eventually, running};
 use orion_wire::v1;
 use serde_json::{Value, json};
 
@@ -125,14 +125,6 @@ async fn what_is_not_granted_is_denied_with_what_would_allow_it() {
     let viewer = world.person("ann", Role::Viewer).await;
     let denied = viewer.call("kiosk", "execute_command", json!({"command": "ls"})).await;
     assert_eq!(denied.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)));
-}
-
-/// Returns how many processes have this text in their arguments.
-fn running(text: &str) -> usize {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines =
-        entries.map(|entry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default());
-    lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -270,10 +270,10 @@ async fn stories_of_a_large_fleet() {
     large::fill(&data.join("orion.db"), rows).await;
     let rows = rows.to_string();
     let most = std::env::var_os("ORION_PAGE_P95_MS");
-    let mut told = vec![
+    let mut variables = vec![
         ("ORION_WORLD", folder.path().as_os_str()),
         ("ORION_PAGE_AUDIT_ROWS", OsStr::new(&rows)),
     ];
-    told.extend(most.as_deref().map(|most| ("ORION_PAGE_P95_MS", most)));
-    tell("large.mjs", &told).await;
+    variables.extend(most.as_deref().map(|most| ("ORION_PAGE_P95_MS", most)));
+    tell("large.mjs", &variables).await;
 }

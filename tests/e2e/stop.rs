@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use orion_domain::{CallState, ErrorCode, Role};
-use orion_tests::{Call, Client, Device, World, eventually};
+use orion_tests::{Call, Client, Device, World, eventually, running};
 use orion_wire::v1;
 use serde_json::{Value, json};
 
@@ -30,14 +30,6 @@ async fn sleeping(world: &World, kiosk: &Device, seconds: &str) -> Call {
     let text = format!("sleep\0{seconds}");
     eventually("the processes", async || (running(&text) == 2).then_some(())).await;
     asked
-}
-
-/// Returns how many processes have this text in their arguments.
-fn running(text: &str) -> usize {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines =
-        entries.map(|entry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default());
-    lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
 }
 
 fn everything() -> v1::StopCallsRequest {

@@ -33,6 +33,7 @@ mod outside;
 mod process;
 mod proxy;
 mod record;
+mod running;
 mod scripted_model;
 mod seen;
 #[cfg(target_os = "linux")]
@@ -65,6 +66,7 @@ pub use outside::{Outside, plain_target};
 pub use process::{Launch, Process};
 pub use proxy::{Cut, Faults, Flow, Proxy};
 pub use record::{audit_of, change_one_byte, commits, open_record};
+pub use running::running;
 pub use scripted_model::{Reply, STREAM, ScriptedModel, Then};
 pub use seen::Seen;
 #[cfg(target_os = "linux")]

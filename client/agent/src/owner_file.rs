@@ -1,5 +1,6 @@
-//! Files of the state folder that the owner's commands write and read, perhaps as root for an agent of another account.
-//! That account may change the folder at any moment, so nothing here follows a link or changes a file by its path.
+//! Files in a folder that another account may change at any moment: those of the state folder, which the owner's commands
+//! write and read, perhaps as root for an agent of another account. Nothing here follows a link or changes a file by its
+//! path.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -43,16 +44,21 @@ pub(crate) fn create(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<bool
 /// It cannot be read, is too large, is a link or no file, or belongs to another account than this one.
 pub(crate) fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let refused = |why| io::Error::new(io::ErrorKind::InvalidData, why);
-    // Opening a pipe would block. A link that leads nowhere is no missing file.
-    if !fs::symlink_metadata(path)?.is_file() {
+    // A link that leads nowhere is no missing file.
+    if fs::symlink_metadata(path)?.is_symlink() {
         return Err(refused("it is not a file"));
     }
-    let file = File::open(path)?;
+    let file = open(path)?;
+    // The open file is checked, because another one may have its name by now.
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(refused("it is not a file"));
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
         let me = rustix::process::geteuid().as_raw();
-        if file.metadata()?.uid() != me && me != 0 {
+        if metadata.uid() != me && me != 0 {
             return Err(refused("it belongs to another account"));
         }
     }
@@ -62,6 +68,31 @@ pub(crate) fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
         return Err(refused("it is too large"));
     }
     Ok(bytes)
+}
+
+/// Opens a file that is no link, and no pipe that would block.
+#[cfg(unix)]
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(openat(CWD, path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Removes a file or a link. Returns whether there was one.
+///
+/// # Errors
+/// It cannot be removed by this account.
+pub(crate) fn remove(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Writes a file under a name that nobody can guess, for the account of the folder.
@@ -94,14 +125,17 @@ fn give_to_owner_of(_: &Path, _: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// A new name survives a power failure only when its folder is on the disk as well.
+/// Waits until the names in a folder are on the disk. A new one survives a power failure only then.
+///
+/// # Errors
+/// The folder cannot be read, or the disk fails.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

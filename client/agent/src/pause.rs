@@ -2,7 +2,6 @@
 //! not an agent runs. Only commands at the device write or remove the file: no message of a backend does, and no
 //! tool reaches the folder.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -122,15 +121,13 @@ pub fn write(dir: &Path, pause: &Pause) -> io::Result<()> {
 /// # Errors
 /// The file cannot be removed by this account.
 pub fn remove(dir: &Path) -> io::Result<bool> {
-    match fs::remove_file(dir.join(FILE)) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    owner_file::remove(&dir.join(FILE))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn pause() -> Pause {

@@ -6,7 +6,7 @@ use orion_domain::{ErrorCode, Hint, ToolError};
 use super::effect::failed;
 use super::{Context, LocalTool, Outcome};
 use crate::clock::now_ms;
-use crate::planned_calls::{could_be_made, denial, resolved};
+use crate::planned_calls::{could_be_made, resolved};
 use crate::schedules::{Times, own_zone};
 use crate::scope::TokenKind;
 use crate::store::{CallRow, MAX_SCHEDULES, NewScheduleError, ScheduleRow, StoreError};
@@ -32,13 +32,13 @@ impl LocalTool for ScheduleTask {
                 .hint("give a time to come, or one that comes again"));
         };
         let call = resolved(pipeline, caller, &arguments.planned()?).await.map_err(failed)??;
-        could_be_made(pipeline, caller, &call).await.map_err(failed)??;
+        let denial = could_be_made(pipeline, caller, &call).await.map_err(failed)??;
         let next_runs: Vec<_> = next.iter().map(|at| times.text(*at)).collect();
         let mut message = match next_runs.first() {
             Some(first) => format!("`{name}` makes its first call at {first}."),
             None => format!("`{name}` is scheduled."),
         };
-        if let Some(denied) = denial(pipeline, caller, &call).await.map_err(failed)? {
+        if let Some(denied) = denial {
             message =
                 format!("{message} If it were made now, it would be denied: {}", denied.message);
         }

@@ -1,7 +1,7 @@
 //! The owner's pause: nothing of the backend runs, until the owner says so.
 
 use orion_domain::{CallState, ErrorCode};
-use orion_tests::{Call, Device, World, eventually};
+use orion_tests::{Call, Device, World, eventually, running};
 use serde_json::json;
 
 use super::{DEVELOPER, developer, folder, owner};
@@ -17,14 +17,6 @@ async fn sleeping(world: &World, device: &Device, seconds: &str) -> Call {
     let text = format!("sleep\0{seconds}");
     eventually("the process", async || (running(&text) == 1).then_some(())).await;
     asked
-}
-
-/// Returns how many processes have this text in their arguments.
-fn running(text: &str) -> usize {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines =
-        entries.map(|entry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default());
-    lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
 }
 
 async fn is_paused_in_view(world: &World, device: &Device, paused: bool) {

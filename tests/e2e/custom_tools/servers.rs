@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use orion_domain::{CallState, ErrorCode};
-use orion_tests::{Call, Device, World};
+use orion_tests::{Call, Device, World, running};
 use orion_wire::v1;
 use serde_json::{Value, json};
 
@@ -59,14 +59,6 @@ async fn call(world: &World, tool: &str, arguments: Value) -> Call {
         ..v1::CallToolRequest::default()
     };
     world.admin().ask(request).await.unwrap()
-}
-
-/// Returns how many processes have this text in their arguments.
-fn running(text: &str) -> usize {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines =
-        entries.map(|entry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default());
-    lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
 }
 
 /// Returns the folder of the packages that `make test-deps` installs.

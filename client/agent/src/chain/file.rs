@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use orion_audit::device::{ChainHeader, ChainLine, ChainProblem, DeviceChain};
 use orion_domain::audit::AuditHead;
 
+use crate::owner_file::sync_folder;
+
 /// The current file, to which entries are appended.
 pub const FILE: &str = "audit.jsonl";
 /// The file before the current one.
@@ -186,14 +188,4 @@ pub(super) fn prepare(folder: &Path, header: &ChainHeader) -> io::Result<(File, 
     file.write_all(line.as_bytes())?;
     file.sync_all()?;
     Ok((file, line.len() as u64))
-}
-
-#[cfg(unix)]
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-#[cfg(not(unix))]
-pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
-    Ok(())
 }

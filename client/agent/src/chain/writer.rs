@@ -12,8 +12,9 @@ use orion_domain::audit::AuditHead;
 use tokio::sync::watch;
 
 use super::Written;
-use super::file::{FILE, LARGEST, NEW, OLDER, prepare, sync_folder};
+use super::file::{FILE, LARGEST, NEW, OLDER, prepare};
 use crate::journal::Written as InJournal;
+use crate::owner_file::sync_folder;
 
 /// The size at which the file is rotated, in bytes.
 const ROTATE_BYTES: u64 = 8 * 1024 * 1024;

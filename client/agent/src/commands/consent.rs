@@ -6,7 +6,6 @@ use anyhow::{Context as _, anyhow};
 use clap::Subcommand;
 use orion_agent::clock::{now_ms, shown};
 use orion_agent::consent::{Folder, OpenQuestion, Shown};
-use orion_agent::state::{State, StateError};
 
 use super::ceiling::Output;
 use super::{pause, print};
@@ -50,7 +49,7 @@ pub(super) fn run(state_dir: &Path, command: Consent) -> anyhow::Result<()> {
 
 /// Returns the questions that wait. Without an agent none does, whatever an earlier one left.
 pub(super) fn waiting(state_dir: &Path, folder: &Folder) -> anyhow::Result<Vec<OpenQuestion>> {
-    if !matches!(State::open(state_dir), Err(StateError::Busy { .. })) {
+    if !pause::is_running(state_dir) {
         return Ok(Vec::new());
     }
     let read = folder.open_questions(now_ms());

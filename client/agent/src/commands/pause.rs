@@ -113,7 +113,8 @@ fn ended(dir: &Path, pause: &pause::Pause) -> anyhow::Result<String> {
     }
 }
 
-fn is_running(dir: &Path) -> bool {
+/// Returns whether an agent runs with this state folder.
+pub(super) fn is_running(dir: &Path) -> bool {
     matches!(State::open(dir), Err(StateError::Busy { .. }))
 }
 

@@ -11,15 +11,15 @@ use orion_agent::activity::{self, Happening, Snapshot, Step};
 use orion_agent::clock::shown;
 use orion_agent::consent::{Folder, OpenQuestion};
 use orion_agent::run::NotEnrolled;
-use orion_agent::state::{State, StateError};
 
 use super::ceiling::Output;
 use super::consent::{answer, say, waiting, whole};
+use super::pause::is_running;
 use super::print;
 
 /// How often the agent's file is read.
 const READ_INTERVAL: Duration = Duration::from_millis(300);
-/// How often the agent is told that somebody watches.
+/// How often the agent learns that somebody watches.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(1);
 /// What is typed sooner after a question appeared was meant for something before it.
 const READING_TIME: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ pub(super) fn run(state_dir: &Path, arguments: &Watch) -> anyhow::Result<()> {
     }
     let asks = arguments.output == Output::Text;
     let folder = Folder::new(state_dir);
-    if asks && !matches!(State::open(state_dir), Err(StateError::Busy { .. })) {
+    if asks && !is_running(state_dir) {
         print("No agent runs here now. What it does is shown once it runs.")?;
     }
     let typed = typed();

@@ -114,9 +114,7 @@ impl Folder {
     /// Removes a question and its answer.
     pub(crate) fn remove(&self, open: &OpenQuestion) {
         for path in [self.question(&open.id), self.path_of_answer(&open.id)] {
-            if let Err(error) = fs::remove_file(path)
-                && error.kind() != io::ErrorKind::NotFound
-            {
+            if let Err(error) = owner_file::remove(&path) {
                 tracing::warn!(%error, "a question that is over could not be removed");
             }
         }

@@ -8,6 +8,7 @@ use orion_catalog::custom::Definition;
 
 use super::manifest::parse;
 use crate::config::distrust;
+use crate::owner_file::open;
 
 /// The most manifests that are read.
 const MAX_FILES: usize = 64;
@@ -93,19 +94,6 @@ fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     file.by_ref().take(MAX_BYTES).read_to_string(&mut text).map_err(failed)?;
     Ok(text)
-}
-
-/// Opens a file that is no link, and no pipe that would block.
-#[cfg(unix)]
-fn open(path: &Path) -> io::Result<fs::File> {
-    use rustix::fs::{CWD, Mode, OFlags, openat};
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(openat(CWD, path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<fs::File> {
-    fs::File::open(path)
 }
 
 #[cfg(unix)]

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::JournalError;
 use super::entry::{Loaded, read_all};
+use crate::owner_file::sync_folder;
 
 /// The most entries that may wait. Far more than calls run at once, so that the queue is full only if the
 /// disk hangs.
@@ -119,7 +120,7 @@ pub(super) fn create(path: &Path, line: &[u8]) -> Result<(), JournalError> {
         file.write_all(line)?;
         file.sync_all()?;
         fs::rename(&new, path)?;
-        sync_folder(path)
+        sync_name(path)
     };
     made().map_err(|error| JournalError::Open { path: path.to_owned(), reason: error.to_string() })
 }
@@ -142,7 +143,7 @@ fn load(path: &Path) -> io::Result<(File, Loaded)> {
     }
     // The file itself must survive a power cut, or the first entries would be lost with it.
     file.sync_all()?;
-    sync_folder(path)?;
+    sync_name(path)?;
     Ok((file, loaded))
 }
 
@@ -272,16 +273,11 @@ fn replace(path: &Path, whole: &[u8]) -> io::Result<File> {
     file.write_all(whole)?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;
-    sync_folder(path)?;
+    sync_name(path)?;
     OpenOptions::new().append(true).open(path)
 }
 
-#[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_path: &Path) -> io::Result<()> {
-    Ok(())
+/// Waits until the name of a file is on the disk.
+fn sync_name(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), sync_folder)
 }

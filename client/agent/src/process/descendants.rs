@@ -47,7 +47,7 @@ pub(super) fn usage() -> Usage {
 }
 
 /// Returns what the descendants take that the kernel lists by their parents. Reads those alone, but misses some that begin
-/// or end meanwhile.
+/// or end during that.
 pub(super) fn listed_usage() -> Usage {
     sum(&listed(getpid()).unwrap_or_else(descendants))
 }

@@ -4,8 +4,8 @@ use std::io;
 
 use rustix::fs::Mode;
 use rustix::process::{
-    Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setpgid,
-    setpriority_process, setrlimit, setsid, umask,
+    Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setpgid, setrlimit,
+    setsid, umask,
 };
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
@@ -40,13 +40,14 @@ pub(super) fn apply(bounds: &Bounds) -> io::Result<()> {
     Ok(())
 }
 
-/// By how much other processes come before a program.
-const NICENESS_OF_PROGRAMS: i32 = 10;
+/// By how much its keeper comes before a program, which with the keeper's own niceness comes 10 behind the agent.
+const NICENESS_OF_PROGRAMS: i32 = 5;
 
 /// Lets other processes come before this one and those that it starts, and before its session as a whole, which a
 /// desktop's kernel gives a share of the processor of its own.
-pub(super) fn come_after_others(niceness: i32) -> io::Result<()> {
-    setpriority_process(None, niceness)?;
+pub(super) fn come_after_others(more: i32) -> io::Result<()> {
+    // Added to what the agent was started with, because only an administrator may lower that.
+    let niceness = nice(more)?;
     // The kernel may have no such shares, and sets few of them in a second.
     drop(std::fs::write("/proc/self/autogroup", niceness.to_string()));
     Ok(())

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::ServiceError;
+use crate::owner_file::remove;
 
 const OTHERS_WRITE: u32 = 0o002;
 const GROUP_WRITES: u32 = 0o020;
@@ -111,15 +112,6 @@ fn refuse_others_folder(folder: &Path) -> Result<(), ServiceError> {
         }
     }
     Ok(())
-}
-
-/// Removes a file or a link, if it is there.
-pub(super) fn remove(path: &Path) -> io::Result<bool> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 /// Removes the folder and the empty folders above it, below `end`. Folders with something in them stay.

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::files::{remove, remove_empty};
+use super::files::remove_empty;
 use super::{Layout, Owner, ServiceError, Systemd, account, unit};
+use crate::owner_file::remove;
 use crate::state::{Identity, Pending, State};
 
 /// What happens to the device's state: its key and identity, its journal, audit log and trash, and `agent.toml`.
