@@ -162,6 +162,7 @@ check: needs-rust needs-npm tests/api/node_modules/.package-lock.json server/web
 		echo "npm has no buf for this platform, so proto/ is not linted: install buf"; \
 	fi
 	npm run --silent --prefix server/web check
+	deploy/check.sh
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 		set -x; $(CARGO) deny --locked check bans licenses sources; \
 	else \

@@ -13,6 +13,7 @@ check() {
 }
 
 check shellcheck --shell=sh deploy/*.sh
+check shellcheck .ci/run
 check dash -n deploy/install.sh
 check hadolint deploy/docker/*.Dockerfile
 
