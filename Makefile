@@ -15,7 +15,7 @@ CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it w
 JQ_MISSING := jq, man, curl or wget is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db curl wget
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist dist-agent install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
+.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist dist-agent deb test-deb install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -187,6 +187,13 @@ dist: needs-rust page ## build the three programs as they ship, a tarball and SH
 	@cp $(TARGET)/dist/orion-agent $(TARGET)/release/orion $(TARGET)/release/orion-server $(PACKAGED)/programs/
 	@strip $(PACKAGED)/programs/*
 	@deploy/tarball.sh $(PACKAGED)/programs $(PACKAGED)
+
+deb: ## make packages for Debian of the programs that `make dist` built, in target/packaged
+	@test -x $(PACKAGED)/programs/orion || { echo 'build the programs first: make dist' >&2; exit 1; }
+	@deploy/deb.sh $(PACKAGED)/programs $(PACKAGED)
+
+test-deb: ## install the packages that `make deb` made in a fresh Debian root, purge them, and see that nothing is left (as root, with debootstrap)
+	@deploy/test-deb.sh $(PACKAGED)
 
 PREFIX := /usr/local
 
