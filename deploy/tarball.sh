@@ -1,6 +1,7 @@
 #!/bin/sh
 # Packs the programs of a folder into tarballs with one hash for one content, and writes SHA256SUMS beside them:
 #   deploy/tarball.sh FOLDER-OF-PROGRAMS OUTPUT
+# With the secret key of minisign in MINISIGN_KEY, SHA256SUMS and the agent are signed.
 set -eu
 
 programs=$1 output=$2
@@ -18,3 +19,6 @@ tar --create --directory "$stage" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --ow
     --mode='u+rwX,go=rX' "$name" | gzip -9 -n >"$output/$name.tar.gz"
 cp "$programs/orion-agent" "$output/orion-agent-linux-$(uname -m)"
 (cd "$output" && sha256sum "$name.tar.gz" "orion-agent-linux-$(uname -m)" >SHA256SUMS && cat SHA256SUMS)
+if [ -n "${MINISIGN_KEY:-}" ]; then
+    minisign -S -s "$MINISIGN_KEY" -m "$output/SHA256SUMS" "$output/orion-agent-linux-$(uname -m)"
+fi
