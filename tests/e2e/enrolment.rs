@@ -24,6 +24,7 @@ fn request(token: &EnrollmentToken, name: &str) -> v1::EnrollRequest {
         hostname: name.to_owned(),
         os: "linux".to_owned(),
         ticket: String::new(),
+        arch: "x86_64".to_owned(),
     }
 }
 

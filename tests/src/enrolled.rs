@@ -74,6 +74,7 @@ pub fn enroll_request(token: &EnrollmentToken, name: &str, csr: String) -> v1::E
         hostname: name.to_owned(),
         os: "linux".to_owned(),
         ticket: String::new(),
+        arch: "x86_64".to_owned(),
     }
 }
 
