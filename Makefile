@@ -152,12 +152,20 @@ tests/api/node_modules/.package-lock.json: tests/api/package-lock.json
 	$(NPM_CI) --prefix tests/api
 	@touch $@
 
+# `tests/api/protocol-MAJOR.MINOR.binpb` is what agents of that version send and receive, without comments:
+# `cd proto && buf build . --path orion/v1/agent.proto --path orion/v1/enrollment.proto --exclude-source-info -o FILE`.
+# A field that moves into a oneof has the same bytes.
+WIRE_COMPATIBLE := {"version":"v2","modules":[{"path":"proto"}],"breaking":{"use":["WIRE"],"except":["FIELD_SAME_ONEOF"]}}
+
 check: needs-rust needs-npm tests/api/node_modules/.package-lock.json server/web/node_modules/.package-lock.json ## formatting, lints, the API's lint, licences and sources
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@buf=$$(command -v buf || ls tests/api/node_modules/@bufbuild/*/bin/buf 2>/dev/null || true); \
 	if [ -n "$$buf" ]; then \
-		set -x; $$buf lint proto; \
+		set -ex; $$buf lint proto; \
+		for older in tests/api/protocol-*.binpb; do \
+			$$buf breaking proto --against $$older --config '$(WIRE_COMPATIBLE)'; \
+		done; \
 	else \
 		echo "npm has no buf for this platform, so proto/ is not linted: install buf"; \
 	fi

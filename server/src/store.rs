@@ -70,7 +70,7 @@ pub use devices::{
     Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
     PolicyMismatchKind, RedeemError, Redemption, RenameError, Return,
 };
-pub use invites::NewInvite;
+pub use invites::{InviteScope, NewInvite};
 pub use labels::{Authorship, Label, LabelledContent, Provenance};
 pub use local_effects::LocalEffect;
 pub use macros::{MAX_MACRO_BYTES, MAX_MACROS, MacroRow};

@@ -35,6 +35,7 @@ pub(crate) async fn enroll(
             hostname: name.to_owned(),
             os: "linux".to_owned(),
             ticket: String::new(),
+            arch: "x86_64".to_owned(),
         })
         .await?
         .into_inner();

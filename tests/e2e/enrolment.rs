@@ -24,6 +24,7 @@ fn request(token: &EnrollmentToken, name: &str) -> v1::EnrollRequest {
         hostname: name.to_owned(),
         os: "linux".to_owned(),
         ticket: String::new(),
+        arch: "x86_64".to_owned(),
     }
 }
 
@@ -265,5 +266,47 @@ async fn the_key_is_made_on_the_device_for_its_owner_alone() {
     let secret = key.lines().nth(1).unwrap();
     for entry in orion_tests::tree(&world.data_dir()).values().flatten() {
         assert!(!entry.contains(secret), "the backend knows the device's key");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_is_refused_outside_its_networks_and_platforms_and_that_is_audited() {
+    let world = World::new().await;
+    let invite = async |words: &[&str]| {
+        let words = [&["devices", "invite", "--preapproved", "-o", "json"], words].concat();
+        let made = world.cli().run(&words).await;
+        assert_eq!(made.code, 0, "{made:?}");
+        let made: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
+        made["token"].as_str().unwrap().to_owned()
+    };
+    let (kiosk, _) = world.device("kiosk").invite().await;
+    let refused = async |token: &str, why: &str| {
+        let refused = kiosk.enroll(token);
+        assert_eq!(refused.exit_code().await, 4, "{}", refused.log());
+        assert!(refused.log().contains(why), "{}", refused.log());
+        assert!(!kiosk.state_dir().join("identity.toml").exists());
+    };
+    let elsewhere = invite(&["--name", "kiosk", "--from", "10.0.0.0/8", "--from", "::1"]).await;
+    refused(&elsewhere, "This token may not be used from 127.0.0.1").await;
+    let windows = invite(&["--name", "kiosk", "--platform", "windows-x86_64"]).await;
+    refused(&windows, "This token is for windows-x86_64, and this device says that it is `linux-")
+        .await;
+    let [refusals, redeemed] = audited(&world, ["invite.refused", "invite.redeemed"]).await;
+    assert_eq!((refusals, redeemed), (2, 0));
+
+    // The address is that of the connection, whatever a device states.
+    let here = invite(&["--name", "kiosk", "--from", "127.0.0.1"]).await;
+    let token: EnrollmentToken = here.parse().unwrap();
+    let mut other = orion_tests::enrolling_from([127, 0, 0, 2].into(), &token).await;
+    let status = other.enroll(request(&token, "kiosk")).await.unwrap_err();
+    assert_eq!(status.code(), tonic::Code::PermissionDenied, "{status}");
+    let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
+    let fits = invite(&["--name", "kiosk", "--from", "127.0.0.0/8", "--platform", &platform]).await;
+    let enrolling = kiosk.enroll(&fits);
+    assert_eq!(enrolling.exit_code().await, 0, "{}", enrolling.log());
+
+    for wrong in [["--from", "10.0.0.1/8"], ["--from", "lab"], ["--platform", "linux"]] {
+        let refused = world.cli().run(&[&["devices", "invite"], &wrong[..]].concat()).await;
+        assert_eq!(refused.code, 2, "{refused:?}");
     }
 }

@@ -107,4 +107,5 @@ mod tools;
 mod transfer;
 mod undo;
 mod unreachable;
+mod versions;
 mod webhook;

@@ -8,7 +8,7 @@ use orion_mtls::{DeviceKey, Fingerprint, PinSet, mutual, pinned};
 use orion_wire::v1::agent_service_client::AgentServiceClient;
 use orion_wire::v1::enrollment_service_client::EnrollmentServiceClient;
 use orion_wire::v1::link_request;
-use orion_wire::{EnrollmentToken, PROTOCOL, v1};
+use orion_wire::{EnrollmentToken, PROTOCOL, ProtocolVersion, v1};
 use rustls::ClientConfig;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -74,6 +74,7 @@ pub fn enroll_request(token: &EnrollmentToken, name: &str, csr: String) -> v1::E
         hostname: name.to_owned(),
         os: "linux".to_owned(),
         ticket: String::new(),
+        arch: "x86_64".to_owned(),
     }
 }
 
@@ -144,11 +145,30 @@ impl Linked {
     /// # Panics
     /// The backend sends nothing.
     pub async fn greet(
-        mut client: AgentServiceClient<Channel>,
+        client: AgentServiceClient<Channel>,
         generation: u64,
     ) -> Result<Self, Status> {
+        Self::greet_as(client, generation, PROTOCOL).await
+    }
+
+    /// Sends the hello of an agent with this protocol version on a connection.
+    ///
+    /// # Errors
+    /// The backend does not accept the presented certificate or the hello.
+    ///
+    /// # Panics
+    /// The backend sends nothing.
+    pub async fn greet_as(
+        mut client: AgentServiceClient<Channel>,
+        generation: u64,
+        version: ProtocolVersion,
+    ) -> Result<Self, Status> {
         let (to_backend, outgoing) = mpsc::channel(4);
-        let hello = link_request::Message::Hello(hello(generation));
+        let hello = link_request::Message::Hello(v1::Hello {
+            protocol_major: version.major,
+            protocol_minor: version.minor,
+            ..hello(generation)
+        });
         to_backend.try_send(v1::LinkRequest { message: Some(hello) }).unwrap();
         let from_backend = client.link(ReceiverStream::new(outgoing)).await?.into_inner();
         let mut linked = Self { to_backend, from_backend };
@@ -172,8 +192,6 @@ impl Linked {
 
 fn hello(generation: u64) -> v1::Hello {
     v1::Hello {
-        protocol_major: PROTOCOL.major,
-        protocol_minor: PROTOCOL.minor,
         agent_version: "0.0.0".to_owned(),
         facts: Some(v1::DeviceFacts {
             os: "linux".to_owned(),

@@ -127,6 +127,7 @@ async fn go_on(
         hostname: crate::facts::hostname(),
         os: orion_wire::Os::current().as_str().to_owned(),
         ticket: pending.ticket.expose().to_owned(),
+        arch: std::env::consts::ARCH.to_owned(),
     };
     let mut backend = Backend::reach(&pending.addresses, &pending.pins.parse()?).await?;
     // Key and ticket are on disk before they are sent: if the answer is lost, they identify the device.

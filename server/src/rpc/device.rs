@@ -4,6 +4,7 @@ mod approve_device;
 mod change_state;
 mod get_device;
 mod invite_device;
+mod invite_scope;
 mod list_devices;
 pub(super) mod parse_grants;
 mod quarantine_device;

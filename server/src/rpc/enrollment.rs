@@ -20,7 +20,7 @@ pub(super) struct EnrollmentApi {
 #[tonic::async_trait]
 impl EnrollmentService for EnrollmentApi {
     async fn enroll(&self, request: Request<v1::EnrollRequest>) -> RpcResult<v1::EnrollResponse> {
-        enroll::enroll(self, request.into_inner()).await.map(Response::new)
+        enroll::enroll(self, request).await.map(Response::new)
     }
 
     async fn get_enrollment(

@@ -1,6 +1,8 @@
 //! The request of a person whom the access layer identified. A handler that has no [`Signed`] request cannot
 //! see who calls.
 
+use std::net::IpAddr;
+
 use tonic::{Request, Status};
 
 use crate::listen::{Peer, Source};
@@ -28,7 +30,15 @@ impl<T> TryFrom<Request<T>> for Signed<T> {
 
 /// Returns the source of a request.
 pub(super) fn source<T>(request: &Request<T>) -> Result<Source, Status> {
+    peer(request).map(Source::of)
+}
+
+/// Returns the address of a request's connection.
+pub(super) fn address<T>(request: &Request<T>) -> Result<IpAddr, Status> {
+    peer(request).map(|peer| peer.address.ip().to_canonical())
+}
+
+fn peer<T>(request: &Request<T>) -> Result<&Peer, Status> {
     let peer = request.extensions().get::<Peer>();
-    peer.map(Source::of)
-        .ok_or_else(|| Status::internal("The backend cannot determine the sender's address."))
+    peer.ok_or_else(|| Status::internal("The backend cannot determine the sender's address."))
 }

@@ -1,13 +1,19 @@
 //! Enrolment tokens: created by a person, spent by devices, one use at a time.
 
+mod scope;
+
+use std::net::IpAddr;
+
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceName, Digest, UserName};
 use serde::Serialize;
 
-use super::columns::parsed_option;
+use super::columns::{json, parsed_option};
 use super::db::{AuditEvent, Batch, DecodeError, Durability, FromRow, Row, Tx, sql, values};
-use super::devices::RedeemError;
+use super::devices::{Candidate, RedeemError};
 use super::{Store, StoreError};
+
+pub use scope::InviteScope;
 
 /// A new token. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +30,8 @@ pub struct NewInvite {
     pub preapproved: bool,
     /// The device's first grants, JSON.
     pub grants: String,
+    /// Which devices may use it.
+    pub scope: InviteScope,
     /// Who made it.
     pub created_by: UserName,
     /// When it was made.
@@ -54,7 +62,18 @@ struct Created<'a> {
     uses: u32,
     preapproved: bool,
     grants: &'a str,
+    scope: &'a InviteScope,
     expires_at: i64,
+}
+
+/// The audit event of a use outside the token's scope.
+#[derive(Serialize)]
+struct RefusedEvent<'a> {
+    invite_id: InviteId,
+    address: IpAddr,
+    platform: &'a str,
+    public_key_fingerprint: &'a str,
+    reason: String,
 }
 
 /// The audit event of a use.
@@ -92,16 +111,18 @@ impl Store {
                 uses: new.uses,
                 preapproved: new.preapproved,
                 grants: &new.grants,
+                scope: &new.scope,
                 expires_at: new.expires_at,
             },
         )?;
+        let scope = serde_json::to_string(&new.scope).map_err(|_| StoreError::Corrupt)?;
         self.db()
             .apply(
                 Batch::new(Durability::Fsync)
                     .statement(
                         sql("INSERT INTO invites (id, secret_hash, device_name, uses_left, \
-                 preapproved, grants_json, created_by, created_at, expires_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
+                 preapproved, grants_json, scope_json, created_by, created_at, expires_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
                         .with(values![
                             new.id,
                             new.secret_hash,
@@ -109,6 +130,7 @@ impl Store {
                             i64::from(new.uses),
                             new.preapproved,
                             new.grants,
+                            scope,
                             new.created_by,
                             new.created_at,
                             new.expires_at
@@ -121,26 +143,60 @@ impl Store {
     }
 }
 
-/// Returns whether a use of a token can be spent at `now`.
+/// A token as a candidate presents it.
+#[derive(Debug)]
+struct Presented {
+    expires_at: i64,
+    uses_left: i64,
+    scope: InviteScope,
+}
+
+impl FromRow for Presented {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
+        Ok(Self {
+            expires_at: row.get("expires_at")?,
+            uses_left: row.get("uses_left")?,
+            scope: json(row, "scope_json")?,
+        })
+    }
+}
+
+/// Returns whether a candidate may spend a use of its token. A candidate outside the token's scope is audited;
+/// it has shown the secret, so strangers cannot fill the audit log.
 pub(super) async fn is_valid(
     tx: &mut Tx,
-    id: InviteId,
-    secret_hash: Digest,
-    now: i64,
+    candidate: &Candidate,
 ) -> Result<Result<(), RedeemError>, StoreError> {
-    let found: Option<(i64, i64)> = tx
+    let Candidate { invite, secret_hash, platform, address, public_key_fingerprint, at, .. } =
+        candidate;
+    let found: Option<Presented> = tx
         .query_optional(
-            sql("SELECT expires_at, uses_left FROM invites WHERE id = $1 AND secret_hash = $2")
-                .bind(id)
-                .bind(secret_hash),
+            sql("SELECT expires_at, uses_left, scope_json FROM invites \
+                 WHERE id = $1 AND secret_hash = $2")
+            .bind(*invite)
+            .bind(*secret_hash),
         )
         .await?;
-    Ok(match found {
-        None => Err(RedeemError::Unknown),
-        Some((expires_at, _)) if expires_at <= now => Err(RedeemError::Expired),
-        Some((_, uses_left)) if uses_left <= 0 => Err(RedeemError::Spent),
-        Some(_) => Ok(()),
-    })
+    let scope = match found {
+        None => return Ok(Err(RedeemError::Unknown)),
+        Some(Presented { expires_at, .. }) if expires_at <= *at => {
+            return Ok(Err(RedeemError::Expired));
+        }
+        Some(Presented { uses_left, .. }) if uses_left <= 0 => return Ok(Err(RedeemError::Spent)),
+        Some(Presented { scope, .. }) => scope,
+    };
+    let checked = scope.check(platform, *address);
+    if let Err(error) = &checked {
+        let body = RefusedEvent {
+            invite_id: *invite,
+            address: *address,
+            platform,
+            public_key_fingerprint,
+            reason: error.to_string(),
+        };
+        tx.record(AuditEvent::new(*at, "invite.refused", String::new(), &body)?);
+    }
+    Ok(checked)
 }
 
 /// Spends one use of a valid token. A rollback of the transaction undoes it.

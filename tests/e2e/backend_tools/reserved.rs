@@ -25,6 +25,7 @@ async fn no_device_is_called_backend() {
         hostname: "backend".to_owned(),
         os: "linux".to_owned(),
         ticket: String::new(),
+        arch: "x86_64".to_owned(),
     };
     let mut client = enrolling(&token).await;
     for name in ["backend", "BackEnd"] {

@@ -7,7 +7,7 @@ use orion_domain::id::InviteId;
 use orion_domain::{
     CallId, CallState, Caller, CanonicalArguments, DeviceId, DeviceName, Digest, ErrorCode, Role,
 };
-use orion_server::store::{Candidate, CloseCall, ClosedBy, NewCall, NewInvite, Store};
+use orion_server::store::{Candidate, CloseCall, ClosedBy, InviteScope, NewCall, NewInvite, Store};
 use orion_tests::{Launch, Process, eventually, now_ms, program};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -73,6 +73,7 @@ async fn enrol(store: &Store, now: i64) -> Vec<(DeviceId, DeviceName)> {
         preapproved: true,
         grants: r#"{"profile":"reader","paths":[{"path":"~/Documents","access":["read"]}]}"#
             .to_owned(),
+        scope: InviteScope::default(),
         created_by: "admin".parse().unwrap(),
         created_at: now,
         expires_at: now + 3_600_000,
@@ -94,6 +95,8 @@ async fn enrol(store: &Store, now: i64) -> Vec<(DeviceId, DeviceName)> {
             may_come_again: false,
             hostname: format!("{name}.home.example"),
             os: "linux".to_owned(),
+            platform: "linux-x86_64".to_owned(),
+            address: [127, 0, 0, 1].into(),
             at: now,
         };
         let device = store.enroll_device(candidate).await.unwrap().device;

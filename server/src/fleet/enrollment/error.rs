@@ -1,5 +1,7 @@
 //! Why an enrollment fails, in the words that the device or its installer reads.
 
+use std::net::IpAddr;
+
 use orion_mtls::{CsrError, MtlsError};
 
 use crate::fleet::presence::ConnectError;
@@ -19,6 +21,19 @@ pub enum EnrollError {
         "this token was used as often as it may be; make a new one with `orion devices invite`"
     )]
     Spent,
+    /// The token may not be used from this address.
+    #[error("this token may not be used from {0}. Ask the admin who made it")]
+    Network(IpAddr),
+    /// The token is for devices of other platforms.
+    #[error(
+        "this token is for {allowed}, and this device says that it is `{stated}`. Ask the admin who made it"
+    )]
+    Platform {
+        /// The platforms of the token.
+        allowed: String,
+        /// The platform that the device stated.
+        stated: String,
+    },
     /// The certificate request is not valid.
     #[error("the certificate request is not one: {0}")]
     Request(#[from] CsrError),
@@ -74,6 +89,8 @@ impl From<RedeemError> for EnrollError {
             RedeemError::Unknown => Self::Unknown,
             RedeemError::Expired => Self::Expired,
             RedeemError::Spent => Self::Spent,
+            RedeemError::Network(address) => Self::Network(address),
+            RedeemError::Platform { allowed, stated } => Self::Platform { allowed, stated },
             RedeemError::KeyKnown => Self::KeyKnown,
             RedeemError::Store(error) => Self::Store(error),
         }

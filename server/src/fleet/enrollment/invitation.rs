@@ -8,7 +8,7 @@ use orion_wire::EnrollmentToken;
 use super::Enrollment;
 use crate::clock::{new_uuid, now_ms};
 use crate::people::random_secret;
-use crate::store::{NewInvite, StoreError};
+use crate::store::{InviteScope, NewInvite, StoreError};
 
 /// Default lifetime of an invitation, in seconds.
 const INVITATION_SECONDS: u64 = 3600;
@@ -29,6 +29,8 @@ pub struct Invitation {
     pub preapproved: bool,
     /// The grants that devices start with.
     pub grants: Grants,
+    /// Which devices may use it.
+    pub scope: InviteScope,
 }
 
 /// Creates an invitation and its token.
@@ -55,6 +57,7 @@ pub async fn invite(
             secret_hash: Digest::of(secret.expose().as_bytes()),
             name: invitation.name,
             grants: serde_json::to_string(&invitation.grants).unwrap_or_default(),
+            scope: invitation.scope,
             preapproved: invitation.preapproved,
             uses: invitation.uses.clamp(1, 1000),
             expires_at,

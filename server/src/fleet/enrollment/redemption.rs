@@ -1,5 +1,7 @@
 //! Redeems an invitation: a device becomes known, approved or pending, under a name of its own.
 
+use std::net::IpAddr;
+
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceId, DeviceName, Digest, Secret};
 use orion_mtls::{IssuedCertificate, VerifiedCsr};
@@ -34,6 +36,10 @@ pub struct Applicant {
     pub hostname: String,
     /// The device's operating system.
     pub os: String,
+    /// The device's architecture; empty from an older agent.
+    pub arch: String,
+    /// The address of the device's connection.
+    pub address: IpAddr,
 }
 
 /// The response to an enrolled device.
@@ -85,6 +91,8 @@ pub async fn enroll(
             ticket_hash: Digest::of(ticket.expose().as_bytes()),
             may_come_again,
             hostname: display(&applicant.hostname),
+            platform: platform(&applicant.os, &applicant.arch),
+            address: applicant.address,
             os: display(&applicant.os),
             at: now_ms(),
         })
@@ -129,6 +137,14 @@ fn own_name(applicant: &Applicant) -> Result<DeviceName, EnrollError> {
     name.parse().or_else(|_| "device".parse()).map_err(|_| EnrollError::Name(name))
 }
 
+/// Returns the platform that a device states, as releases name it; an older agent states the system alone.
+fn platform(os: &str, arch: &str) -> String {
+    match (display(os), display(arch)) {
+        (os, arch) if arch.is_empty() => os,
+        (os, arch) => format!("{os}-{arch}"),
+    }
+}
+
 fn display(text: &str) -> String {
     orion_domain::strip_hidden(text, 128)
 }
@@ -148,6 +164,8 @@ mod tests {
                 suggested_name: suggested.to_owned(),
                 hostname: hostname.to_owned(),
                 os: String::new(),
+                arch: String::new(),
+                address: [127, 0, 0, 1].into(),
             })
             .map(String::from)
             .map_err(|error| error.to_string())

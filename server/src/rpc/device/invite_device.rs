@@ -5,6 +5,7 @@ use orion_wire::v1;
 use tonic::Status;
 
 use super::DeviceApi;
+use super::invite_scope::scope;
 use super::parse_grants::parse_grants;
 use crate::downloads::InstallLines;
 use crate::fleet::enrollment::{Invitation, invite};
@@ -18,7 +19,15 @@ pub(super) async fn invite_device(
     request: Signed<v1::InviteDeviceRequest>,
 ) -> Result<v1::InviteDeviceResponse, Status> {
     let Signed { identity, message } = request;
-    let v1::InviteDeviceRequest { name, valid_seconds, uses, preapproved, grants } = message;
+    let v1::InviteDeviceRequest {
+        name,
+        valid_seconds,
+        uses,
+        preapproved,
+        grants,
+        platforms,
+        networks,
+    } = message;
     if DeviceName::is_reserved(&name) {
         return Err(status::hinted(
             ErrorCode::InvalidArgument,
@@ -26,6 +35,7 @@ pub(super) async fn invite_device(
             "choose another name for the device",
         ));
     }
+    let scope = scope(&platforms, &networks)?;
     let grants = parse_grants(&grants)?;
     // The option allows everything at a path, so a path that is granted for less is left to the owner.
     let every = [Access::Read, Access::Write, Access::Delete];
@@ -40,6 +50,7 @@ pub(super) async fn invite_device(
         uses,
         preapproved,
         grants,
+        scope,
     };
     let token = invite(&api.enrollment, &identity.caller, invitation).await;
     let token = token.map_err(status::store)?;

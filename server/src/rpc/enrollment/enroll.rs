@@ -2,19 +2,20 @@
 
 use orion_domain::Secret;
 use orion_wire::v1;
-use tonic::Status;
+use tonic::{Request, Status};
 
 use super::{EnrollmentApi, to_proto};
 use crate::fleet::enrollment::{Applicant, enroll as enroll_device};
-use crate::rpc::status;
+use crate::rpc::{signed, status};
 
 /// Redeems an enrollment token with a certificate request. The token's secret is the proof, so nobody signs
 /// in. Returns the certificate at once if the token was preapproved; otherwise the device waits for approval
 /// and asks again with its ticket. The same request again has the same answer.
 pub(super) async fn enroll(
     api: &EnrollmentApi,
-    message: v1::EnrollRequest,
+    request: Request<v1::EnrollRequest>,
 ) -> Result<v1::EnrollResponse, Status> {
+    let address = signed::address(&request)?;
     let v1::EnrollRequest {
         invite_id,
         secret,
@@ -23,7 +24,8 @@ pub(super) async fn enroll(
         hostname,
         os,
         ticket,
-    } = message;
+        arch,
+    } = request.into_inner();
     let applicant = Applicant {
         invite_id: invite_id.parse().map_err(status::invalid)?,
         secret: Secret::new(secret),
@@ -32,6 +34,8 @@ pub(super) async fn enroll(
         suggested_name,
         hostname,
         os,
+        arch,
+        address,
     };
     let admission = enroll_device(&api.enrollment, applicant).await.map_err(status::enroll)?;
     Ok(v1::EnrollResponse {

@@ -58,9 +58,11 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
             tracing::error!(%reason, "a certificate could not be issued");
             hinted(ErrorCode::Internal, "the certificate could not be issued", backend_log())
         }
-        EnrollError::Held(_) | EnrollError::KeyKnown | EnrollError::OtherKey => {
-            with(ErrorCode::PermissionDenied, error)
-        }
+        EnrollError::Held(_)
+        | EnrollError::KeyKnown
+        | EnrollError::OtherKey
+        | EnrollError::Network(_)
+        | EnrollError::Platform { .. } => with(ErrorCode::PermissionDenied, error),
         EnrollError::Unknown
         | EnrollError::Expired
         | EnrollError::Spent

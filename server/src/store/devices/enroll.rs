@@ -2,6 +2,7 @@
 //! the other, however many devices try at once and wherever it breaks off.
 
 use std::collections::HashSet;
+use std::net::IpAddr;
 
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceId, DeviceName, Digest};
@@ -42,6 +43,10 @@ pub struct Candidate {
     pub hostname: String,
     /// Its operating system.
     pub os: String,
+    /// Its platform, as `linux-x86_64`, which it states itself.
+    pub platform: String,
+    /// The address of its connection.
+    pub address: IpAddr,
     /// When it enrols.
     pub at: i64,
 }
@@ -56,7 +61,7 @@ pub struct Redemption {
 }
 
 /// Why a token is rejected. Nothing was spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedeemError {
     /// The token does not exist or the secret is wrong; the error does not say which.
     #[error("this enrolment token is not known here")]
@@ -67,6 +72,17 @@ pub enum RedeemError {
     /// Every use of the token was spent.
     #[error("this enrolment token was used up; ask for another")]
     Spent,
+    /// The token may not be used from this address.
+    #[error("this enrolment token may not be used from {0}")]
+    Network(IpAddr),
+    /// The token is for devices of other platforms.
+    #[error("this enrolment token is for {allowed}, and the device states `{stated}`")]
+    Platform {
+        /// The platforms of the token.
+        allowed: String,
+        /// The platform that the device stated.
+        stated: String,
+    },
     /// A device with this key is stored already, in any state.
     #[error("a device with this key is on record already")]
     KeyKnown,
@@ -99,13 +115,13 @@ impl Store {
     pub async fn enroll_device(&self, candidate: Candidate) -> Result<Redemption, RedeemError> {
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
-                let (invite, secret, at) = (candidate.invite, candidate.secret_hash, candidate.at);
+                let (invite, at) = (candidate.invite, candidate.at);
                 if candidate.may_come_again
                     && let Some(known) = find_enrolled(tx, &candidate).await?
                 {
                     return Ok(Ok(Redemption { device: known, is_new: false }));
                 }
-                if let Err(error) = is_valid(tx, invite, secret, at).await? {
+                if let Err(error) = is_valid(tx, &candidate).await? {
                     return Ok(Err(error));
                 }
                 let is_known = tx
@@ -163,6 +179,8 @@ async fn insert(
         ticket_hash,
         hostname,
         os,
+        platform: _,
+        address: _,
         at,
     } = candidate;
     let approved = invite.preapproved && !is_compromised(tx, invite_id).await?;

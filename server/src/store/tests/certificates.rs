@@ -4,8 +4,8 @@ use orion_domain::id::InviteId;
 
 use super::*;
 use crate::store::{
-    AuthorityRow, Candidate, CertificateHolder, DeviceState, Hello, ImportedAuthorities, NewInvite,
-    StoreError, holders_of, taken_in,
+    AuthorityRow, Candidate, CertificateHolder, DeviceState, Hello, ImportedAuthorities,
+    InviteScope, NewInvite, StoreError, holders_of, taken_in,
 };
 
 /// A store with this many approved devices, `pi`, `pi-2`, …
@@ -19,6 +19,7 @@ async fn approved(devices: u128) -> Place {
         uses: 100,
         preapproved: true,
         grants: "{}".to_owned(),
+        scope: InviteScope::default(),
         created_by: user("admin"),
         created_at: 1_000,
         expires_at: 5_000,
@@ -44,6 +45,8 @@ async fn enroll(place: &Place, n: u128) -> DeviceState {
         may_come_again: false,
         hostname: String::new(),
         os: String::new(),
+        platform: String::new(),
+        address: [127, 0, 0, 1].into(),
         at: 1_000,
     };
     place.store.enroll_device(candidate).await.unwrap().device.state

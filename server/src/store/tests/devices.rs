@@ -6,7 +6,7 @@ use orion_domain::id::InviteId;
 
 use super::*;
 use crate::store::{
-    Candidate, DeviceRow, DeviceState, Hello, HelloError, NewInvite, PolicyMismatch,
+    Candidate, DeviceRow, DeviceState, Hello, HelloError, InviteScope, NewInvite, PolicyMismatch,
     PolicyMismatchKind, RedeemError, StoreError,
 };
 
@@ -22,6 +22,7 @@ pub(super) fn invite(n: u128, uses: u32) -> NewInvite {
         uses,
         preapproved: true,
         grants: "{}".to_owned(),
+        scope: InviteScope::default(),
         created_by: user("admin"),
         created_at: 1_000,
         expires_at: 5_000,
@@ -41,6 +42,8 @@ pub(super) fn candidate(n: u128, name: &str) -> Candidate {
         may_come_again: false,
         hostname: "kiosk.lab".to_owned(),
         os: "linux".to_owned(),
+        platform: "linux-x86_64".to_owned(),
+        address: [10, 1, 2, 3].into(),
         at: 1_000,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::devices::{candidate, greeting, invite, invite_id};
 use super::*;
-use crate::store::{Candidate, DeviceState, RedeemError, Redemption};
+use crate::store::{Candidate, DeviceState, InviteScope, NewInvite, RedeemError, Redemption};
 
 #[tokio::test]
 async fn of_two_hundred_that_try_a_single_use_token_one_gets_in() {
@@ -85,4 +85,32 @@ async fn a_token_says_why_it_is_worth_nothing_only_to_who_knows_its_secret() {
     assert_eq!(redeem(1, b"secret", 4_999).await, Ok("kiosk".to_owned()));
     assert_eq!(redeem(1, b"secret", 4_999).await, Ok("kiosk-2".to_owned()));
     assert_eq!(redeem(1, b"secret", 4_999).await, Err(RedeemError::Spent));
+}
+
+#[tokio::test]
+async fn a_token_lets_in_its_platforms_from_its_networks_and_nothing_is_spent_on_others() {
+    let place = Place::new().await;
+    let scope = InviteScope {
+        platforms: vec!["linux-x86_64".to_owned()],
+        networks: vec!["10.0.0.0/8".parse().unwrap()],
+    };
+    place.store.create_invite(NewInvite { scope, ..invite(1, 1) }).await.unwrap();
+    let refused = async |candidate| place.store.enroll_device(candidate).await.unwrap_err();
+    let outside = Candidate { address: [192, 0, 2, 1].into(), ..candidate(1, "pi") };
+    assert_eq!(refused(outside.clone()).await, RedeemError::Network([192, 0, 2, 1].into()));
+    let other = Candidate { platform: "linux-aarch64".to_owned(), ..candidate(2, "pi") };
+    let error = RedeemError::Platform {
+        allowed: "linux-x86_64".to_owned(),
+        stated: "linux-aarch64".to_owned(),
+    };
+    assert_eq!(refused(other).await, error);
+    // Who does not know the secret learns nothing and writes nothing into the audit log.
+    let guess = Candidate { secret_hash: Digest::of(b"guess"), ..outside };
+    assert_eq!(refused(guess).await, RedeemError::Unknown);
+    assert_eq!(place.kinds().await, ["invite.created", "invite.refused", "invite.refused"]);
+    let own = Candidate { may_come_again: true, ..candidate(3, "pi") };
+    place.store.enroll_device(own.clone()).await.unwrap();
+    // A device that was let in gets its lost answer from wherever it is.
+    let elsewhere = Candidate { address: [192, 0, 2, 1].into(), ..own };
+    assert!(!place.store.enroll_device(elsewhere).await.unwrap().is_new);
 }

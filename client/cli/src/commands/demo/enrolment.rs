@@ -36,6 +36,7 @@ pub(super) async fn enrol(
         uses: 1,
         preapproved: true,
         grants: devices::to_json(grants)?,
+        ..v1::InviteDeviceRequest::default()
     };
     let invitation = client.ask(client.devices().invite_device(request)).await?;
     let arguments: [OsString; 6] = [

@@ -24,6 +24,7 @@ Examples:
   orion devices invite --name laptop-123
   orion devices invite --name laptop-123 --profile operator --path '~/Projects' --app code
   orion devices invite --uses 20 --valid 8h --preapproved --grants @kiosk.yaml
+  orion devices invite --uses 5 --from 192.168.1.0/24 --platform linux-aarch64
   orion devices invite -o json | jq -r .token | ssh kiosk orion-agent enroll -
 
 Whoever has the token can enrol a device with it: hand it over as you would a password.")]
@@ -40,6 +41,13 @@ pub(crate) struct Invite {
     /// Let devices in at once, without comparing fingerprints
     #[arg(long)]
     preapproved: bool,
+    /// A platform of devices that may use it, such as linux-x86_64; may be given again. A device states its platform
+    /// itself: this prevents mistakes, not theft
+    #[arg(long = "platform", value_name = "PLATFORM")]
+    platforms: Vec<String>,
+    /// A network, or an address, that it may be used from, such as 10.0.0.0/8; may be given again
+    #[arg(long = "from", value_name = "NETWORK")]
+    networks: Vec<String>,
     /// Print the QR code of the line with curl, also where it is wider than the terminal
     #[arg(long)]
     qr: bool,
@@ -104,6 +112,8 @@ impl Invite {
             uses: self.uses,
             preapproved: self.preapproved,
             grants: grants.map(|grants| to_json(&grants)).transpose()?.unwrap_or_default(),
+            platforms: self.platforms.clone(),
+            networks: self.networks.clone(),
         };
         let answer = client.ask(client.devices().invite_device(request)).await?;
         let v1::InviteDeviceResponse {
