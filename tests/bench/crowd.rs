@@ -3,6 +3,7 @@
 //! a process of its own, the devices are light ones in this process.
 
 use std::ffi::OsStr;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -112,6 +113,8 @@ async fn enrolled(data: &Path, count: usize) -> anyhow::Result<Arc<[Light]>> {
                 suggested_name: format!("bench-{index}"),
                 hostname: "bench".to_owned(),
                 os: "linux".to_owned(),
+                arch: "x86_64".to_owned(),
+                address: Ipv4Addr::LOCALHOST.into(),
                 ticket: None,
             },
         )
