@@ -122,7 +122,7 @@ test("more calls than a browser has connections wait, and the page goes on", asy
     await admin.reload();
     await admin.getByRole("region", { name: "Approval request" }).nth(n - 1).waitFor();
   }
-  await admin.getByText("The answer to this is not complete.").waitFor();
+  await admin.getByText("The answer waits for the request above.").waitFor();
   await say(admin, "list files");
   await card(admin, "list_directory").getByText("succeeded").waitFor();
   const first = admin.getByRole("article", { name: "Call of delete_directory" }).first();
@@ -325,8 +325,10 @@ test("a session that ends leads to the sign-in and back", async () => {
   await heading(ann, "Devices").waitFor();
   await admin.goto("/people");
   await admin.getByRole("row", { name: /^ann/ }).getByRole("button", { name: "Disable" }).click();
+  await admin.getByRole("dialog", { name: "Disable ann?" }).getByRole("button", { name: "Disable ann" }).click();
   await ann.waitForURL("**/sign-in?next=%2Fdevices");
   await admin.getByRole("row", { name: /^ann/ }).getByRole("button", { name: "Enable" }).click();
+  await admin.getByRole("dialog", { name: "Enable ann?" }).getByRole("button", { name: "Enable ann" }).click();
   await admin.getByRole("row", { name: /^ann/ }).getByRole("button", { name: "Disable" }).waitFor();
   await signIn(ann, "ann", "wrong words of a test");
   await ann.getByText("the name or the password is wrong").waitFor();

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Arguments } from "../calls/Arguments";
 import { type Approval, ApprovalService, type ContentLabel } from "../gen/orion/v1/approval_pb";
 import { outcome, riskOf } from "../lib/call";
-import { bytes, counted, object, show } from "../lib/text";
+import { argument, bytes, counted, object } from "../lib/text";
 import { Badge, Block, Button, Line, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -81,7 +81,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
   const [wasOpen, setWasOpen] = useState(false);
   const risk = riskOf(approval.risk);
   const preview = outcome(approval.preview);
-  const given = Object.entries(object(approval.arguments)).map(([name, value]) => `${name}=${show(value)}`);
+  const given = Object.entries(object(approval.arguments)).map(([name, value]) => argument(name, value));
   const toggle = () => {
     setOpen(!isOpen);
     setWasOpen(true);

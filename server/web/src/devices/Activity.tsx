@@ -1,11 +1,14 @@
 // The calls on a device, by day, and the button that stops them.
 import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import { CallTable } from "../calls/CallTable";
 import { type Call, ToolService } from "../gen/orion/v1/tool_pb";
 import { useMe } from "../lib/session";
+import { oneLine } from "../lib/text";
 import { refreshStops } from "../shell/StopBanner";
 import { Button, Empty, Loading } from "../ui/basics";
+import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
 
 const MOST = 200;
@@ -29,13 +32,29 @@ function byDay(calls: Call[]): [number, Call[]][] {
   return [...days];
 }
 
+function Stop({ device, onClose }: { device: string; onClose: () => void }) {
+  const me = useMe();
+  const stop = useMutation(ToolService.method.stopCalls, { onSuccess: onClose, onSettled: refreshStops });
+  const whose = me.is("admin") ? "Every call" : "Every call of yours";
+  return (
+    <Dialog title={`Stop all calls on ${oneLine(device, 60)}?`} onClose={onClose}>
+      <p>{whose} that runs or waits on this device ends now. New ones are denied until somebody presses <em>Resume</em> in the banner that then shows on each page.</p>
+      <ErrorNote error={stop.error} />
+      <div className="row end">
+        <Button onClick={onClose}>Back</Button>
+        <Button look="danger" busy={stop.isPending} onClick={() => stop.mutate({ device, reason: "Stopped on the page." })}>Stop all calls here</Button>
+      </div>
+    </Dialog>
+  );
+}
+
 export function Activity({ device }: { device: string }) {
   const me = useMe();
   const [search, setSearch] = useSearchParams();
   const chosen = DAYS.findIndex((day) => day.toLowerCase() === search.get("day"));
   const limit = chosen > 0 ? MOST_OF_DAYS : MOST;
   const { data, error, isPending } = useQuery(ToolService.method.listCalls, { device, limit }, { refetchInterval: chosen > 0 ? 30_000 : 3_000 });
-  const stop = useMutation(ToolService.method.stopCalls, { onSettled: refreshStops });
+  const [isStopping, setStopping] = useState(false);
   const calls = data?.calls ?? [];
   const days = byDay(calls).filter(([day]) => chosen < 0 || day === chosen);
   // The oldest call that was loaded is within the day: there may be more of it.
@@ -48,9 +67,10 @@ export function Activity({ device }: { device: string }) {
             <Button key={name} look="small" aria-pressed={index - 1 === chosen} onClick={() => setSearch(index === 0 ? {} : { day: name.toLowerCase() }, { replace: true })}>{name}</Button>
           ))}
         </div>
-        <Button look="danger" busy={stop.isPending} onClick={() => stop.mutate({ device, reason: "Stopped on the page." })}>Stop all calls here</Button>
+        <Button look="danger" onClick={() => setStopping(true)}>Stop all calls here…</Button>
       </div>
-      <ErrorNote error={error ?? stop.error} />
+      <ErrorNote error={error} />
+      {isStopping && <Stop device={device} onClose={() => setStopping(false)} />}
       {isPending && <Loading what="calls" />}
       {data && calls.length === 0 && <Empty title="No call yet">Say in the chat what should happen on this device, or try a tool under Tools.</Empty>}
       {calls.length > 0 && days.length === 0 && <p className="muted">No call {DAYS[chosen]?.toLowerCase()}.</p>}

@@ -1,6 +1,6 @@
 // A change of grants before it is applied: what changes, and which use of the last 30 days it would deny.
 import { useMutation } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { GrantReview } from "../gen/orion/v1/device_pb";
 import { PolicyService } from "../gen/orion/v1/policy_pb";
 import { counted } from "../lib/text";
@@ -39,12 +39,17 @@ export function Draft({ device, before, draft, version, rows, onChange, onClose 
       onClose();
     },
   });
+  const section = useRef<HTMLElement>(null);
+  // The entry that was removed or narrowed may be far below.
+  useEffect(() => {
+    if (!section.current?.contains(document.activeElement)) section.current?.focus();
+  }, [draft]);
   const diff = difference(readable(before), readable(draft));
   const lost = dropped(before, draft, rows);
   const used = lost.filter(({ uses }) => uses > 0n);
   const isBroken = text !== undefined && !parsed(text);
   return (
-    <section className="panel" aria-label="Draft">
+    <section ref={section} tabIndex={-1} className="panel" aria-label="Draft">
       <header><h2>What this changes</h2></header>
       <div className="body stack">
         {diff === "" ? <p className="muted">Nothing yet. Remove or narrow an entry below, or grant more.</p> : <Diff text={diff} />}

@@ -49,7 +49,7 @@ export function Matrix({ device, rows, tools, onRemove, onNarrow }: Props) {
     <div className="panel scroll" tabIndex={0} role="region" aria-label="Permissions">
       <table className="matrix stackable">
         <thead>
-          <tr><th>Granted</th><th>Backend</th><th>Owner</th><th>In effect</th><th>Risk</th><th>Uses</th><th>Last use</th><th>Findings</th><th><span className="sr">Actions</span></th></tr>
+          <tr><th>Entry</th><th>Backend grants</th><th>Owner allows</th><th>In effect</th><th>Risk</th><th>Uses</th><th>Last use</th><th>Findings</th><th><span className="sr">Actions</span></th></tr>
         </thead>
         <tbody>
           {rows.map((row) => {
@@ -58,9 +58,9 @@ export function Matrix({ device, rows, tools, onRemove, onNarrow }: Props) {
             return (
               <tr key={`${row.kind} ${row.entry}`}>
                 <td><span className="small muted">{row.kind} </span><Line text={row.entry} most={80} mono /></td>
-                <td data-label="Backend"><Yes is={row.server} what="The backend grants it" /></td>
-                <td data-label="Owner"><Yes is={row.ceiling} what="The owner allows it" /></td>
-                <td data-label="In effect">{row.effective ? <Badge tone="good">allowed</Badge> : <Badge tone="bad">denied</Badge>}</td>
+                <td data-label="Backend grants"><Yes is={row.server} what="The backend grants it" /></td>
+                <td data-label="Owner allows"><Yes is={row.ceiling} what="The owner allows it" /></td>
+                <td data-label="In effect">{row.effective ? <Badge tone="good">yes</Badge> : <Badge tone="bad">denied</Badge>}</td>
                 <td data-label="Risk">{risk && <Badge tone={risk.tone}>{risk.text.replace(" risk", "")}</Badge>}</td>
                 <td data-label="Uses">{row.uses.toString()}</td>
                 <td data-label="Last use">{row.lastUsedAt > 0n ? <Time at={row.lastUsedAt} /> : <span className="muted">never</span>}</td>

@@ -6,6 +6,7 @@ import { CallCard } from "../calls/CallCard";
 import { DeviceService, DeviceState } from "../gen/orion/v1/device_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
 import { bytesOf, json, oneLine } from "../lib/text";
+import { OWN_ZONE } from "../lib/time";
 import { exampleOf } from "../tools/example";
 import { Button, Field } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -45,12 +46,12 @@ export function NewSchedule() {
       <form className="panel" onSubmit={submit} aria-label="New schedule">
         <header><h2>New schedule</h2></header>
         <div className="body stack">
-          <Field label="Name">{(props) => <input {...props} name="name" required maxLength={60} placeholder="disk check" autoComplete="off" />}</Field>
+          <Field label="Name">{(props) => <input {...props} name="name" required maxLength={60} autoComplete="off" />}</Field>
           <div className="two">
-            <Field label="When" hint="Minute, hour, day, month and weekday as in cron; or every 10m, every 2h, every 1d; or once: 2026-12-24T18:00">
-              {(props) => <input {...props} name="when" required maxLength={100} list="times-known" placeholder="0 8 * * 1-5" autoComplete="off" />}
+            <Field label="When" hint="Minute, hour, day, month and weekday as in cron, such as 0 8 * * 1-5; or every 10m, every 2h, every 1d; or once: 2026-12-24T18:00">
+              {(props) => <input {...props} name="when" required maxLength={100} list="times-known" autoComplete="off" />}
             </Field>
-            <Field label="Time zone">{(props) => <input {...props} name="timezone" required maxLength={64} defaultValue={Intl.DateTimeFormat().resolvedOptions().timeZone} autoComplete="off" />}</Field>
+            <Field label="Time zone">{(props) => <input {...props} name="timezone" required maxLength={64} defaultValue={OWN_ZONE} autoComplete="off" />}</Field>
           </div>
           <datalist id="times-known">{TIMES.map(({ value, text: words }) => <option key={value} value={value}>{words}</option>)}</datalist>
           <div className="two">

@@ -5,7 +5,7 @@ import { Link } from "react-router";
 import { type Schedule, ScheduleService } from "../gen/orion/v1/schedule_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
 import { useMe } from "../lib/session";
-import { fullTime } from "../lib/time";
+import { OWN_ZONE, fullTime } from "../lib/time";
 import { Badge, Empty, Line, Loading, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { Pages, pageOf } from "../ui/Pages";
@@ -29,7 +29,7 @@ function Row({ schedule, hasUser }: { schedule: Schedule; hasUser: boolean }) {
       </td>
       {hasUser && <td data-label="As"><Line text={schedule.user} most={40} /></td>}
       <td data-label="When"><div><Line text={inWords(schedule.times)} most={60} /> <span className="small muted"><Line text={schedule.timezone} most={40} /></span></div></td>
-      <td data-label="Next">{schedule.nextAt > 0n ? <><Time at={schedule.nextAt} /> <span className="small muted">{fullTime(schedule.nextAt)}</span></> : <Badge tone={state.tone}>{state.text}</Badge>}</td>
+      <td data-label="Next">{schedule.nextAt > 0n ? <><Time at={schedule.nextAt} /> <span className="small muted">{fullTime(schedule.nextAt)} {OWN_ZONE}</span></> : <Badge tone={state.tone}>{state.text}</Badge>}</td>
       <td data-label="Last"><LastCall schedule={schedule} /></td>
     </tr>
   );
@@ -69,7 +69,7 @@ export function Schedules() {
       {schedules.length > 0 && (
         <>
           <div className="row apart">
-            <p className="muted small">Times are those of this browser. A schedule that ended stays here for 30 days.</p>
+            <p className="muted small">“When” is in the zone that stands beside it, “Next” in this browser's. A schedule that ended stays here for 30 days.</p>
             {mayAdd && <Link className="button primary" to="/jobs/schedules/new">New schedule</Link>}
           </div>
           <div className="panel scroll">

@@ -60,6 +60,13 @@ export function show(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
+/** Returns an argument as `name=value`. A caller's own `confirm=true` is no answer of a person, and does not look like one. */
+export function argument(name: string, value: unknown): string {
+  return `${name}=${show(value)}${name === "confirm" ? ` (${BY_CALLER})` : ""}`;
+}
+
+export const BY_CALLER = "written by the caller, nobody has confirmed anything";
+
 export function counted(count: number | bigint, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${Number(count) === 1 ? one : many}`;
 }

@@ -5,6 +5,18 @@ const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle
 const SHORT = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 
 export const fullTime = (at: bigint | number) => FULL.format(Number(at));
+/** The zone of this browser, in which times are shown. */
+export const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** Returns a moment in another zone, or in this browser's where it does not know that one. */
+export function timeIn(at: bigint | number, timeZone: string): string {
+  try {
+    return new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", timeZone }).format(Number(at));
+  } catch {
+    return fullTime(at);
+  }
+}
+
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 export const timeOfDay = (at: bigint | number) => CLOCK.format(Number(at));

@@ -5,6 +5,7 @@ import { Link } from "react-router";
 import { type AccessRequest, AccessRequestService, AccessRequestState } from "../gen/orion/v1/accessrequest_pb";
 import type { Tone } from "../lib/call";
 import { useMe } from "../lib/session";
+import { duration } from "../lib/time";
 import { useSettled } from "../lib/settled";
 import { Badge, Button, Empty, Field, Head, Line, Loading, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -42,12 +43,13 @@ function Request({ request, refetch }: { request: AccessRequest; refetch: () => 
         </div>
         <div><h3>Exactly this would be granted</h3>{request.grants.map((grant) => <div key={grant}><Line text={grant} most={200} mono /></div>)}</div>
         {request.reason !== "" && <p>“<Line text={request.reason} most={500} />”</p>}
+        {isOpen && <p className="muted">Asked for {duration(Number(request.seconds) * 1000)}, counted from the grant. The request ends <Time at={request.expiresAt} />.</p>}
         {request.grantedUntil > 0n && <p className="muted">Until <Time at={request.grantedUntil} />, by <Line text={request.decidedBy} /></p>}
         <ErrorNote error={decide.error ?? end.error} />
         {isOpen && me.is("admin") && (
           <div className="row align-end">
             <Field label="For">
-              {(props) => <select {...props} value={seconds} onChange={(event) => setSeconds(event.target.value)}><option value="0">as long as asked for</option><option value="3600">an hour</option><option value="86400">a day</option><option value="604800">a week</option></select>}
+              {(props) => <select {...props} value={seconds} onChange={(event) => setSeconds(event.target.value)}><option value="0">{`as asked for (${duration(Number(request.seconds) * 1000)})`}</option><option value="3600">an hour</option><option value="86400">a day</option><option value="604800">a week</option></select>}
             </Field>
             <div className="grow"><Field label="Reason (the requester reads it)">{(props) => <input {...props} value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />}</Field></div>
             <Button look="primary" disabled={!isSettled} busy={decide.isPending} onClick={() => send(true)}>Grant</Button>

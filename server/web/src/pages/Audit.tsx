@@ -1,6 +1,6 @@
 // The audit log: newest first, with filters that are in the address.
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { type FormEvent, useMemo } from "react";
+import { type ChangeEvent, useMemo } from "react";
 import { useSearchParams } from "react-router";
 import { AuditTable } from "../audit/AuditTable";
 import { Chain } from "../audit/Chain";
@@ -50,37 +50,31 @@ export default function Audit() {
   });
   const rows = useMemo(() => log.data?.pages.flatMap((page) => page.rows) ?? [], [log.data]);
   if (!me.is("admin")) return <main className="page"><Head title="Audit" /><Empty title="Admins read the audit log">Your own calls are in the chat and under each device.</Empty></main>;
-  const change = (name: string, value: string) => {
-    const next = new URLSearchParams(search);
-    if (value === "") next.delete(name);
-    else next.set(name, value);
-    setSearch(next, { replace: true });
-  };
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const next = new URLSearchParams(search);
-    for (const name of FILTERS) {
-      const value = String(form.get(name) ?? "").trim();
-      if (value === "") next.delete(name);
-      else next.set(name, value);
+  /** Searches for all that the form says, typed text included. */
+  const submit = (form: HTMLFormElement) => {
+    const said = new FormData(form);
+    const next = new URLSearchParams();
+    for (const name of [...FILTERS, "when", "denied"]) {
+      const value = String(said.get(name) ?? "").trim();
+      if (value !== "") next.set(name, value);
     }
     setSearch(next);
   };
+  const change = (event: ChangeEvent<HTMLInputElement | HTMLSelectElement>) => event.currentTarget.form && submit(event.currentTarget.form);
   return (
     <main className="page">
       <Head title="Audit">Everything that was asked for, decided and done, in one signed log.</Head>
       <Chain />
-      <form key={search.toString()} className="row align-end filters" onSubmit={submit} aria-label="Filters">
+      <form key={search.toString()} className="row align-end filters" onSubmit={(event) => { event.preventDefault(); submit(event.currentTarget); }} aria-label="Filters">
         {FILTERS.map((name) => <Field key={name} label={LABELS[name]}>{(props) => <input {...props} name={name} defaultValue={get(name)} autoComplete="off" />}</Field>)}
         <Field label="When">
           {(props) => (
-            <select {...props} value={when} onChange={(event) => change("when", event.target.value)}>
+            <select {...props} name="when" value={when} onChange={change}>
               <option value="">Any time</option><option value="today">Today</option><option value="yesterday">Yesterday</option><option value="week">The last 7 days</option>
             </select>
           )}
         </Field>
-        <label className="check"><input type="checkbox" checked={denied} onChange={(event) => change("denied", event.target.checked ? "1" : "")} /> denials only</label>
+        <label className="check"><input type="checkbox" name="denied" value="1" checked={denied} onChange={change} /> denials only</label>
         <Button type="submit">Search</Button>
         {search.size > 0 && <Button look="quiet" onClick={() => setSearch({})}>Clear</Button>}
       </form>

@@ -7,7 +7,9 @@ import { History } from "../chat/History";
 import { TurnView } from "../chat/TurnView";
 import { useConversation } from "../chat/useConversation";
 import { type Next, useNext } from "../chat/useNext";
+import { ChatService } from "../gen/orion/v1/chat_pb";
 import { DeviceService } from "../gen/orion/v1/device_pb";
+import { CallState } from "../gen/orion/v1/tool_pb";
 import { useMe } from "../lib/session";
 import { oneLine } from "../lib/text";
 import { Button, Line, Loading } from "../ui/basics";
@@ -52,23 +54,30 @@ function Waiting({ next, drop }: { next: Next[]; drop: (index: number) => void }
   );
 }
 
-function CutOff({ again }: { again: () => void }) {
+function CutOff({ turnId, again }: { turnId: string; again: () => void }) {
+  const { data } = useQuery(ChatService.method.getTurn, { turnId }, { enabled: turnId !== "", refetchInterval: 3_000 });
+  const isAsking = data?.calls.some(({ state }) => state === CallState.AWAITING_APPROVAL) ?? false;
   return (
     <p className="note row">
-      <span className="grow">The answer to this is not complete.</span>
+      <span className="grow">{isAsking ? "The answer waits for the request above. Go on here to see the rest as it comes." : "The answer to this is not complete."}</span>
       <Button look="small" onClick={again}>Go on</Button>
     </p>
   );
 }
 
-/** Keeps the newest message in view, unless the person has scrolled up. */
-function useFollow(change: unknown) {
+/** Keeps the end in view as messages come and cards grow, unless the person has scrolled up. */
+function useFollow() {
   const element = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   useEffect(() => {
     const box = element.current;
-    if (box && isAtEnd.current) box.scrollTop = box.scrollHeight;
-  }, [change]);
+    if (!box?.firstElementChild) return undefined;
+    const observer = new ResizeObserver(() => {
+      if (isAtEnd.current) box.scrollTop = box.scrollHeight;
+    });
+    for (const each of [box, box.firstElementChild]) observer.observe(each);
+    return () => observer.disconnect();
+  }, []);
   const onScroll = () => {
     const box = element.current;
     if (box) isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
@@ -82,7 +91,7 @@ export default function Chat() {
   const [draft, setDraft] = useState("");
   const { turns, send, again, isCutOff, stop, isRunning, failure, recorded, switches } = useConversation(id);
   const next = useNext(switches, isRunning, isCutOff && failure !== null, send);
-  const follow = useFollow(turns);
+  const follow = useFollow();
   const isEmpty = turns.length === 0 && id === undefined;
   return (
     <main className="chat">
@@ -100,7 +109,7 @@ export default function Chat() {
             {id !== undefined && recorded.isPending && turns.length === 0 && <Loading what="the chat" />}
             {turns.map((turn) => <TurnView key={turn.key} turn={turn} />)}
             <ErrorNote error={failure ?? recorded.error} retry={failure ? () => void again() : recorded.error ? () => void recorded.refetch() : undefined} />
-            {isCutOff && !failure && <CutOff again={() => void again()} />}
+            {isCutOff && !failure && <CutOff turnId={turns.at(-1)?.turnIds.at(-1) ?? ""} again={() => void again()} />}
           </div>
         </div>
         <Waiting next={next.waiting} drop={next.drop} />

@@ -21,16 +21,21 @@ export default function Enrol() {
   const me = useMe();
   const [invitation, setInvitation] = useState<InviteDeviceResponse>();
   const [access, setAccess] = useState(["read"]);
+  const [profile, setProfile] = useState("reader");
+  const [folders, setFolders] = useState("");
+  const paths = folders.split("\n").map((it) => it.trim()).filter(Boolean);
   const [before, setBefore] = useState<Set<string>>(new Set());
   const devices = useQuery(DeviceService.method.listDevices, {});
   const invite = useMutation(DeviceService.method.inviteDevice, { onSuccess: setInvitation });
+  const choose = (name: string) => {
+    setProfile(name);
+    setAccess(PROFILES.find((it) => it.name === name)?.access ?? ["read"]);
+  };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name) ?? "").trim();
-    const folders = text("folders").split("\n").map((it) => it.trim()).filter(Boolean);
-    const profile = text("profile");
-    const grants = profile === "" && folders.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: folders.map((path) => ({ path, access })) });
+    const grants = profile === "" && paths.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: paths.map((path) => ({ path, access })) });
     setBefore(new Set((devices.data?.devices ?? []).map(({ deviceId }) => deviceId)));
     invite.mutate({ name: text("name"), validSeconds: BigInt(text("valid")), uses: 1, preapproved: form.get("preapproved") === "on", grants });
   };
@@ -43,15 +48,16 @@ export default function Enrol() {
       ) : (
         <form className="panel" onSubmit={submit}>
           <div className="body stack">
-            <Field label="Name" hint="Lower-case letters, digits, - and _. Left empty, the device suggests its own.">
-              {(props) => <input {...props} name="name" placeholder="laptop" autoComplete="off" autoCapitalize="none" />}
+            <Field label="Name" hint="Lower-case letters, digits, - and _, such as laptop-2. Left empty, the device suggests its own.">
+              {(props) => <input {...props} name="name" autoComplete="off" autoCapitalize="none" />}
             </Field>
             <Field label="What it may do at first" hint="The device's owner sets a ceiling of their own, which nothing here can exceed.">
-              {(props) => <select {...props} name="profile" defaultValue="reader" onChange={(event) => setAccess(PROFILES.find(({ name }) => name === event.target.value)?.access ?? ["read"])}>{PROFILES.map(({ name, text }) => <option key={name} value={name}>{text}</option>)}</select>}
+              {(props) => <select {...props} value={profile} onChange={(event) => choose(event.target.value)}>{PROFILES.map(({ name, text }) => <option key={name} value={name}>{text}</option>)}</select>}
             </Field>
-            <Field label="In these folders" hint="One a line, as the device writes them. The first is where relative paths start.">
-              {(props) => <textarea {...props} name="folders" className="mono" rows={2} placeholder="~/Projects" spellCheck={false} />}
+            <Field label="In these folders" hint="One a line, as the device writes them, such as ~/Projects. The first is where relative paths start.">
+              {(props) => <textarea {...props} className="mono" rows={2} spellCheck={false} value={folders} onChange={(event) => setFolders(event.target.value)} />}
             </Field>
+            {paths.length === 0 && profile !== "" && <p className="note small" role="status">Without a folder, every call that touches a file is denied on this device. Folders can be granted later.</p>}
             <fieldset className="row plain">
               <legend className="small muted">Access to these folders</legend>
               {ACCESSES.map((name) => (

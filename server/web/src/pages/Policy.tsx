@@ -47,7 +47,7 @@ function EditPolicy({ active, version, refresh }: { active: string; version: big
   const isCurrent = settled === text && !check.isFetching && check.data?.isValid === true;
   return (
     <div className="stack">
-      {active === "" && <p className="note">No policy is applied yet. This text is a beginning: it changes nothing until it is applied.</p>}
+      {active === "" && <p className="note">This text is a beginning. It changes nothing until it is applied, and devices that it does not name keep their permissions.</p>}
       <Editor text={text} onChange={(next) => { setText(next); apply.reset(); }} findings={findings} isReadOnly={!me.is("admin")} />
       {isChanged && me.is("admin") && (
         <>
@@ -80,12 +80,12 @@ export default function Policy() {
   const version = data?.version?.version ?? 0n;
   return (
     <main className="page">
-      <Head title="Policy">{version > 0n ? `Version ${version} is active.` : "One file says what may happen on which device."}</Head>
+      <Head title="Policy">{version > 0n ? `Version ${version} is active.` : "One file can say what may happen on which device. None is applied yet."}</Head>
       <ErrorNote error={policy.error} retry={() => void policy.refetch()} />
       {policy.isPending && <Loading what="the policy" />}
       {data?.unreadable.map((finding) => <p key={finding.message} className="note bad" role="alert">The active policy cannot be read, so every call is denied. Line {finding.line}: {finding.message}</p>)}
       {data && <EditPolicy key={`${version} ${data.version?.sha256 ?? ""}`} active={data.text} version={version} refresh={refresh} />}
-      {data && data.devices.length > 0 && <OnDevices devices={data.devices} />}
+      {data && data.devices.length > 0 && <OnDevices devices={data.devices} isApplied={version > 0n} />}
       {data && <section className="stack tight"><h2>Versions</h2><Versions active={data.text} onRestored={refresh} /></section>}
     </main>
   );

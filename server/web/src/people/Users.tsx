@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import { AuthService, type User } from "../gen/orion/v1/auth_pb";
 import { queries } from "../lib/api";
 import { useMe } from "../lib/session";
+import { counted, oneLine } from "../lib/text";
 import { Badge, Button, Field, Line, Loading, Time } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -33,27 +34,67 @@ function NewUser({ onClose }: { onClose: () => void }) {
   );
 }
 
-function Row({ user }: { user: User }) {
-  const me = useMe();
-  const options = { onSettled: refresh };
+type Change = { role: string } | "disable" | "enable";
+
+const MAY: Record<string, string> = {
+  viewer: "read, and neither call tools nor answer approvals",
+  operator: "call tools and answer approvals",
+  admin: "decide who may do what, on every device",
+};
+
+/** A change of an account, said before it is made. */
+function Ask({ user, change, onClose }: { user: User; change: Change; onClose: () => void }) {
+  const options = { onSuccess: () => { onClose(); return refresh(); } };
   const role = useMutation(AuthService.method.setUserRole, options);
   const disable = useMutation(AuthService.method.disableUser, options);
   const enable = useMutation(AuthService.method.enableUser, options);
-  const isMe = user.user === me.user;
+  const name = oneLine(user.user, 60);
+  const busy = role.isPending || disable.isPending || enable.isPending;
   const error = role.error ?? disable.error ?? enable.error;
+  if (change === "disable") {
+    return (
+      <Dialog title={`Disable ${name}?`} onClose={onClose}>
+        <p>{counted(user.sessions, "session")} and {counted(user.tokens, "token")} of {name} end at once, and nobody can sign in as {name} until an admin enables the account again. Nothing is deleted.</p>
+        <ErrorNote error={error} />
+        <div className="row end"><Button onClick={onClose}>Back</Button><Button look="danger" busy={busy} onClick={() => disable.mutate({ user: user.user })}>Disable {name}</Button></div>
+      </Dialog>
+    );
+  }
+  if (change === "enable") {
+    return (
+      <Dialog title={`Enable ${name}?`} onClose={onClose}>
+        <p>{name} can sign in again, with the role {user.role}.</p>
+        <ErrorNote error={error} />
+        <div className="row end"><Button onClick={onClose}>Back</Button><Button look="primary" busy={busy} onClick={() => enable.mutate({ user: user.user })}>Enable {name}</Button></div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title={`Make ${name} ${change.role === "viewer" ? "a viewer" : `an ${change.role}`}?`} onClose={onClose}>
+      <p>{name} is {user.role === "viewer" ? "a viewer" : `an ${user.role}`} now. As {change.role === "viewer" ? "a viewer" : `an ${change.role}`}, {name} may {MAY[change.role]}.</p>
+      <ErrorNote error={error} />
+      <div className="row end"><Button onClick={onClose}>Back</Button><Button look="primary" busy={busy} onClick={() => role.mutate({ user: user.user, role: change.role })}>Change the role</Button></div>
+    </Dialog>
+  );
+}
+
+function Row({ user }: { user: User }) {
+  const me = useMe();
+  const [asked, setAsked] = useState<Change>();
+  const isMe = user.user === me.user;
   return (
     <>
       <tr>
         <td><strong><Line text={user.user} most={60} /></strong>{isMe && <span className="muted"> you</span>} {user.disabledAt > 0n && <Badge tone="bad">disabled</Badge>}</td>
         <td data-label="Role">
-          <select className="auto" aria-label={`Role of ${user.user}`} value={user.role} disabled={isMe} onChange={(event) => role.mutate({ user: user.user, role: event.target.value })}>{ROLES.map((it) => <option key={it}>{it}</option>)}</select>
+          <select className="auto" aria-label={`Role of ${user.user}`} value={user.role} disabled={isMe} onChange={(event) => setAsked({ role: event.target.value })}>{ROLES.map((it) => <option key={it}>{it}</option>)}</select>
         </td>
         <td data-label="Sessions">{user.sessions}</td>
         <td data-label="Tokens">{user.tokens}</td>
         <td data-label="Last used"><Time at={user.lastUsedAt} /></td>
-        <td>{!isMe && (user.disabledAt > 0n ? <Button look="small" onClick={() => enable.mutate({ user: user.user })}>Enable</Button> : <Button look="small danger" onClick={() => disable.mutate({ user: user.user })}>Disable</Button>)}</td>
+        <td>{!isMe && (user.disabledAt > 0n ? <Button look="small" onClick={() => setAsked("enable")}>Enable</Button> : <Button look="small danger" onClick={() => setAsked("disable")}>Disable</Button>)}</td>
       </tr>
-      {error && <tr><td colSpan={6}><ErrorNote error={error} /></td></tr>}
+      {asked && <Ask user={user} change={asked} onClose={() => setAsked(undefined)} />}
     </>
   );
 }

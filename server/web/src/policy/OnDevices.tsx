@@ -1,4 +1,4 @@
-// On which devices the active version holds: a version holds where the device has acknowledged it.
+// On which devices what is decided here holds: a version holds where the device has acknowledged it.
 import { Link } from "react-router";
 import type { PolicyOnDevice } from "../gen/orion/v1/policy_pb";
 import { counted } from "../lib/text";
@@ -6,12 +6,12 @@ import { Badge, Line } from "../ui/basics";
 
 const MOST = 50;
 
-export function OnDevices({ devices }: { devices: PolicyOnDevice[] }) {
+export function OnDevices({ devices, isApplied }: { devices: PolicyOnDevice[]; isApplied: boolean }) {
   const lagging = devices.filter((it) => it.version !== it.acknowledgedVersion || it.warnings.length > 0);
   return (
     <section className="stack tight">
       <h2>On the devices</h2>
-      <p className="muted">{counted(devices.length - lagging.length, "device has", "devices have")} acknowledged the active policy without a finding.</p>
+      <p className="muted">{counted(devices.length - lagging.length, "device has", "devices have")} acknowledged {isApplied ? "the active policy" : "the permissions that were set for each by itself, as no policy is applied,"} without a finding.</p>
       {lagging.slice(0, MOST).map((it) => (
         <div key={it.device} className="row">
           <Link to={`/devices/${encodeURIComponent(it.device)}`}><Line text={it.device} most={60} /></Link>

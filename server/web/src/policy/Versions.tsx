@@ -14,7 +14,7 @@ function Compare({ version, active, onClose, onRestored }: { version: PolicyVers
   const rollback = useMutation(PolicyService.method.rollbackPolicy, { onSuccess: ({ isApplied }) => isApplied && onRestored() });
   const diff = data ? difference(active, data.text) : "";
   return (
-    <Dialog title={`From the active version to version ${version.version}`} onClose={onClose}>
+    <Dialog title={active === "" ? `Version ${version.version}` : `From the active version to version ${version.version}`} onClose={onClose}>
       {isPending && <Loading what="the version" />}
       <ErrorNote error={error ?? rollback.error} />
       {data && (diff === "" ? <p className="muted">The texts are the same.</p> : <Diff text={diff} />)}
