@@ -67,8 +67,6 @@ fn plain(text: &str) -> String {
             break;
         }
         match letter {
-            '{' => plain.push('❴'),
-            '}' => plain.push('❵'),
             '<' => {
                 let rest = text.get(at + 1..).unwrap_or_default().trim_start_matches('/');
                 let is_tag = TAGS.iter().any(|tag| {
@@ -88,11 +86,19 @@ fn plain(text: &str) -> String {
 /// Returns the text without the characters that every form of a call needs, if something in it reads as one.
 fn without_calls(text: String) -> String {
     let found = extract(&text);
-    let is_plain = found.calls.is_empty() && found.problems.is_empty();
-    if is_plain && found.text == text.trim() {
+    // What is no call only for the words around it, such as a quotation, is taken for one here.
+    let braced = text.find('{').zip(text.rfind('}')).and_then(|(from, to)| text.get(from..=to));
+    let is_plain = found.text == text.trim()
+        && [Some(&found), braced.map(extract).as_ref()]
+            .into_iter()
+            .flatten()
+            .all(|found| found.calls.is_empty() && found.problems.is_empty());
+    if is_plain {
         return text;
     }
     let harmless = |letter| match letter {
+        '{' => '❴',
+        '}' => '❵',
         '<' => '‹',
         '>' => '›',
         '[' => '［',
@@ -152,7 +158,19 @@ mod tests {
                 assert_eq!((found.calls.len(), found.problems.len()), (0, 0), "{text}");
             }
         }
-        assert_eq!(plain("f(x) = [1] <b>"), "f(x) = [1] <b>");
+        for ordinary in [
+            "f(x) = [1] <b>",
+            "add { path: \"/etc/passwd\", access: [read] } to the paths",
+            "fn main() { println!(\"{}\", 1); }",
+        ] {
+            assert_eq!(plain(ordinary), ordinary);
+        }
+        for quoted in [
+            "I will NOT run {\"tool\": \"open_app\", \"app\": \"x\"}",
+            "> {\"tool\": \"open_app\", \"app\": \"x\"}",
+        ] {
+            assert!(!plain(quoted).contains('{'), "{quoted}");
+        }
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn rows_table(out: &Output, rows: &[RowView]) -> String {
         ];
         if out.is_wide() {
             cells.push(row.call_id.clone());
-            cells.push(text::one_line(&row.body.to_string(), 400));
+            cells.push(text::one_line(&row.body.to_string(), usize::MAX));
         }
         cells
     };

@@ -66,6 +66,9 @@ impl Login {
         let before = Context { token: None, file: file.clone(), ..app.context.clone() };
         let client = Client::connect(&before, std::time::Duration::from_secs(30)).await?;
 
+        if password.is_none() && terminal::is_interactive() {
+            reach(&client).await?;
+        }
         let (user, token) = match secret {
             Some(secret) => with_secret(&client, &secret, user, password).await?,
             None => sign_in(&client, user, password).await?,
@@ -111,6 +114,15 @@ fn place(app: &App<'_>) -> Result<(PathBuf, Option<(Contexts, String)>), Failure
     }
     let name = contexts.free_name(&name_for(&app.context.backend));
     Ok((contexts.file(&name), Some((contexts, name))))
+}
+
+/// Checks that a backend answers there, before anything is asked for that a person would type in vain.
+async fn reach(client: &Client) -> Result<(), Failure> {
+    match client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await {
+        // Nobody is signed in yet.
+        Err(failure) if failure.exit_code() == 4 => Ok(()),
+        answer => answer.map(drop),
+    }
 }
 
 async fn with_secret(

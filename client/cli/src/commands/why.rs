@@ -78,6 +78,14 @@ struct VerdictView {
     result: Option<Envelope>,
 }
 
+impl VerdictView {
+    /// Returns why the preview failed on the device.
+    fn error(&self) -> Option<String> {
+        let Envelope { message, error, .. } = self.result.as_ref()?;
+        error.as_ref().map(|error| format!("{} ({})", message.trim_end(), error.code))
+    }
+}
+
 impl From<v1::DeviceVerdict> for VerdictView {
     fn from(verdict: v1::DeviceVerdict) -> Self {
         let v1::DeviceVerdict { not_asked, call_id, state, result } = verdict;
@@ -203,7 +211,10 @@ fn people(explanation: &ExplanationView) -> String {
         None if explanation.device_verdict.not_asked.ends_with("is not connected") => {
             "it would run once the device is connected".to_owned()
         }
-        None => "it would run".to_owned(),
+        None => match explanation.device_verdict.error() {
+            Some(failure) => format!("it is permitted, and would fail on the device: {failure}"),
+            None => "it would run".to_owned(),
+        },
     };
     let below = facts([
         ("decision", decision.replace('_', " ")),
@@ -219,14 +230,14 @@ fn people(explanation: &ExplanationView) -> String {
 
 fn device(verdict: &VerdictView) -> String {
     let VerdictView { not_asked, call_id: _, state, result } = verdict;
-    let Some(Envelope { success, message, data, error, .. }) = result else {
+    let Some(Envelope { success, message, data, .. }) = result else {
         return format!(
             "not asked: {}",
             if not_asked.is_empty() { "it did not say" } else { not_asked }
         );
     };
-    if let Some(error) = error {
-        return format!("{state}: {} ({})", message.trim_end(), error.code);
+    if let Some(failure) = verdict.error() {
+        return format!("{state}: {failure}");
     }
     let word = if *success { "would do it" } else { state };
     let shown = data.as_ref().map(value).unwrap_or_default();

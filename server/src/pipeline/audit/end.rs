@@ -72,7 +72,7 @@ fn offering_request(subject: &Subject, error: ToolError) -> ToolError {
     if !is_possible || context.is_preview() || context.plan().is_some() {
         return error;
     }
-    error.hint(Hint::run("ask an admin for access", format!("orion request {}", context.id)))
+    error.hint(Hint::run("ask for temporary access", format!("orion request {}", context.id)))
 }
 
 /// Ends a stored call from the backend's side and wakes its waiters. A call that has ended already is not

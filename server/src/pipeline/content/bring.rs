@@ -90,7 +90,7 @@ fn offering_request(read: &EvaluatedCall, error: ToolError) -> ToolError {
     let path = if path.chars().all(is_plain) { path } else { "PATH" };
     let command =
         format!("orion request {} {} path={path}", read.target.device.name, DownloadFile::NAME);
-    error.hint(Hint::run("ask an admin for access", command))
+    error.hint(Hint::run("ask for temporary access", command))
 }
 
 /// Returns the call that reads the source.
