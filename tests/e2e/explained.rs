@@ -148,4 +148,9 @@ async fn previews_are_listed_only_where_they_are_asked_for_and_as_such() {
     let listed = cli.run(&["calls", "list", "--previews"]).await;
     assert_eq!(listed.stdout.matches("delete_directory").count(), 2, "{listed:?}");
     assert!(listed.stdout.contains("preview succeeded"), "{listed:?}");
+    let touched = format!("delete {}", kiosk.files().join("old").display());
+    let listed = cli.run(&["calls", "list", "-o", "json"]).await.json();
+    assert_eq!(listed[0]["touches"], json!([touched]), "{listed}");
+    let shown = cli.run(&["calls", "show", &asked.id.to_string(), "-o", "json"]).await.json();
+    assert_eq!(shown["touches"], json!([]), "{shown}");
 }

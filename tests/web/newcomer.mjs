@@ -126,6 +126,7 @@ test("what a device did yesterday is seen", async () => {
     await newcomer.click("Yesterday");
     await newcomer.sees("delete_file");
   });
+  await page.getByText(/^delete \/.*\.txt$/).first().waitFor();
   assert.equal(await page.getByRole("heading", { level: 2 }).allTextContents().then((all) => all.join()), "Yesterday");
   atMost(took, 4, 0);
 });

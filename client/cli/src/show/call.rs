@@ -38,6 +38,7 @@ pub(crate) struct CallView {
     pub(crate) created_at: i64,
     pub(crate) queued_until: i64,
     pub(crate) closed_at: i64,
+    pub(crate) touches: Vec<String>,
 }
 
 impl From<v1::Call> for CallView {
@@ -56,6 +57,7 @@ impl From<v1::Call> for CallView {
             caller,
             advance,
             queued_until,
+            touches,
         } = call;
         let v1::CallAdvance { done, total, note } = advance.unwrap_or_default();
         Self {
@@ -74,6 +76,7 @@ impl From<v1::Call> for CallView {
             created_at,
             queued_until,
             closed_at,
+            touches,
         }
     }
 }
@@ -109,7 +112,7 @@ impl CallView {
 pub(crate) fn calls_table(out: &Output, calls: &[CallView]) -> String {
     let rows = calls.iter().map(|call| {
         let id = if out.is_wide() { &call.call_id } else { text::short_id(&call.call_id) };
-        vec![
+        let mut cells = vec![
             id.to_owned(),
             call.words(),
             text::one_line(&call.device, 40),
@@ -117,9 +120,17 @@ pub(crate) fn calls_table(out: &Output, calls: &[CallView]) -> String {
             call.caller.clone(),
             text::when(&out.zone, call.created_at),
             text::when(&out.zone, call.queued_until),
-        ]
+        ];
+        if out.is_wide() {
+            cells.push(text::one_line(&call.touches.join(", "), 200));
+        }
+        cells
     });
-    table(&["ID", "STATE", "DEVICE", "TOOL", "CALLER", "MADE", "WAITS UNTIL"], rows)
+    let mut header = vec!["ID", "STATE", "DEVICE", "TOOL", "CALLER", "MADE", "WAITS UNTIL"];
+    if out.is_wide() {
+        header.push("TOUCHES");
+    }
+    table(&header, rows)
 }
 
 /// Formats one call, one fact a line.

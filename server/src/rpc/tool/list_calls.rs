@@ -4,7 +4,6 @@ use orion_wire::v1;
 use tonic::Status;
 
 use super::{ToolApi, to_proto};
-use crate::pipeline::CallView;
 use crate::pipeline::calls::{self, CallFilter};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
@@ -27,6 +26,6 @@ pub(super) async fn list_calls(
     let filter = CallFilter { device, open, previews, limit };
     let rows = calls::newest_visible(&api.pipeline, &identity.caller, filter).await;
     let rows = rows.map_err(status::store)?.into_iter();
-    let calls = rows.map(|row| to_proto::call_in_progress(fleet, CallView::from(row))).collect();
+    let calls = rows.map(|row| to_proto::listed(fleet, row)).collect();
     Ok(v1::ListCallsResponse { calls })
 }

@@ -9,7 +9,7 @@ use crate::fleet::{CallProgress, Fleet};
 use crate::pipeline::CallView;
 use crate::pipeline::explain::Explanation;
 use crate::secret_values;
-use crate::store::{AliasRow, AnnouncedTool, CustomToolRow, CustomToolState, StopRow};
+use crate::store::{AliasRow, AnnouncedTool, CallRow, CustomToolRow, CustomToolState, StopRow};
 
 /// Converts a tool.
 pub(super) fn tool(spec: &ToolSpec) -> v1::Tool {
@@ -62,6 +62,12 @@ pub(super) fn call_in_progress(fleet: &Fleet, view: CallView) -> v1::Call {
     v1::Call { advance, ..call(view) }
 }
 
+/// Converts a call of a list, with what it would touch.
+pub(super) fn listed(fleet: &Fleet, mut row: CallRow) -> v1::Call {
+    let touches = std::mem::take(&mut row.touches);
+    v1::Call { touches, ..call_in_progress(fleet, CallView::from(row)) }
+}
+
 /// Converts a recorded call, with its progress and with the secrets in its result hidden.
 pub(super) fn recorded_in_progress(fleet: &Fleet, view: CallView) -> v1::Call {
     without_secrets(call_in_progress(fleet, view))
@@ -109,6 +115,7 @@ pub(in crate::rpc) fn call(view: CallView) -> v1::Call {
         caller: caller.user.to_string(),
         advance: None,
         queued_until: queued_until.unwrap_or_default(),
+        touches: Vec::new(),
     }
 }
 

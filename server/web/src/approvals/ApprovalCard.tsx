@@ -81,7 +81,9 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
   const [wasOpen, setWasOpen] = useState(false);
   const risk = riskOf(approval.risk);
   const preview = outcome(approval.preview);
-  const given = Object.entries(object(approval.arguments)).map(([name, value]) => argument(name, value));
+  const given = Object.entries(object(approval.arguments))
+    .toSorted(([one], [other]) => Number(one === "confirm") - Number(other === "confirm"))
+    .map(([name, value]) => argument(name, value));
   const toggle = () => {
     setOpen(!isOpen);
     setWasOpen(true);
@@ -94,7 +96,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
       </div>
       <dl className="facts">
         <dt>Asked by</dt>
-        <dd><Line text={approval.requester} most={60} /> <Time at={approval.createdAt} /></dd>
+        <dd><Line text={approval.requester} most={60} />, <Time at={approval.createdAt} /></dd>
         <Lines name="Arguments" texts={given.length > 0 ? [given.join("  ")] : []} most={1} />
         <Lines name="Touches" texts={approval.touches} most={2} />
         <Lines name="Preview" texts={preview ? [preview.message] : []} most={1} />

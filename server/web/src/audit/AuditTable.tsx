@@ -4,7 +4,7 @@ import { Link } from "react-router";
 import type { AuditRow } from "../gen/orion/v1/audit_pb";
 import { json } from "../lib/text";
 import { fullTime } from "../lib/time";
-import { Block, Button, Line, Time } from "../ui/basics";
+import { Block, Button, Line } from "../ui/basics";
 
 const hex = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -13,7 +13,7 @@ function More({ row }: { row: AuditRow }) {
     <tr>
       <td colSpan={7}>
         <div className="stack tight">
-          <span className="small muted">{fullTime(row.at)} · row {row.seq.toString()} · hash <span className="mono break">{hex(row.hash)}</span></span>
+          <span className="small muted">Row {row.seq.toString()} · hash <span className="mono break">{hex(row.hash)}</span></span>
           <Block text={JSON.stringify(json(row.body) ?? row.body, null, 2)} label="What was recorded" />
           {row.callId !== "" && <Link className="small" to={`/calls/${encodeURIComponent(row.callId)}`}>The call</Link>}
         </div>
@@ -27,7 +27,7 @@ const Row = memo(function Row({ row, isOpen, toggle }: { row: AuditRow; isOpen: 
   return (
     <>
       <tr>
-        <td data-label="When"><Time at={row.at} short /></td>
+        <td data-label="When"><time dateTime={new Date(Number(row.at)).toISOString()}>{fullTime(row.at)}</time></td>
         <td data-label="What"><Line text={row.kind} most={60} mono /></td>
         <td data-label="Who"><Line text={row.user} most={40} /></td>
         <td data-label="Device"><Line text={row.device} most={40} /></td>

@@ -16,7 +16,7 @@ export function Arguments({ values }: { values: Record<string, unknown> }) {
             <dt><Line text={name} most={60} /></dt>
             <dd>
               {text.length > LONG || text.includes("\n") ? <Block text={text} label={`Argument ${name}`} /> : <Line text={text} most={LONG} mono />}
-              {name === "confirm" && <span className="muted"> {BY_CALLER}</span>}
+              {name === "confirm" && <span className="muted"> ({BY_CALLER})</span>}
             </dd>
           </div>
         );

@@ -2,6 +2,7 @@
 import { Link } from "react-router";
 import type { Call } from "../gen/orion/v1/tool_pb";
 import { stateOf } from "../lib/call";
+import { bothEnds, oneLine } from "../lib/text";
 import { duration, timeOfDay } from "../lib/time";
 import { Badge, Line, Time } from "../ui/basics";
 
@@ -12,17 +13,29 @@ interface Props {
   isOfDay?: boolean;
 }
 
+/** What a call would touch, shortened in the middle: a path says most at its end. */
+function Touches({ texts: [first = "", ...more] }: { texts: string[] }) {
+  return (
+    <div className="small muted">
+      <bdi className="mono break" title={oneLine(first, 1000)}>{bothEnds(first, 60)}</bdi>
+      {more.length > 0 && ` and ${more.length} more`}
+    </div>
+  );
+}
+
 export function CallTable({ calls, withDevice = false, isOfDay = false }: Props) {
   return (
     <div className="panel scroll">
       <table className="stackable">
-        <thead><tr><th>Tool</th>{withDevice && <th>Device</th>}<th>State</th><th>Caller</th><th>When</th><th>Took</th></tr></thead>
+        <thead><tr><th>Call</th>{withDevice && <th>Device</th>}<th>State</th><th>Caller</th><th>When</th><th>Took</th></tr></thead>
         <tbody>
           {calls.map((call) => {
             const state = stateOf(call.state);
             return (
               <tr key={call.callId}>
-                <td><Link to={`/calls/${encodeURIComponent(call.callId)}`}><Line text={call.tool} most={60} mono /></Link>{call.dryRun && <span className="muted small"> preview</span>}</td>
+                <td><Link to={`/calls/${encodeURIComponent(call.callId)}`}><Line text={call.tool} most={60} mono /></Link>{call.dryRun && <span className="muted small"> preview</span>}
+                  {call.touches[0] !== undefined && <Touches texts={call.touches} />}
+                </td>
                 {withDevice && <td data-label="Device"><Line text={call.device} most={60} /></td>}
                 <td data-label="State"><Badge tone={state.tone}>{state.text}</Badge></td>
                 <td data-label="Caller"><Line text={call.caller} most={60} /></td>

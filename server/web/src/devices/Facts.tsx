@@ -68,7 +68,7 @@ export function Facts({ device }: { device: Device }) {
         <dt>Confined by</dt><dd><Line text={device.sandbox || "unknown until it connects"} /></dd>
         <dt>Enrolled</dt><dd><Time at={device.enrolledAt} /></dd>
         <dt>Last seen</dt><dd>{device.online ? "now" : <Time at={device.lastSeenAt} />}</dd>
-        <dt>Certificate until</dt><dd><Time at={device.certificateNotAfter} /></dd>
+        <dt>Certificate ends</dt><dd><Time at={device.certificateNotAfter} /></dd>
         <dt>Fingerprint</dt><dd><Line text={device.fingerprintWords} mono /></dd>
         <dt>Own audit log</dt><dd>{device.chainSeq.toString()} entries seen</dd>
         <dt>Id</dt><dd className="mono">{device.deviceId}</dd>

@@ -17,8 +17,8 @@ import { type Grants, added, narrowed, pretty, wantedOf, without } from "./grant
 const NONE: GrantReview[] = [];
 
 function Acknowledged({ version, acknowledged, isOnline }: { version: string; acknowledged: string; isOnline: boolean }) {
-  if (version === acknowledged) return <Badge tone="good">acknowledged by the device</Badge>;
-  return <Badge tone="warn">{isOnline ? "sent; the device has not acknowledged it yet" : "reaches the device when it connects"}</Badge>;
+  if (version === acknowledged) return <Badge tone="good">permissions acknowledged by the device</Badge>;
+  return <Badge tone="warn">{isOnline ? "permissions sent, not acknowledged by the device yet" : "permissions reach the device when it connects"}</Badge>;
 }
 
 export function Permissions({ device }: { device: Device }) {

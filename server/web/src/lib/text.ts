@@ -65,7 +65,7 @@ export function argument(name: string, value: unknown): string {
   return `${name}=${show(value)}${name === "confirm" ? ` (${BY_CALLER})` : ""}`;
 }
 
-export const BY_CALLER = "written by the caller, nobody has confirmed anything";
+export const BY_CALLER = "the caller's word, not a person's";
 
 export function counted(count: number | bigint, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${Number(count) === 1 ? one : many}`;

@@ -70,7 +70,7 @@ export default function Access() {
   return (
     <main className="page">
       <Head title="Access requests" actions={<Button look="small" aria-pressed={isAll} onClick={() => setAll(!isAll)}>{isAll ? "Only current ones" : "Also ended ones"}</Button>}>
-        A denied call can be asked for: exactly what it lacked, for a while.
+        After a denied call, a person can ask for exactly what it lacked, for a limited time.
       </Head>
       <ErrorNote error={error} retry={() => void refetch()} />
       {isPending && <Loading what="requests" />}

@@ -94,7 +94,7 @@ export default function Insights() {
           {stats.data.approvers.length === 0 ? <p className="muted">Nobody has answered a request yet.</p> : (
             <div className="panel scroll">
               <table className="stackable">
-                <thead><tr><th>Person</th><th>Approved</th><th>Denied</th><th>Median time to approve</th><th>Within five seconds</th><th>Without the details</th></tr></thead>
+                <thead><tr><th>Person</th><th>Approved</th><th>Denied</th><th>Median time to approve</th><th>Within five seconds</th><th>Without opening the details</th></tr></thead>
                 <tbody>
                   {stats.data.approvers.map((it) => (
                     <tr key={it.user}><td><Line text={oneLine(it.user, 40)} /></td><td data-label="Approved">{it.approved.toString()}</td><td data-label="Denied">{it.denied.toString()}</td><td data-label="Median">{(Number(it.medianMs) / 1000).toFixed(1)} s</td><td data-label="Fast">{it.fast.toString()}</td><td data-label="No details">{it.withoutDetails.toString()}</td></tr>

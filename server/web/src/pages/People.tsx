@@ -10,7 +10,7 @@ export default function People() {
   const me = useMe();
   return (
     <main className="page">
-      <Head title="People">You are {me.user}, {me.role}.</Head>
+      <Head title="People">You are {me.user}, with the role {me.role}.</Head>
       {me.is("admin") && <Users />}
       <Tokens />
       <Password />

@@ -23,9 +23,9 @@ function Detail({ tool }: { tool: Tool }) {
         <div className="row"><h2 className="mono">{tool.name}</h2><Risk tool={tool} />{tool.hasEffects ? <Badge>changes something</Badge> : <Badge>only reads</Badge>}{tool.undo && <Badge tone="good">can be undone</Badge>}</div>
         <p><Line text={tool.description} most={1_000} /></p>
         <dl className="facts small">
-          <dt>Permissions</dt><dd>{tool.permissions.join(", ") || "none"}</dd>
+          <dt>Capability</dt><dd>{tool.permissions.join(", ") || "none"}</dd>
           {tool.aliases.length > 0 && <><dt>Other names</dt><dd>{tool.aliases.join(", ")}</dd></>}
-          <dt>Runs on</dt><dd>{tool.allowedDevices.join(", ")}</dd>
+          <dt>Runs on</dt><dd>{tool.allowedDevices.includes("all") ? "every device" : tool.allowedDevices.join(", ")}</dd>
           {tool.untrusted && <><dt>Result</dt><dd>may contain untrusted content</dd></>}
         </dl>
         <TryTool key={tool.name} tool={tool} />
