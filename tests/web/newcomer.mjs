@@ -72,7 +72,7 @@ test("a denial is understood, and just that is allowed", async () => {
     await newcomer.click("Allow just this…", denied);
     await newcomer.sees("What this changes");
     await newcomer.click("Apply");
-    await newcomer.sees("acknowledged by the device");
+    await newcomer.sees("permissions acknowledged by the device");
   });
   await page.goto("/chat");
   await say(page, `list files in ${photos()}`);
