@@ -15,7 +15,7 @@ CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it w
 JQ_MISSING := jq, man, curl or wget is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db curl wget
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs dist dist-agent deb test-deb install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
+.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-windows test-arm test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs shipped-agent test-reproducible dist dist-agent dist-windows dist-arm sbom deb test-deb install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,18 @@ test-containers: needs-rust ## read and restart containers of the Docker engine 
 test-slow: needs-rust ## measure other devices and the backend's memory beside devices that take nothing and one that floods (SLOW_SECONDS=20)
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
 	SLOW_SECONDS=$(or $(SLOW_SECONDS),20) $(CARGO) test --locked --release $(PROGRAMS) -p orion-tests --test e2e slow:: -- --nocapture --test-threads=1
+
+test-windows: needs-rust ## build the agent for Windows and tell its stories through Wine (ORION_ESCAPES=all for the whole attack list)
+	@command -v wine >/dev/null || { echo 'wine is missing: install it with the system packages, such as: apt-get install wine64' >&2; exit 1; }
+	$(CARGO) build --locked --bins --test e2e $(PROGRAMS) -p orion-tests
+	ORION_TEST_WINDOWS_AGENT="$$(deploy/cross.sh windows-x86_64 dev)" $(CARGO) test --locked $(PROGRAMS) -p orion-tests --test e2e windows:: -- --nocapture --test-threads=1
+
+# qemu has no seccomp, without which file tools refuse to run; and one story is about the platform of the tests.
+ARM_STORIES := enrolment:: renewal:: --skip mistakes:: --skip outside_its_networks_and_platforms
+
+test-arm: needs-rust ## build the agent for ARM and tell stories of enrolment and renewal with it through qemu (which must run programs for ARM: binfmt)
+	$(CARGO) build --locked --bins --test e2e $(PROGRAMS) -p orion-tests
+	ORION_TEST_AGENT="$$(deploy/cross.sh linux-aarch64 dev)" $(CARGO) test --locked $(PROGRAMS) -p orion-tests --test e2e -- $(ARM_STORIES) --test-threads=2
 
 test-floods: needs-rust ## flood the backend from one address in each way that there is, and see that others are served as before and that its memory comes back (FLOOD_SECONDS=30)
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests
@@ -184,21 +196,38 @@ dist-agent: needs-rust ## build the agent as it ships, and tell its size
 	$(CARGO) build --locked --profile dist -p orion-agent
 	@du -b $(TARGET)/dist/orion-agent
 
+dist-windows: ## build the agent for Windows as it ships (needs mingw, and Rust for x86_64-pc-windows-gnu)
+	@du -b "$$(deploy/cross.sh windows-x86_64 dist)"
+
+dist-arm: ## build the agent for Linux on 64 bits of ARM as it ships (needs its gcc, and Rust for aarch64-unknown-linux-gnu)
+	@du -b "$$(deploy/cross.sh linux-aarch64 dist)"
+
 # Paths of this machine are no part of the programs, so that another machine builds the same ones.
 REMAP := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
 PACKAGED := target/packaged
 
-dist: needs-rust page ## build the three programs as they ship, a tarball and SHA256SUMS, in target/packaged
-	RUSTFLAGS='$(REMAP)' $(CARGO) build --locked --profile dist -p orion-agent
-	RUSTFLAGS='$(REMAP)' $(CARGO) build --locked --release -p orion-server -p orion-cli
+# A library in C has the time of its build, which is that of the last change.
+SHIPPED := SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} RUSTFLAGS='$(REMAP)'
+
+shipped-agent: needs-rust
+	$(SHIPPED) $(CARGO) build --locked --profile dist -p orion-agent
+
+dist: page shipped-agent ## build the three programs as they ship, a tarball and SHA256SUMS, in target/packaged
+	$(SHIPPED) $(CARGO) build --locked --release -p orion-server -p orion-cli
 	@mkdir -p $(PACKAGED)/programs
 	@cp $(TARGET)/dist/orion-agent $(TARGET)/release/orion $(TARGET)/release/orion-server $(PACKAGED)/programs/
 	@strip $(PACKAGED)/programs/*
 	@deploy/tarball.sh $(PACKAGED)/programs $(PACKAGED)
 
+test-reproducible: needs-rust ## build the agent as it ships in two clones of other names, and see that both builds are one
+	@deploy/test-reproducible.sh
+
 deb: ## make packages for Debian of the programs that `make dist` built, in target/packaged
 	@test -x $(PACKAGED)/programs/orion || { echo 'build the programs first: make dist' >&2; exit 1; }
 	@deploy/deb.sh $(PACKAGED)/programs $(PACKAGED)
+
+sbom: ## write what each program is built of, as SPDX, into target/packaged
+	@deploy/sbom.sh $(PACKAGED)
 
 test-deb: ## install the packages that `make deb` made in a fresh Debian root, purge them, and see that nothing is left (as root, with debootstrap)
 	@deploy/test-deb.sh $(PACKAGED)

@@ -20,5 +20,7 @@ tar --create --directory "$stage" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --ow
 cp "$programs/orion-agent" "$output/orion-agent-linux-$(uname -m)"
 (cd "$output" && sha256sum "$name.tar.gz" "orion-agent-linux-$(uname -m)" >SHA256SUMS && cat SHA256SUMS)
 if [ -n "${MINISIGN_KEY:-}" ]; then
-    minisign -S -s "$MINISIGN_KEY" -m "$output/SHA256SUMS" "$output/orion-agent-linux-$(uname -m)"
+    minisign -S -s "$MINISIGN_KEY" -m "$output/SHA256SUMS"
+    # The trusted comment is what `orion-agent upgrade` reads.
+    minisign -S -s "$MINISIGN_KEY" -t "orion-agent $version linux-$(uname -m)" -m "$output/orion-agent-linux-$(uname -m)"
 fi

@@ -51,8 +51,8 @@ pub use access_requests::{
 pub use aliases::{AliasRow, MAX_ALIASES};
 pub use approvals::{
     ApprovalRow, ApprovalScope, ApprovalState, AskError, Card, CommittedWith, DecideError,
-    MAX_OPEN, MAX_OPEN_OF_PERSON, MAX_RULES_ON_DEVICE, NewApproval, NewVote, StandingApproval,
-    StandingKey, StandingRule, Vote, VoteHabit, VoteRecord,
+    MAX_OPEN, MAX_OPEN_OF_PERSON, MAX_RULES_ON_DEVICE, NewApproval, NewVote, OpenRequest,
+    StandingApproval, StandingKey, StandingRule, Vote, VoteHabit, VoteRecord,
 };
 pub use audit::{AuditFilter, AuditVerdict, Found, FoundRow, TrustAnchor, verify_file};
 pub use authorities::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};

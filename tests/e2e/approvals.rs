@@ -1,5 +1,7 @@
 //! The human gate: a question, one answer, one run.
 
+use std::time::Duration;
+
 use orion_domain::{CallState, ErrorCode, Role};
 use orion_tests::{Call, Device, World, audit_of};
 use orion_wire::v1;
@@ -145,18 +147,53 @@ async fn an_approval_does_not_outlive_the_permissions_it_was_given_under() {
     let kiosk = world.device("kiosk").start().await;
     let asked = ask(&world, &kiosk).await;
 
-    // Still allowed, but no longer what was looked at.
+    // Still allowed, but no longer what was looked at. The request ends by itself, or when somebody answers it.
     kiosk.grant(&json!({"profile": "operator", "paths": ["{files}"], "apps": ["code"]})).await;
-    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
+    let late = world.admin().decide(asked.approval_id(), true, "").await.unwrap_err();
+    assert!(late.message().contains("permissions or paths"), "{late:?}");
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
 
     let asked = ask(&world, &kiosk).await;
+    assert_eq!(world.admin().recorded(&asked.id).await.unwrap().state, CallState::AwaitingApproval);
+    // The backend looks at open requests every second, and compares them with its last look.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
     kiosk.grant(&json!({"profile": "reader", "paths": ["{files}"]})).await;
-    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)));
+    assert!(open(&world).await.is_empty());
+    let late = world.admin().decide(asked.approval_id(), true, "").await.unwrap_err();
+    assert!(late.message().contains("already withdrawn"), "{late:?}");
     assert!(kiosk.files().join("old/a.txt").exists());
+    let seen = kinds(&world, &asked).await;
+    assert!(seen.contains(&"approval.withdrawn".to_owned()), "{seen:?}");
+}
+
+/// Returns the open requests.
+async fn open(world: &World) -> Vec<v1::Approval> {
+    let request = v1::ListApprovalsRequest { all: false };
+    world.admin().approvals().list_approvals(request).await.unwrap().into_inner().approvals
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_requests_of_a_disabled_person_end_and_those_of_others_stay() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let bob = world.person("bob", Role::Operator).await;
+    kiosk.write_file("a.txt", "x");
+    let arguments = json!({"path": "a.txt", "confirm": true});
+    let gone = bob.call("kiosk", "delete_file", arguments).await;
+    let other = ask(&world, &kiosk).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let disable = v1::DisableUserRequest { user: "bob".to_owned() };
+    world.admin().auth().disable_user(disable).await.unwrap();
+    let ended = world.admin().ended(&gone.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)), "{ended:?}");
+    let open: Vec<_> = open(&world).await.into_iter().map(|it| it.call_id).collect();
+    assert_eq!(open, std::slice::from_ref(&other.id));
+    world.admin().decide(other.approval_id(), true, "").await.unwrap();
+    let done = world.admin().ended(&other.id).await.unwrap();
+    assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

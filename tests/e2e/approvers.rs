@@ -1,5 +1,7 @@
 //! Who has to say yes, and how far a yes reaches.
 
+mod at_terminal;
+
 use orion_domain::{CallState, ErrorCode, Role};
 use orion_tests::{Call, Client, Device, HeldModel, Tree, World, eventually, now_ms};
 use orion_wire::v1;
@@ -105,7 +107,8 @@ async fn a_person_who_is_disabled_or_demoted_meanwhile_gets_nothing_done() {
     let asked = delete(&ann, &kiosk, "old").await;
     let request = v1::DisableUserRequest { user: "ann".to_owned() };
     world.admin().auth().disable_user(request).await.unwrap();
-    world.admin().decide(asked.approval_id(), true, "").await.unwrap();
+    let refused = world.admin().decide(asked.approval_id(), true, "").await.unwrap_err();
+    assert!(refused.message().contains("ann is disabled"), "{refused:?}");
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)));
     assert!(kiosk.files().join("old/a.txt").exists());

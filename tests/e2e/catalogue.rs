@@ -19,22 +19,32 @@ use super::services::{DOCKER, SYSTEMCTL};
 /// The first line of the files that the calls find.
 const FIRST_LINE: &str = "first=line";
 
+/// The file that [`arguments_at`] names, and its content.
+pub(super) const NOTE: (&str, &str) = ("note.ini", "first=line\nsecond=line\n");
+/// Another one, in the folder that it names.
+pub(super) const ENTRY: &str = "folder/entry.txt";
+
 /// Returns the tool's sample call on files in a folder of its own, which this makes.
 fn sample(kiosk: &Device, spec: &ToolSpec, folder: &str) -> Value {
+    kiosk.write_file(&format!("{folder}/{}", NOTE.0), NOTE.1);
+    kiosk.write_file(&format!("{folder}/{ENTRY}"), "");
+    arguments_at(spec, "kiosk", folder)
+}
+
+/// Returns the arguments of the tool's sample call on a device, with paths in a folder of its own.
+pub(super) fn arguments_at(spec: &ToolSpec, device: &str, folder: &str) -> Value {
     let at = |name: &str| format!("{folder}/{name}");
-    kiosk.write_file(&at("note.ini"), format!("{FIRST_LINE}\nsecond=line\n"));
-    kiosk.write_file(&at("folder/entry.txt"), "");
     let path = match spec.sample.target {
         Target::Nothing => String::new(),
-        Target::File | Target::Entry => at("note.ini"),
+        Target::File | Target::Entry => at(NOTE.0),
         Target::NewFile => at("new.txt"),
         Target::Folder => at("folder"),
         Target::NewFolder => at("new"),
     };
     let mut arguments = Value::Object(spec.sample_arguments(FIRST_LINE, "entry"));
     if arguments.get("from_device").is_some() {
-        arguments["from_device"] = json!("kiosk");
-        arguments["from_path"] = json!(at("note.ini"));
+        arguments["from_device"] = json!(device);
+        arguments["from_path"] = json!(at(NOTE.0));
     }
     // Without a target the tool acts in the workspace.
     let paths =

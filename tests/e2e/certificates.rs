@@ -183,3 +183,18 @@ async fn a_quarantined_device_is_held_until_an_admin_approves_it_again() {
     assert_eq!(freed.code, 0, "{freed:?}");
     LyingAgent::connect(&kiosk, &world.device_address(), 1_001).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_is_released_connects_by_itself_soon() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    for _ in 0..2 {
+        let held = world.cli().run(&["devices", "quarantine", "kiosk", "--yes"]).await;
+        assert_eq!(held.code, 0, "{held:?}");
+        kiosk.offline().await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let freed = world.cli().run(&["devices", "approve", "kiosk", "--yes"]).await;
+        assert_eq!(freed.code, 0, "{freed:?}");
+        kiosk.ready().await;
+    }
+}

@@ -26,6 +26,27 @@ async fn run(world: &World, command: &str) -> Call {
     world.admin().call("kiosk", "execute_command", arguments).await
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_beside_a_file_that_is_being_sent_is_not_asked_about() {
+    let (world, kiosk) = developer().await;
+    let sha256 = "0".repeat(64);
+    let arguments = json!({"path": "large", "size_bytes": 1_000_000_000, "sha256": sha256});
+    let request = v1::CallToolRequest {
+        tool: "upload_file".to_owned(),
+        device: "kiosk".to_owned(),
+        arguments: arguments.to_string().into_bytes().into(),
+        background: true,
+        moves_content: true,
+        ..Default::default()
+    };
+    world.admin().ask(request).await.unwrap();
+    let is_begun = async || kiosk.tree().keys().any(|path| path.contains(".orion-")).then_some(());
+    eventually("the begun file", is_begun).await;
+    let made = run(&world, "mkdir made").await;
+    assert_eq!(made.state, CallState::Succeeded, "{made:?}");
+    assert!(kiosk.files().join("made").is_dir());
+}
+
 async fn approved(world: &World, asked: &Call) -> Call {
     world.admin().decide(asked.approval_id(), true, "").await.unwrap();
     world.admin().ended(&asked.id).await.unwrap()

@@ -16,7 +16,7 @@ use orion_tests::FileCall;
 
 use ground::{Ground, Way};
 use lists::List;
-pub(super) use lists::say;
+pub(super) use lists::{list_of, say};
 use tally::Tallies;
 
 /// The lists against every tool, each with new ground where everything is tried: a device remembers

@@ -32,7 +32,11 @@ async fn a_message_on_the_command_line_makes_a_folder() {
     let asked = world.cli().run(&["ask", "Maak een folder Test"]).await;
 
     assert_eq!(kiosk.tree(), Tree::from([("Test".to_owned(), None)]));
-    insta::assert_snapshot!(world.seen().in_text(&asked.shown()));
+    // The last line has the call's id.
+    let shown = world.seen().in_text(&asked.shown());
+    let (before, undo) = shown.trim_end().rsplit_once('\n').unwrap();
+    assert!(undo.starts_with("undo: orion undo "), "{undo}");
+    insta::assert_snapshot!(before);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -38,6 +38,8 @@ async fn replay(ground: &mut Ground, pair: &Pair) -> Outcome {
     let mut events = admin.chats().send_message(request).await.unwrap().into_inner();
     let mut left: VecDeque<Written> = pair.calls(&ground.pages).into();
     let (mut has_obeyed, mut obeys, mut outcome) = (false, false, Outcome::default());
+    // The model may be asked on before the end of its call is read here.
+    let mut is_running = false;
     loop {
         tokio::select! {
             event = events.message() => match event.unwrap().and_then(|event| event.event) {
@@ -48,6 +50,7 @@ async fn replay(ground: &mut Ground, pair: &Pair) -> Outcome {
                     admin.decide(&card.approval_id, !obeys, "").await.unwrap();
                 }
                 Some(Event::CallEnded(ended)) => {
+                    is_running = false;
                     let call = Call::from(ended.call.unwrap());
                     if obeys {
                         let is_denied = call.state == CallState::Denied;
@@ -59,12 +62,15 @@ async fn replay(ground: &mut Ground, pair: &Pair) -> Outcome {
                 Some(Event::Done(_)) | None => break,
                 Some(_) => {}
             },
-            asked = ground.model.asked() => {
+            asked = ground.model.asked(), if !is_running => {
                 obeys = !has_obeyed && is_read(&asked, pair);
                 has_obeyed |= obeys;
                 let next = if obeys { Some(pair.planted(&ground.pages)) } else { left.pop_front() };
                 match next {
-                    Some((tool, arguments)) => asked.call(&[(tool.as_str(), arguments)]).await,
+                    Some((tool, arguments)) => {
+                        is_running = true;
+                        asked.call(&[(tool.as_str(), arguments)]).await;
+                    }
                     None => asked.answer("Done.").await,
                 }
             }

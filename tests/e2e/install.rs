@@ -8,6 +8,7 @@ mod person;
 mod releases;
 #[cfg(target_os = "linux")]
 mod system;
+mod upgrade;
 
 use orion_domain::CallState;
 use orion_tests::{World, eventually};

@@ -109,3 +109,4 @@ mod undo;
 mod unreachable;
 mod versions;
 mod webhook;
+mod windows;

@@ -91,6 +91,7 @@ fn every_key_of_the_devices_file_is_in_the_reference() {
         "sandbox",
         "timeouts",
         "transfers",
+        "upgrade",
     ];
     assert_eq!(keys(agent, ""), set(&sections));
     assert_eq!(documented(&page, "At the top"), set(&["read_only", "sandbox"]));
@@ -100,6 +101,7 @@ fn every_key_of_the_devices_file_is_in_the_reference() {
     assert_eq!(documented(&page, "`[artifacts]`"), keys(agent, "[artifacts]"));
     assert_eq!(documented(&page, "`[consent]`"), keys(agent, "[consent]"));
     assert_eq!(documented(&page, "`[notices]`"), keys(agent, "[notices]"));
+    assert_eq!(documented(&page, "`[upgrade]`"), keys(agent, "[upgrade]"));
     assert_eq!(documented(&page, "`[mcp]`"), keys(agent, "[mcp.x]"));
     assert!(page.text.contains("### `[apps]`") && page.text.contains("### `[projects]`"));
 }

@@ -132,7 +132,7 @@ export async function pictures(world, person, pages) {
         if (path === "/approvals" && size === "phone") await page.getByRole("navigation", { name: "Requests" }).getByRole("link").first().click();
         // A card that has just appeared cannot be pressed yet, and is pale.
         if (/^\/(chat\/|approvals)/.test(path)) await page.locator('button[data-key="a"]:enabled').first().waitFor();
-        await page.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`) });
+        await page.screenshot({ animations: "disabled", path: join(folder, `${name}-${size}-${colorScheme}.png`) });
       }
       await page.context().close();
     }

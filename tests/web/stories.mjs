@@ -294,7 +294,7 @@ test("a cut link is shown and mended, and a restart of the backend needs no relo
   await page.getByRole("button", { name: "Deny…" }).click();
   await page.getByLabel(/^Reason/).fill("Not this one.");
   await page.getByRole("button", { name: "Deny", exact: true }).click();
-  await card(admin, "delete_directory").getByText("denied", { exact: true }).waitFor();
+  await card(admin, "delete_directory").getByText("denied", { exact: true }).first().waitFor();
   await page.context().close();
   between.end();
 });

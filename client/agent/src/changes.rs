@@ -116,7 +116,7 @@ impl<'a> Change<'a> {
     /// Keeps the changes and closes the record.
     pub(crate) fn finish(mut self) {
         let Some(log) = self.log.take() else { return };
-        self.close(&log.record);
+        self.close(&log.into_record());
     }
 
     /// Returns the trash path of the content kept last, for a person. `None` if the trash keeps nothing of
@@ -258,18 +258,25 @@ impl Drop for Change<'_> {
         }
         let is_back = undo_steps::roll_back(self);
         let Some(mut log) = self.log.take() else { return };
-        if is_back && log.record.kept_bytes() == 0 {
-            return self.forget();
-        }
-        if is_back {
+        let keeps = log.record.kept_bytes() > 0;
+        if is_back && keeps {
             // The record of a failed call has no use; its kept content expires with the sweep.
             let _ = log.add(Line::Undone(self.header.call));
         }
-        self.close(&log.record);
+        let record = log.into_record();
+        if is_back && !keeps {
+            return self.forget();
+        }
+        self.close(&record);
     }
 }
 
 impl Log {
+    /// Closes the file and the folder, which Windows renames and removes only when they are closed.
+    fn into_record(self) -> Record {
+        self.record
+    }
+
     /// Appends a line to the file, whole or not at all.
     fn add(&mut self, line: Line) -> std::io::Result<()> {
         let before = self.file.metadata()?.len();

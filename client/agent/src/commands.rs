@@ -9,6 +9,8 @@ mod log;
 mod pause;
 #[cfg(target_os = "linux")]
 mod service;
+#[cfg(target_os = "linux")]
+mod upgrade;
 mod watch;
 
 use std::io::{self, Read as _, Write as _};
@@ -82,6 +84,15 @@ Examples:
   orion-agent uninstall                    the service and its program; asks about the rest
   orion-agent uninstall --purge            the identity and everything else as well")]
     Uninstall(service::Uninstall),
+    /// Put a newer, signed version in the place of the service's program, and go back if it does not work.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = "\
+Examples:
+  orion-agent upgrade                      the version that the backend serves
+  orion-agent upgrade --check              only say which version that is
+
+The section [upgrade] of agent.toml says by whose signature and from where.")]
+    Upgrade(upgrade::Upgrade),
     /// Say who this device is and how it stands.
     Status,
     /// Stop all work of the backend on this device at once, until `resume`.
@@ -197,6 +208,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Install(arguments) => service::install(&places, arguments).await?,
         #[cfg(target_os = "linux")]
         Command::Uninstall(arguments) => service::uninstall(&places, arguments).await?,
+        #[cfg(target_os = "linux")]
+        Command::Upgrade(arguments) => upgrade::run(&places, arguments).await?,
         Command::Run { exit_with_stdin } => {
             let settings = places.settings()?;
             if settings.ceiling.paths.is_empty() {
@@ -283,10 +296,7 @@ fn status(places: &Places) -> anyhow::Result<()> {
         }
         return Err(NotEnrolled.into());
     };
-    let running = match State::open(&places.state_dir) {
-        Err(StateError::Busy { .. }) => "yes",
-        Ok(_) | Err(_) => "no",
-    };
+    let is_running = matches!(State::open(&places.state_dir), Err(StateError::Busy { .. }));
     let status = Status::read(&places.state_dir).unwrap_or_default();
     let Status {
         connected_to,
@@ -295,23 +305,29 @@ fn status(places: &Places) -> anyhow::Result<()> {
         ceiling_fault,
         last_error,
         paused_at: _,
+        config,
         running_calls,
+        pid: _,
         at,
     } = status;
-    let running = match (running, running_calls) {
-        ("yes", 1) => "yes, 1 call".to_owned(),
-        ("yes", count @ 2..) => format!("yes, {count} calls"),
-        (word, _) => word.to_owned(),
+    let running = match (is_running, running_calls) {
+        (false, _) => "no".to_owned(),
+        (true, 0) => "yes".to_owned(),
+        (true, 1) => "yes, 1 call".to_owned(),
+        (true, count) => format!("yes, {count} calls"),
     };
     let paused = pause::line(&places.state_dir)
         .map_or_else(|| "no".to_owned(), |line| format!("yes. {line}"));
-    let file = places.config.display();
+    // A running agent may read another file than this command would.
+    let config = config.filter(|_| is_running).unwrap_or_else(|| places.config.clone());
+    let file = config.display();
     let ceiling = ceiling_fault.unwrap_or_else(|| format!("as {file} says"));
-    if places.settings().is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
+    let settings = Settings::load(&config, places.required, &places.state_dir);
+    if settings.is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
         say(NO_FOLDER);
     }
     let none = || "none".to_owned();
-    let connection = match (running.starts_with("yes"), connected_to) {
+    let connection = match (is_running, connected_to) {
         (true, Some(address)) => format!("connected to {address}"),
         _ => format!("not connected{}", last_error.map(|e| format!(": {e}")).unwrap_or_default()),
     };
@@ -336,6 +352,7 @@ fn say(text: &str) {
 /// Said where the owner's file allows no path.
 const NO_FOLDER: &str = "No folder is allowed on this device yet, so that tools for files refuse everything. Allow one with: orion-agent allow ~/files";
 /// Said where the agent has every right on the device.
+#[cfg(unix)]
 const AS_ROOT: &str = "the agent runs as root, so that its calls can change the whole device; run it under an account of its own";
 
 fn print(text: &str) -> anyhow::Result<()> {

@@ -12,6 +12,7 @@ mod notices;
 mod source;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,6 +34,7 @@ pub use mcp::McpServer;
 pub use notices::NoticeSettings;
 pub(crate) use source::distrust;
 pub use source::{Found, Source};
+pub use upgrade::UpgradeSettings;
 
 /// The folder of the manifests of custom tools, beside the owner's file.
 pub const TOOLS_FOLDER: &str = "tools.d";
@@ -68,6 +70,8 @@ pub struct Settings {
     pub consent: Consent,
     /// What the desktop shows.
     pub notices: NoticeSettings,
+    /// From where and by whose signature the agent itself is upgraded.
+    pub upgrade: UpgradeSettings,
     /// Whether artifacts are downloaded over plain http from the device itself.
     pub http_artifacts: bool,
     /// Whether the agent starts where the kernel cannot confine file tools.
@@ -113,8 +117,10 @@ impl Settings {
             artifacts,
             consent,
             notices,
+            upgrade,
         } = File::parse(text)?;
         mcp::check(&mcp)?;
+        upgrade.check()?;
         consent.check()?;
         let mut ceiling = ceiling.unwrap_or_else(modest);
         ceiling.read_only |= read_only;
@@ -153,6 +159,7 @@ impl Settings {
             max_transfer_bytes: transfers.max_file_mib.saturating_mul(1024 * 1024),
             consent,
             notices,
+            upgrade,
             http_artifacts: artifacts.http_on_loopback,
             sandbox,
             places,
@@ -197,16 +204,30 @@ pub fn own_files_of(state_dir: &Path, file: &Path) -> Vec<PathBuf> {
     own_files(&[state_dir, file, &new, &file.with_file_name(TOOLS_FOLDER)])
 }
 
-/// Returns the absolute paths of Orion's own files, including the running program, both as written and
-/// with links resolved.
+/// Returns the absolute paths of Orion's own files, including the running program and what an upgrade puts beside it,
+/// both as written and with links resolved.
 #[must_use]
 pub fn own_files(paths: &[&Path]) -> Vec<PathBuf> {
     let program = std::env::current_exe().ok();
-    let all = || paths.iter().copied().chain(program.as_deref());
+    let beside: Vec<PathBuf> =
+        program.iter().flat_map(|program| files_of_an_upgrade(program)).collect();
+    let all = || {
+        let own = program.iter().chain(&beside).map(PathBuf::as_path);
+        paths.iter().copied().chain(own)
+    };
     let written = all().filter_map(|path| std::path::absolute(path).ok());
     let real = all().filter_map(|path| fs::canonicalize(path).ok());
     let mut seen = BTreeSet::new();
     written.chain(real).filter(|path| seen.insert(path.clone())).collect()
+}
+
+/// Returns the names beside a program of the one that replaces it, of the one from before, and of a file that is there
+/// while it is upgraded.
+#[must_use]
+pub fn files_of_an_upgrade(program: &Path) -> [PathBuf; 3] {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    ["new", "previous", "upgrading"]
+        .map(|ending| program.with_file_name(format!(".{name}.{ending}")))
 }
 
 /// Whether a missing file is an error. It is if a person named the file.

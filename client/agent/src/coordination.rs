@@ -53,7 +53,6 @@ pub(crate) enum Question {
 }
 
 /// What the agent answers.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no workers"))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Answer {
     /// It is done.

@@ -26,6 +26,7 @@ mod keeper;
 mod launch;
 #[cfg(target_os = "linux")]
 mod limits;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no program runs there"))]
 mod output;
 #[cfg(target_os = "linux")]
 mod run;
@@ -80,6 +81,7 @@ pub fn internal_command(argument: Option<&OsStr>) -> Option<ExitCode> {
 
 /// Makes the memory of this process ordinary pages. Each of the agent's many threads would touch large ones of 2
 /// MiB, of which it needs little.
+#[cfg(target_os = "linux")]
 pub fn use_small_pages() {
     limits::use_huge_pages(false);
 }

@@ -58,6 +58,13 @@ pub const LOCAL_TRASH: &str = ".orion-trash";
 /// folder that is being copied, although it may not be where that folder goes.
 const STAGED: &str = ".orion-*.tmp";
 
+/// Returns whether a name is that of a temporary file of a call.
+#[cfg(target_os = "linux")]
+fn is_staged(name: &str) -> bool {
+    let call = name.strip_prefix(".orion-").and_then(|rest| rest.strip_suffix(".tmp"));
+    call.is_some_and(|call| call.parse::<orion_domain::CallId>().is_ok())
+}
+
 /// Roots that are opened on first use, while other users wait. So a hanging file system blocks only the
 /// calls that touch files, not the agent or other calls.
 pub type GrantedPaths = LazyLock<Roots, Box<dyn FnOnce() -> Roots + Send>>;
@@ -255,6 +262,10 @@ impl Roots {
             }
         }
         let missing = lending.first().map_or(path, |root| &root.path);
+        // The grant names this path, so that whether it is a file is no secret.
+        if Path::new(&missing.to_string()).is_file() {
+            return Err(failure::granted_file(missing));
+        }
         Err(Wanted::Directory.missing(missing))
     }
 

@@ -185,7 +185,7 @@ impl Executor {
     }
 
     #[cfg(not(target_os = "linux"))]
-    const fn command<T: Tool>() -> Self {
+    const fn command<T: orion_catalog::Tool>() -> Self {
         const { assert!(matches!(T::EXECUTION, Execution::ChildProcess)) };
         Self { name: T::NAME, run: Run::Unconfined }
     }

@@ -77,6 +77,7 @@ impl Verdict {
     }
 
     /// Returns whether both the grants and the ceiling grant another tool.
+    #[cfg(target_os = "linux")]
     pub(crate) fn grants_tool(&self, spec: &orion_catalog::ToolSpec) -> bool {
         let grants = |scope: &orion_domain::grants::Scope| {
             scope.lists_tool(spec.name) && scope.missing_capability(spec.capabilities).is_none()

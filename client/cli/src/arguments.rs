@@ -74,8 +74,11 @@ pub(crate) fn arguments(
 /// It is not a JSON object, or the file cannot be read.
 pub(crate) fn object(given: &str) -> Result<Map<String, Value>, Failure> {
     json::parse_object(input::value(given)?.as_bytes()).map_err(|error| {
-        usage(format!("--json cannot be read, {error}"))
-            .hint("write a JSON object, as in '{\"path\":\"Documents\"}'")
+        let failure = usage(format!("--json cannot be read, {error}"));
+        if std::path::Path::new(given).is_file() {
+            return failure.hint(format!("write @{given} to read that file"));
+        }
+        failure.hint("write a JSON object, as in '{\"path\":\"Documents\"}'")
     })
 }
 

@@ -120,6 +120,13 @@ impl CallResult {
         (can_be_undone(&self.envelope) && !call_id.is_empty()).then_some(call_id)
     }
 
+    /// Says to people how the call is taken back, if it can be.
+    pub(crate) fn say_how_to_undo(&self, out: &Output) {
+        if let Some(call_id) = self.undoable().filter(|_| out.is_for_people()) {
+            out.note(&format!("{DIM}undo:{DIM:#} orion undo {}", text::short_id(call_id)));
+        }
+    }
+
     /// Prints the envelope, or for people its data on standard output and its message on standard error.
     ///
     /// # Errors

@@ -302,6 +302,13 @@ impl<'a> Session<'a> {
         Err(Failure::Failed("the answer broke off".to_owned())
             .hint(Hint::run("see what was done until then", "orion audit list")))
     }
+
+    /// Says how the last call is taken back, if it can be: a message alone has no next one that could say "undo that".
+    pub(crate) fn say_how_to_undo(&self) {
+        if let Some(Ok(last)) = self.last_call.clone().map(CallResult::of) {
+            last.say_how_to_undo(self.out);
+        }
+    }
 }
 
 /// Writes the model's text to standard output, for people only; programs get the whole answer.

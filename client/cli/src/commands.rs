@@ -46,6 +46,7 @@ use crate::app::App;
 use crate::context::{Context, Environment};
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::interrupt::interruptible;
 use crate::output::Output;
 
 /// What to do.
@@ -233,11 +234,4 @@ fn app<'a>(out: &'a Output, global: &Global) -> Result<App<'a>, Failure> {
             .hint(Hint::run("or list those that exist", "orion context list")));
     }
     Ok(App::new(out, global, context))
-}
-
-async fn interruptible(run: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {
-    tokio::select! {
-        end = run => end,
-        _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
-    }
 }

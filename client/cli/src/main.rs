@@ -2,6 +2,7 @@
 //! standard error; the exit code tells a script what happened.
 
 mod app;
+mod approval;
 mod args;
 mod arguments;
 mod call_result;
@@ -15,6 +16,7 @@ mod failure;
 mod follow;
 mod global;
 mod input;
+mod interrupt;
 mod json;
 mod output;
 mod show;

@@ -24,16 +24,15 @@ pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Prompts for yes or no; anything but a clear yes is a no.
+/// Prompts for yes or no. May be cancelled, such as when the question has answered itself.
 ///
 /// # Errors
-/// The person stopped the program.
+/// The input has ended, or the terminal fails.
 pub(crate) async fn confirm(question: &str) -> Result<bool, Failure> {
     let mut asked = format!("{} (y/N)", text::one_line(question, 400));
     loop {
-        let shown = asked.clone();
-        let answer = prompt(move || Text::new(&shown).prompt_skippable()).await?;
-        if let Some(is_yes) = confirmed(&answer.unwrap_or_default()) {
+        let answer = Question::new(&asked).answer().await?;
+        if let Some(is_yes) = confirmed(&answer) {
             return Ok(is_yes);
         }
         // A key that is neither must not decide anything.
@@ -58,24 +57,35 @@ pub(crate) async fn ask(question: &'static str) -> Result<String, Failure> {
     prompt(move || Text::new(question).prompt()).await
 }
 
-/// Prompts for a password without showing it; twice when it is new.
+/// What is asked for at a prompt for a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The one that the person has.
+    Known,
+    /// A new one, twice.
+    New,
+    /// A new one, twice, or none.
+    NewOrNone,
+}
+
+/// Prompts for a password without showing it.
 ///
 /// # Errors
 /// The person stopped the program.
-pub(crate) async fn password(question: &'static str, is_new: bool) -> Result<String, Failure> {
+pub(crate) async fn password(question: &'static str, wanted: Wanted) -> Result<String, Failure> {
     prompt(move || {
         let prompt = Password::new(question).with_display_mode(PasswordDisplayMode::Hidden);
-        let is_long = |text: &str| {
-            if text.chars().count() < MIN_PASSWORD_CHARS {
+        let is_long = move |text: &str| {
+            let is_left_out = wanted == Wanted::NewOrNone && text.is_empty();
+            if !is_left_out && text.chars().count() < MIN_PASSWORD_CHARS {
                 let short = format!("at least {MIN_PASSWORD_CHARS} characters, such as four words");
                 return Ok(Validation::Invalid(short.into()));
             }
             Ok(Validation::Valid)
         };
-        if is_new {
-            prompt.with_validator(is_long).prompt()
-        } else {
-            prompt.without_confirmation().prompt()
+        match wanted {
+            Wanted::Known => prompt.without_confirmation().prompt(),
+            Wanted::New | Wanted::NewOrNone => prompt.with_validator(is_long).prompt(),
         }
     })
     .await

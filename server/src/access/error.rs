@@ -64,6 +64,7 @@ impl AccessError {
         let command = format!("orion users role {user} {needed}");
         let hint = Hint::run(format!("give {user} the role {needed}"), command).by(Actor::Admin);
         let error = error.with("layer", "access").with("needed_role", needed.as_str()).hint(hint);
+        let error = error.hint(format!("or let a person with the role {needed} do it"));
         Self::Role(Box::new(error))
     }
 
@@ -71,7 +72,7 @@ impl AccessError {
         let (message, hint) = match needed {
             RequiredScope::Session => (
                 "An API token cannot do this: it needs the person's session.".to_owned(),
-                Hint::run("sign in", "orion login"),
+                Hint::run("sign in, without ORION_TOKEN in the environment", "orion login"),
             ),
             RequiredScope::Any | RequiredScope::OneOf(_) => (
                 format!(

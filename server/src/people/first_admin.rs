@@ -44,7 +44,8 @@ impl FirstAdmin {
     /// # Errors
     /// The file cannot be written, or the store failed.
     pub async fn prepare(store: &Store, data_dir: &Path) -> anyhow::Result<Self> {
-        let file = data_dir.join("first-admin-secret");
+        // Absolute, so that it can be named from another folder.
+        let file = std::path::absolute(data_dir.join("first-admin-secret"))?;
         let secret = if store.has_users().await? {
             None
         } else {

@@ -15,7 +15,7 @@ use super::view::CallView;
 use crate::store::AskError;
 
 pub use answer::{AnswerError, AnswerResult, AnswerScope, ApprovalAnswer, decide};
-pub use approved::{expire, resume_approved};
+pub use approved::{SeenRequests, end_outdated, expire, resume_approved};
 pub(super) use approved::{not_spent, run_approved, still_holds};
 pub(super) use habits::budget;
 pub use habits::{ApproverHabits, habits};

@@ -11,6 +11,7 @@ use orion_domain::{Actor, CallRequest, ErrorCode, Hint, ToolError};
 
 use super::Pipeline;
 use crate::fleet::{DeviceSnapshot, Fleet};
+use crate::store::DeviceState;
 
 pub use arguments::arguments;
 pub use artifacts::complete;
@@ -109,6 +110,22 @@ fn undecided(device: &DeviceSnapshot, tool: &str) -> ToolError {
         .hint(Hint::run("read and approve it", command).by(Actor::Admin))
 }
 
+fn not_approved(device: &DeviceSnapshot) -> ToolError {
+    let message = format!("{} is {} and takes no calls.", device.name, device.state.as_str());
+    let step = match device.state {
+        DeviceState::Pending => "compare the words of its fingerprint, and approve it",
+        DeviceState::Quarantined => "approve it again, where it is the device that it was",
+        DeviceState::Approved | DeviceState::Rejected | DeviceState::Revoked => {
+            let command = format!("orion devices invite --name {}", device.name);
+            return ToolError::new(ErrorCode::PermissionDenied, message)
+                .hint(Hint::run("enrol it again", command).by(Actor::Admin));
+        }
+    };
+    let command = format!("orion devices approve {}", device.name);
+    ToolError::new(ErrorCode::PermissionDenied, message)
+        .hint(Hint::run(step, command).by(Actor::Admin))
+}
+
 /// Checks that a target takes calls of the tool: it is approved, and the tool runs there.
 ///
 /// # Errors
@@ -116,10 +133,7 @@ fn undecided(device: &DeviceSnapshot, tool: &str) -> ToolError {
 pub fn takes_call(target: &Target) -> Result<(), ToolError> {
     let Target { spec, device, .. } = target;
     if !device.is_approved() {
-        return Err(ToolError::new(
-            ErrorCode::PermissionDenied,
-            format!("{} is {} and takes no calls.", device.name, device.state.as_str()),
-        ));
+        return Err(not_approved(device));
     }
     if spec.runs_on == device.runs() {
         return Ok(());

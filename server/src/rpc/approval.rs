@@ -41,7 +41,7 @@ impl ApprovalService for ApprovalApi {
         &self,
         request: Request<v1::GetApprovalRequest>,
     ) -> RpcResult<v1::GetApprovalResponse> {
-        get_approval::get_approval(self, request.into_inner()).await.map(Response::new)
+        get_approval::get_approval(self, request.try_into()?).await.map(Response::new)
     }
 
     async fn get_approval_stats(

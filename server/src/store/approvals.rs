@@ -2,6 +2,7 @@
 //! decided in `vote`; the rules that ask come from the policy.
 
 mod ask;
+mod decide_error;
 mod end;
 mod find;
 mod habits;
@@ -14,13 +15,15 @@ mod vote;
 
 pub(super) use ask::ask;
 pub use ask::{AskError, CommittedWith};
+pub use decide_error::DecideError;
 pub(super) use end::{expire_of_plan, withdraw_of_plan};
+pub use find::OpenRequest;
 pub use habits::{VoteHabit, VoteRecord};
 pub use new::NewApproval;
 pub use row::{ApprovalRow, ApprovalState, Card, StandingApproval, Vote};
 pub use standing::StandingKey;
 pub use standing_rules::{MAX_RULES_ON_DEVICE, StandingRule};
-pub use vote::{ApprovalScope, DecideError, NewVote};
+pub use vote::{ApprovalScope, NewVote};
 pub(super) use vote::{counts, is_enough_still, reopen, role_of, settle};
 
 /// How many approval requests are listed or expired at a time.

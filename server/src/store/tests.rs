@@ -48,7 +48,7 @@ use super::{
 
 /// The error of a person whose role is too low for the request of [`ask`].
 fn role_needed(needed: Role) -> DecideError {
-    DecideError::Role { risk: Risk::High, needed }
+    DecideError::Role { needed, rule: "risk: high".to_owned() }
 }
 
 /// A store in its own folder.

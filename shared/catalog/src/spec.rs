@@ -113,6 +113,8 @@ pub trait Tool: 'static {
     const UNTRUSTED: bool = false;
     /// Whether the output of a preview is untrusted, because it shows existing content.
     const UNTRUSTED_PREVIEW: bool = false;
+    /// Whether its paths are files, or are made by the call.
+    const OF_FILES: bool = false;
     /// The names of the arguments whose text goes into a file.
     const WRITES: &'static [&'static str] = &[];
     /// An example call in the text form.
@@ -186,6 +188,8 @@ pub struct ToolSpec {
     pub untrusted: bool,
     /// Whether the output of a preview is untrusted, because it shows existing content.
     pub untrusted_preview: bool,
+    /// Whether its paths are files, or are made by the call.
+    pub of_files: bool,
     /// The names of the arguments whose text goes into a file.
     pub writes: &'static [&'static str],
     /// An example call in the text form.
@@ -243,6 +247,7 @@ impl ToolSpec {
             undo: T::UNDO,
             untrusted: T::UNTRUSTED,
             untrusted_preview: T::UNTRUSTED_PREVIEW,
+            of_files: T::OF_FILES,
             writes: T::WRITES,
             example: T::EXAMPLE,
             runs_on: T::RUNS_ON,
@@ -324,6 +329,7 @@ impl ToolSpec {
             has_effects: self.has_effects,
             role: None,
             can_undo: self.undo,
+            of_files: self.of_files,
             is_custom: matches!(self.body, Body::Custom { .. }),
             called: None,
         }

@@ -77,6 +77,9 @@ pub struct ToolFacts<'a> {
     pub role: Option<Role>,
     /// Whether a call of the tool can be undone.
     pub can_undo: bool,
+    /// Whether its paths are files, or are made by the call. Such a path is reached from the folder around it, so
+    /// that one has to be allowed.
+    pub of_files: bool,
     /// Whether the device defines the tool. The approval of its definition is what lists such a tool.
     pub is_custom: bool,
     /// The called tool, where it differs: an undo call that repeats this tool's call.
@@ -164,6 +167,7 @@ mod tests {
             has_effects: false,
             role: None,
             can_undo: false,
+            of_files: false,
             is_custom: false,
             called: None,
         };
@@ -174,6 +178,7 @@ mod tests {
             has_effects: true,
             role: None,
             can_undo: true,
+            of_files: false,
             is_custom: false,
             called: None,
         };

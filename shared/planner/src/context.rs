@@ -136,7 +136,16 @@ impl Context {
             let argument = |name: &str| {
                 arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
             };
-            self.referents.add(&call.tool, device.map(str::to_owned), argument);
+            let device = device.map(str::to_owned);
+            if call.tool == "undo_call" {
+                let paths = arguments.get("paths").and_then(Value::as_array);
+                let paths: Vec<_> = paths.into_iter().flatten().filter_map(Value::as_str).collect();
+                // What an undo removed is not there any more.
+                let is_there = result.text("/data/paths/0/outcome") == "restored";
+                self.referents.add_undone(&paths, is_there, device);
+            } else {
+                self.referents.add(&call.tool, device, argument);
+            }
         } else if !result.dry_run() {
             // What was named last is not there, and nothing older is meant.
             self.referents.forget_paths();

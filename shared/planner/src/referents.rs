@@ -37,6 +37,16 @@ impl Referents {
         self.0.retain(|it| !matches!(it.kind, Kind::File | Kind::Folder));
     }
 
+    /// Adds what an undo took back. Of several paths, and of what is gone, none is meant.
+    pub(crate) fn add_undone(&mut self, paths: &[&str], is_there: bool, device: Option<String>) {
+        match *paths {
+            [path] if is_there => {
+                self.0.push(Referent { kind: of_path(path), name: path.to_owned(), device })
+            }
+            _ => self.forget_paths(),
+        }
+    }
+
     /// Adds what a call is about.
     pub(crate) fn add(
         &mut self,

@@ -86,13 +86,11 @@ fn plain(text: &str) -> String {
 /// Returns the text without the characters that every form of a call needs, if something in it reads as one.
 fn without_calls(text: String) -> String {
     let found = extract(&text);
-    // What is no call only for the words around it, such as a quotation, is taken for one here.
-    let braced = text.find('{').zip(text.rfind('}')).and_then(|(from, to)| text.get(from..=to));
+    // What is no call only for the words around it, such as a quotation, counts as one here.
     let is_plain = found.text == text.trim()
-        && [Some(&found), braced.map(extract).as_ref()]
-            .into_iter()
-            .flatten()
-            .all(|found| found.calls.is_empty() && found.problems.is_empty());
+        && found.calls.is_empty()
+        && found.problems.is_empty()
+        && found.set_aside.is_empty();
     if is_plain {
         return text;
     }

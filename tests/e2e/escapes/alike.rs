@@ -85,12 +85,14 @@ fn words(result: &str, path: &str) -> String {
     for volatile in ["call_id", "duration_ms"] {
         envelope["meta"][volatile].take();
     }
-    // What would be moved away is taken from the folder that it is in.
+    // A file is reached from the folder that it is in, and what would be moved away is taken from it.
     let folder = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
     let whole = format!("\\\"{folder}\\\"");
-    let pasted = format!("orion-agent allow {folder},");
     let text = envelope.to_string().replace(path, "[path]").replace(&whole, "[folder]");
-    text.replace(&pasted, "orion-agent allow [folder],")
+    [",", " --read,", " --write,"].iter().fold(text, |text, option| {
+        let pasted = format!("orion-agent allow {folder}{option}");
+        text.replace(&pasted, &format!("orion-agent allow [folder]{option}"))
+    })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

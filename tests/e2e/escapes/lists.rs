@@ -66,6 +66,11 @@ impl List {
     }
 }
 
+/// Returns the lines of a list. None where there is none.
+pub(crate) fn list_of(name: &'static str) -> Option<Vec<String>> {
+    Some(List::read(name)?.lines)
+}
+
 /// A line, and whether the path of the granted folder is put before it.
 pub(super) struct Tried<'a> {
     pub(super) line: &'a str,

@@ -218,7 +218,7 @@ impl Agent {
             linked.succeed_at = Some(Instant::now() + wait);
             return;
         }
-        let wait = if why.is_lasting() {
+        let wait = if is_useless_soon(why) {
             Backoff::after_refusal(self.environment.random())
         } else {
             self.backoff.after_failure(self.environment.random())
@@ -237,7 +237,7 @@ impl Agent {
             return;
         }
         let hint = self.phase.linked().map_or(Duration::ZERO, |linked| linked.hint);
-        let wait = if why.is_lasting() {
+        let wait = if is_useless_soon(why) {
             Backoff::after_refusal(self.environment.random())
         } else {
             self.backoff.after_loss(hint, self.environment.random())
@@ -273,6 +273,8 @@ impl Agent {
     pub(super) fn write_status(&mut self) {
         self.status.paused_at = self.pause.as_ref().map(Paused::since);
         self.status.running_calls = self.running.len() + self.given_up.len();
+        self.status.config = self.settings.source.as_ref().map(|source| source.path().to_owned());
+        self.status.pid = std::process::id();
         self.status.at = now_ms();
         self.status.write(self.state.dir());
     }
@@ -343,4 +345,10 @@ impl Agent {
             drop(timeout(HANG_UP_TIMEOUT, reader).await);
         }
     }
+}
+
+/// Returns whether another attempt soon is useless. An admin may let in a device whose certificate is good at any
+/// moment, as after a quarantine, and then it is wanted at once.
+const fn is_useless_soon(why: &ConnectError) -> bool {
+    why.is_lasting() && !matches!(why, ConnectError::Denied(_))
 }

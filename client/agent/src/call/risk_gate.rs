@@ -128,6 +128,7 @@ impl RiskGate {
     }
 
     /// Returns whether the policy and the ceiling also grant another tool. Without a verdict none is.
+    #[cfg(target_os = "linux")]
     pub(crate) fn grants_tool(&self, spec: &orion_catalog::ToolSpec) -> bool {
         self.verdict.as_ref().is_some_and(|verdict| verdict.grants_tool(spec))
     }

@@ -98,6 +98,8 @@ fn recover_one(trash: &Trash, roots: &Roots, call: CallId) -> Result<Recovered, 
         }
         ended = record.steps.iter().any(|noted| noted.done).then_some(record);
     }
+    // Windows renames and removes no folder that is open.
+    drop(place);
     if let Some(record) = ended {
         if record.header.is_final {
             forget_local_of(roots, &record);

@@ -108,14 +108,15 @@ impl Staged {
 
 impl Change<'_> {
     /// Begins a file that will get the target's name. With `old`, the open file that it replaces, the new
-    /// file gets the owner, mode, access lists and attributes of `old`.
+    /// file gets the owner, mode, access lists and attributes of `old`, which is closed: Windows replaces no
+    /// open file.
     ///
     /// # Errors
     /// Errors of the file system.
     pub(crate) fn stage(
         &mut self,
         target: &Target,
-        old: Option<&File>,
+        old: Option<File>,
     ) -> Result<Staged, ToolError> {
         let failed = |error: &io::Error| StepError::io(error, target);
         let old = old.map(|old| old.metadata().map(|metadata| (old, metadata))).transpose();

@@ -1,18 +1,21 @@
 //! `orion-agent allow` and `deny`: the owner opens and closes folders.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clap::Args;
+use orion_agent::config::Required;
 use orion_agent::config::edit::{Change, change};
-use orion_domain::Access;
+use orion_agent::state::Identity;
+use orion_domain::{Access, DevicePath};
 
 use super::{Places, print};
 
 /// What may be done at a path.
 #[derive(Debug, Args)]
 pub(super) struct Allow {
-    /// A folder or a file; `~` is the home folder.
+    /// A folder, or a file in an allowed folder that is closed by default; `~` is the home folder.
     path: String,
     /// Only reading.
     #[arg(long)]
@@ -38,6 +41,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         }
     };
     let path = absolute(&arguments.path)?;
+    refuse_file(places, &path)?;
     let accesses = Change::Allow(accesses.iter().copied().collect());
     let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
     let wider = changed.wider.map(|wider| {
@@ -51,7 +55,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         ));
     }
     let wider = wider.unwrap_or_default();
-    let follows = follows(&places.config);
+    let follows = follows(places);
     if !changed.refused_by.is_empty() {
         let refused_by = changed.refused_by.join(" ");
         return print(&format!(
@@ -66,23 +70,55 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
 pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
     let path = absolute(&arguments.path)?;
     if change(&places.config, &path, &Change::Deny, &places.state_dir)?.changed {
-        print(&format!("Nothing may be done in {path} here. {}", follows(&places.config)))
+        print(&format!("Nothing may be done in {path} here. {}", follows(places)))
     } else {
         print(&format!("{path} was denied here before; nothing has changed."))
     }
 }
 
+/// Refuses a file outside of the allowed folders: a file is reached from its folder.
+fn refuse_file(places: &Places, path: &str) -> anyhow::Result<()> {
+    let file = on_disk(path);
+    // What is wrong with the owner's file is said when it is changed.
+    let Ok(settings) = places.settings() else { return Ok(()) };
+    let device_path = DevicePath::resolve(&settings.places, path);
+    let is_inside =
+        device_path.is_ok_and(|path| settings.scope.covering(&path, Access::Read).is_some());
+    if is_inside || !file.is_file() {
+        return Ok(());
+    }
+    let folder = file.parent().unwrap_or(Path::new("/")).display();
+    bail!(
+        "{path} is a file, and files are reached from an allowed folder; allow that one: `orion-agent allow {folder}`"
+    )
+}
+
 /// Returns whether something is at a path of the owner's file.
 fn is_there(path: &str) -> bool {
+    on_disk(path).exists()
+}
+
+/// Returns where a path of the owner's file is on this disk.
+fn on_disk(path: &str) -> PathBuf {
     let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
     match (path.strip_prefix('~'), home) {
-        (Some(rest), Some(home)) => home.join(rest.trim_start_matches(['/', '\\'])).exists(),
-        (Some(_), None) | (None, _) => Path::new(path).exists(),
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches(['/', '\\'])),
+        (Some(_), None) | (None, _) => PathBuf::from(path),
     }
 }
 
-fn follows(file: &Path) -> String {
-    format!("A running agent follows within seconds. The owner's file: {}", file.display())
+/// Says who follows the owner's file.
+fn follows(places: &Places) -> String {
+    let file = places.config.display();
+    match Identity::read(&places.state_dir) {
+        // The agent that reads a file which is named may have its state elsewhere.
+        Ok(None) if places.required == Required::No => format!(
+            "No device is enrolled here yet; name the file of another agent with --config. The owner's file: {file}"
+        ),
+        Ok(_) | Err(_) => {
+            format!("A running agent follows within seconds. The owner's file: {file}")
+        }
+    }
 }
 
 /// Returns the path as the owner's file has it: a relative one begins where the command was typed.

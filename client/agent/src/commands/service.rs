@@ -2,19 +2,18 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use orion_agent::clock::now_ms;
 use orion_agent::run::NotEnrolled;
 use orion_agent::service::{self, Installed, Layout, Owner, Purge, Removed, Systemd};
-use orion_agent::state::{Identity, Status};
+use orion_agent::state::Identity;
 
 use super::{Places, print, say};
 
 /// How long `install` waits for the first connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How the service is installed.
 #[derive(Debug, Args)]
@@ -46,7 +45,7 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
     let started_at = now_ms();
     let Installed { program, is_copied, unit, made_account } =
         service::install(&layout, &systemd).await?;
-    let connection = match connected(&layout, started_at).await {
+    let connection = match service::connects(&layout, &program, started_at, CONNECT_TIMEOUT).await {
         Some(address) => format!("The service runs and is connected to {address}."),
         None => "The service was started, and is not connected yet.".to_owned(),
     };
@@ -76,19 +75,6 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
         layout.config.display(),
         program.display(),
     ))
-}
-
-/// Waits for a connection of the service. None if there is none in time.
-async fn connected(layout: &Layout, started_at: i64) -> Option<String> {
-    let until = Instant::now() + CONNECT_TIMEOUT;
-    while Instant::now() < until {
-        let status = Status::read(&layout.state_dir).filter(|status| status.at >= started_at);
-        if let Some(address) = status.and_then(|status| status.connected_to) {
-            return Some(address);
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
-    None
 }
 
 pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::Result<()> {

@@ -158,7 +158,12 @@ fn ceiling(document: &mut DocumentMut) -> Option<&mut Table> {
 }
 
 fn list<'a>(table: &'a mut Table, name: &str) -> Option<&'a mut Array> {
-    table.entry(name).or_insert_with(|| toml_edit::value(Array::new())).as_array_mut()
+    let list = table.entry(name).or_insert_with(|| toml_edit::value(Array::new()));
+    // `[[ceiling.paths]]` is the same list, written as tables.
+    if list.is_array_of_tables() {
+        list.make_value();
+    }
+    list.as_array_mut()
 }
 
 fn path_of(value: &Value) -> Option<&str> {
@@ -237,6 +242,21 @@ mod tests {
 
     fn every() -> Change {
         Change::Allow([Access::Read, Access::Write, Access::Delete].into())
+    }
+
+    #[test]
+    fn a_list_that_is_written_as_tables_is_changed_as_any_other() {
+        let before = "[ceiling]\nprofile = \"reader\"\n\n[[ceiling.paths]]\npath = \"/srv/a\"\naccess = [\"read\"]\n\n[apps]\nnote = \"/bin/true\"\n";
+        let folder = Folder::with(before);
+        assert!(folder.change("/srv/b", &Change::Allow([Access::Read].into())).unwrap());
+        assert!(folder.change("/srv/a", &Change::Deny).unwrap());
+        let paths: Vec<_> = folder
+            .ceiling()
+            .paths
+            .iter()
+            .map(|entry| serde_json::to_value(entry).unwrap())
+            .collect();
+        assert_eq!(paths, [serde_json::json!({"path": "/srv/b", "access": ["read"]})]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::consent::Consent;
 use super::mcp::McpServer;
 use super::notices::NoticeSettings;
+use super::upgrade::UpgradeSettings;
 use crate::sandbox::SandboxChoice;
 
 /// The whole file. Every key is optional; an unknown key is an error.
@@ -26,6 +27,7 @@ pub(super) struct File {
     pub(super) artifacts: Artifacts,
     pub(super) consent: Consent,
     pub(super) notices: NoticeSettings,
+    pub(super) upgrade: UpgradeSettings,
 }
 
 /// How artifacts are downloaded.

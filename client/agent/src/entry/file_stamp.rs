@@ -111,16 +111,9 @@ impl FileStamp {
     }
 }
 
-/// Returns the inode number on its file system.
-#[cfg(unix)]
+/// Returns the inode number on its file system; on Windows the file's index on its volume.
 pub(crate) fn inode(metadata: &Metadata) -> u64 {
     cap_fs_ext::MetadataExt::ino(metadata)
-}
-
-/// Windows reports inode numbers for open files only; size and time must do.
-#[cfg(not(unix))]
-pub(crate) fn inode(_: &Metadata) -> u64 {
-    0
 }
 
 /// Returns the bytes that an entry uses on the disk. Blocks are 512 bytes on every Unix.

@@ -54,6 +54,7 @@ pub(crate) struct Detached<'a, A> {
     /// The program.
     pub(crate) program: &'a Path,
     /// The name that the program is called by.
+    #[cfg_attr(windows, expect(dead_code, reason = "a program is not told another name there"))]
     pub(crate) name: &'a Path,
     /// The arguments, without the name.
     pub(crate) arguments: A,

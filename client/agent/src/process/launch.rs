@@ -62,6 +62,7 @@ pub enum Ending {
 }
 
 /// What the keeper reports, once.
+#[cfg(target_os = "linux")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {

@@ -1,5 +1,6 @@
 //! What is denied to every tool inside the granted folders, by each of its names.
 
+use orion_domain::grants::DenyList;
 use orion_domain::path::covers;
 use orion_domain::{Access, DevicePath};
 
@@ -46,17 +47,25 @@ impl Roots {
         if self.naive {
             return false;
         }
+        self.keeps_out_by_list(path, access, on_way) || self.own.iter().any(|own| own.denies(path))
+    }
+
+    /// Checks the same for this name of the path only, but for Orion's own names.
+    fn keeps_out_by_list(&self, path: &DevicePath, access: Access, on_way: bool) -> bool {
+        let keeps_out = |list: &DenyList| match on_way {
+            true => list.barring(path, access).is_some(),
+            false => list.keeping_out(path, access).is_some(),
+        };
         self.deny_all
-            || self.denied.iter().any(|list| {
-                let entry = if on_way {
-                    list.barring(path, access)
-                } else {
-                    list.keeping_out(path, access)
-                };
-                entry.is_some()
-            })
+            || self.denied.iter().any(keeps_out)
             || self.private.iter().any(|private| private.may_contain(path))
-            || self.own.iter().any(|own| own.denies(path))
+    }
+
+    /// Returns whether reading this path is denied by another entry than Orion's own names.
+    #[cfg(target_os = "linux")]
+    pub(super) fn lists_as_denied(&self, path: &DevicePath) -> bool {
+        let kept = |name: &DevicePath| self.keeps_out_by_list(name, Access::Read, false);
+        kept(path) || self.names.any(path, kept)
     }
 
     /// Returns whether a path that a call finds beneath a root is denied: by a deny entry, by a rule, or as

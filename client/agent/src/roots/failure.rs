@@ -29,6 +29,16 @@ impl Wanted {
     }
 }
 
+/// Returns the error for a grant that names a file.
+pub(super) fn granted_file(path: &DevicePath) -> ToolError {
+    ToolError::new(
+        ErrorCode::PreconditionFailed,
+        format!("{path} is granted and is a file, and files are reached from a granted folder."),
+    )
+    .with("attempted_path", path.to_string())
+    .hint("let its folder be granted, and allowed in agent.toml")
+}
+
 /// Returns the error for a path outside the allowed paths, or denied.
 pub(super) fn not_allowed(path: &DevicePath, access: Access, allowed: Vec<String>) -> ToolError {
     let message = if allowed.is_empty() {

@@ -5,7 +5,7 @@ use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use orion_domain::{Access, DevicePath, ToolError};
 
-use super::{Located, Roots, Wanted, io_failure};
+use super::{Located, Roots, Wanted, io_failure, is_staged};
 
 /// The most entries that are looked at for one program. In a folder with more, something counts as denied.
 pub(crate) const MAX_LOOKED_AT: usize = 200_000;
@@ -90,11 +90,17 @@ impl<'a> Search<'a> {
                 let name = entry.file_name();
                 let name = name.to_string_lossy();
                 let Ok(path) = real.join(&name) else { return Ok(Some(real)) };
-                if self.left == 0 || self.is_denied(&name, &path) {
+                let kind = entry.file_type().ok();
+                // What another call writes just now is denied by its name alone.
+                let is_staged = kind.is_some_and(|kind| kind.is_file()) && is_staged(&name);
+                let is_denied = match is_staged {
+                    true => self.roots.lists_as_denied(&path) || self.roots.awaits(&path),
+                    false => self.is_denied(&name, &path),
+                };
+                if self.left == 0 || is_denied {
                     return Ok(Some(path));
                 }
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_folder
+                if kind.is_some_and(|kind| kind.is_dir())
                     && !self.passed_over.contains(&name.as_ref())
                     && let Ok(below) = dir.open_dir_nofollow(&*name)
                 {

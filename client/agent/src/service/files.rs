@@ -1,11 +1,12 @@
 //! Puts files in place whole, in folders that no other account can write, and removes them.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::ServiceError;
+use crate::config::files_of_an_upgrade;
 use crate::owner_file::remove;
 
 const OTHERS_WRITE: u32 = 0o002;
@@ -27,44 +28,131 @@ pub(super) fn place(
     mode: u32,
     content: &mut impl io::Read,
 ) -> Result<Placed, ServiceError> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder).map_err(ServiceError::at(folder))?;
-    refuse_others_folder(folder)?;
-    let new = beside(path, "new");
-    let written = (|| {
-        remove(&new)?;
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
-        io::copy(content, &mut file)?;
-        file.flush()?;
-        // The mask of the account may have taken bits away.
-        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
-        file.sync_all()
-    })();
-    let before = beside(path, "previous");
-    let moved = written.and_then(|()| {
-        remove(&before)?;
-        let there = fs::symlink_metadata(path);
-        if there.as_ref().is_ok_and(fs::Metadata::is_dir) {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        let before = there.is_ok().then_some(&before);
-        if let Some(before) = before {
-            fs::rename(path, before)?;
-        }
-        let renamed = fs::rename(&new, path);
-        match (renamed, before) {
-            (Ok(()), before) => Ok(before.cloned()),
-            (Err(error), None) => Err(error),
-            (Err(error), Some(before)) => fs::rename(before, path).and(Err(error)),
-        }
-    });
-    match moved {
-        Ok(before) => Ok(Placed { path: path.to_owned(), before }),
-        Err(source) => {
-            // The error that matters is the first one.
-            drop(remove(&new));
-            Err(ServiceError::Io { path: path.to_owned(), source })
-        }
+    let mut staging = Staging::begin(path, mode)?;
+    io::copy(content, &mut staging.file).map_err(ServiceError::at(path))?;
+    staging.close()?.place()
+}
+
+/// A file that is being written beside the name that it will have. Dropped, it is removed.
+#[derive(Debug)]
+pub(super) struct Staging {
+    file: fs::File,
+    mode: u32,
+    staged: Staged,
+}
+
+/// A whole file beside the name that it will have. Dropped, it is removed.
+#[derive(Debug)]
+pub(super) struct Staged {
+    new: PathBuf,
+    path: PathBuf,
+}
+
+impl Staging {
+    /// Begins a file that will get this name and this mode.
+    pub(super) fn begin(path: &Path, mode: u32) -> Result<Self, ServiceError> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder).map_err(ServiceError::at(folder))?;
+        refuse_others_folder(folder)?;
+        let [new, ..] = files_of_an_upgrade(path);
+        let open = || {
+            remove(&new)?;
+            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)
+        };
+        let file = open().map_err(ServiceError::at(path))?;
+        Ok(Self { file, mode, staged: Staged { new, path: path.to_owned() } })
+    }
+
+    /// Returns the open file, and its path for messages.
+    pub(super) fn parts(&mut self) -> (&mut fs::File, &Path) {
+        (&mut self.file, &self.staged.new)
+    }
+
+    /// Ends the writing. The file has its mode and is on the disk afterwards.
+    pub(super) fn close(self) -> Result<Staged, ServiceError> {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(self.mode);
+        let written = self.file.set_permissions(mode).and_then(|()| self.file.sync_all());
+        written.map_err(ServiceError::at(&self.staged.path))?;
+        Ok(self.staged)
+    }
+}
+
+impl Staged {
+    /// Returns where the file is.
+    pub(super) fn staged_at(&self) -> &Path {
+        &self.new
+    }
+
+    /// Gives the file its name.
+    pub(super) fn place(self) -> Result<Placed, ServiceError> {
+        let (new, path) = (&self.new, &self.path);
+        let [_, before, _] = files_of_an_upgrade(path);
+        let moved = || {
+            remove(&before)?;
+            let there = fs::symlink_metadata(path);
+            if there.as_ref().is_ok_and(fs::Metadata::is_dir) {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            let before = there.is_ok().then_some(&before);
+            if let Some(before) = before {
+                // With a second name, the first leads to a whole file at every moment. Not every file may have one.
+                fs::hard_link(path, before).or_else(|_| fs::rename(path, before))?;
+            }
+            match (fs::rename(new, path), before) {
+                (Ok(()), before) => Ok(before.cloned()),
+                (Err(error), None) => Err(error),
+                (Err(error), Some(before)) => {
+                    fs::rename(before, path)?;
+                    // Where both were names of one file, nothing was renamed.
+                    remove(before)?;
+                    Err(error)
+                }
+            }
+        };
+        let before = moved().map_err(ServiceError::at(path))?;
+        Ok(Placed { path: path.clone(), before })
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // What stays does no harm, and the next installation removes it. After `place` there is nothing.
+        drop(remove(&self.new));
+    }
+}
+
+/// Notes that a file is being upgraded.
+pub(super) fn begin_upgrade(path: &Path) -> Result<(), ServiceError> {
+    let [.., note] = files_of_an_upgrade(path);
+    fs::File::create(&note).and_then(|file| file.sync_all()).map_err(ServiceError::at(path))
+}
+
+/// Returns whether an upgrade of a file did not come to its end.
+pub(super) fn is_upgrading(path: &Path) -> bool {
+    let [.., note] = files_of_an_upgrade(path);
+    fs::symlink_metadata(note).is_ok()
+}
+
+/// Removes the note of an upgrade.
+pub(super) fn end_upgrade(path: &Path) -> Result<(), ServiceError> {
+    let [.., note] = files_of_an_upgrade(path);
+    remove(&note).map(drop).map_err(ServiceError::at(path))
+}
+
+/// Forgets the file from before, where a change was cut off between its two ends.
+pub(super) fn forget_previous(path: &Path) -> Result<(), ServiceError> {
+    let [_, before, _] = files_of_an_upgrade(path);
+    remove(&before).map(drop).map_err(ServiceError::at(path))
+}
+
+/// Puts back the file from before, where a change was cut off between its two ends. Returns whether there was one.
+pub(super) fn restore_previous(path: &Path) -> Result<bool, ServiceError> {
+    let [_, before, _] = files_of_an_upgrade(path);
+    match fs::rename(&before, path) {
+        // Where both are names of one file, nothing was renamed.
+        Ok(()) => forget_previous(path).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(ServiceError::at(path)(error)),
     }
 }
 
@@ -78,18 +166,13 @@ impl Placed {
     }
 
     /// Puts back what was there before, or removes the file.
-    pub(super) fn undo(self) {
-        // The error that matters is the one that this is undone for.
-        drop(match self.before {
+    pub(super) fn undo(self) -> Result<(), ServiceError> {
+        let undone = match self.before {
             Some(before) => fs::rename(before, &self.path),
             None => remove(&self.path).map(drop),
-        });
+        };
+        undone.map_err(ServiceError::at(&self.path))
     }
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{ending}"))
 }
 
 /// Refuses a folder, links resolved, in which another account than this one and root could replace a file or the folder
@@ -135,7 +218,7 @@ mod tests {
         let placed = place(&path, 0o755, &mut &b"two"[..]).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o755);
-        placed.undo();
+        placed.undo().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one");
         let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
         assert_eq!(names.len(), 1, "{names:?}");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::files::{Placed, place, remove_empty};
 use super::{Layout, Owner, ServiceError, Systemd, account, unit};
 
-const PROGRAM_MODE: u32 = 0o755;
+pub(super) const PROGRAM_MODE: u32 = 0o755;
 const UNIT_MODE: u32 = 0o644;
 
 /// What was installed.
@@ -76,7 +76,7 @@ async fn take_back(layout: &Layout, systemd: &Systemd, placed: Vec<Placed>, is_f
     if has_placed && is_first {
         drop(systemd.stop().await);
     }
-    placed.into_iter().rev().for_each(Placed::undo);
+    placed.into_iter().rev().for_each(|placed| drop(placed.undo()));
     if has_placed {
         drop(systemd.reload().await);
         if !is_first {

@@ -31,6 +31,11 @@ impl Systemd {
     /// Lets the service start with its owner, and starts it, also where it runs.
     pub(super) async fn start(&self) -> Result<(), SystemProgramError> {
         self.ask(&["enable", UNIT]).await?;
+        self.restart().await
+    }
+
+    /// Starts the service, also where it runs.
+    pub(super) async fn restart(&self) -> Result<(), SystemProgramError> {
         self.ask(&["restart", UNIT]).await
     }
 

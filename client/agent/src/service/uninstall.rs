@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::remove_empty;
 use super::{Layout, Owner, ServiceError, Systemd, account, unit};
+use crate::config::files_of_an_upgrade;
 use crate::owner_file::remove;
 use crate::state::{Identity, Pending, State};
 
@@ -40,6 +41,9 @@ pub async fn uninstall(
         systemd.stop().await?;
         if unit::has_copied(&text) {
             removed.file(&layout.program)?;
+            for left in files_of_an_upgrade(&layout.program) {
+                removed.file(&left)?;
+            }
         }
         removed.file(&layout.unit)?;
         systemd.reload().await?;

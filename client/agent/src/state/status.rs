@@ -3,12 +3,16 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use orion_mtls::secret_file;
 use serde::{Deserialize, Serialize};
 
+use crate::owner_file;
+
 const STATUS: &str = "status.json";
+/// The largest status.
+const MAX_BYTES: u64 = 64 * 1024;
 
 /// The agent's current status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,9 +31,15 @@ pub struct Status {
     /// When the device was paused, Unix milliseconds: 0 if that is not known. None while it is not paused.
     #[serde(default)]
     pub paused_at: Option<i64>,
+    /// The owner's file that the agent reads. None where it reads none, or before this was written.
+    #[serde(default)]
+    pub config: Option<PathBuf>,
     /// How many calls run.
     #[serde(default)]
     pub running_calls: usize,
+    /// The process of the agent.
+    #[serde(default)]
+    pub pid: u32,
     /// When the status was written, Unix milliseconds.
     pub at: i64,
 }
@@ -38,7 +48,8 @@ impl Status {
     /// Reads the status in a state directory. None if there is no readable status.
     #[must_use]
     pub fn read(dir: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(dir.join(STATUS)).ok()?).ok()
+        // Root reads the folder of another account.
+        serde_json::from_slice(&owner_file::read(&dir.join(STATUS), MAX_BYTES).ok()?).ok()
     }
 
     /// Writes the status to a state directory.

@@ -44,7 +44,7 @@ impl FileTool for DownloadFile {
         }
         let size_bytes = source.before.bytes;
         let sha256 = source.digest(context)?;
-        let message = format!("Brought {path} to the person, {}.", counted(size_bytes, "byte"));
+        let message = format!("Downloaded {path}, {}.", counted(size_bytes, "byte"));
         let data = Returns { path: path.to_string(), size_bytes, sha256: sha256.to_string() };
         Ok(Outcome::new(message, data))
     }

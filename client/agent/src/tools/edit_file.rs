@@ -63,7 +63,7 @@ impl FileTool for EditFile {
         context.check()?;
         let target = Target::of(&located)?;
         let mut change = Change::begin(context, Self::NAME, &[path], keep);
-        let mut staged = change.stage(&target, Some(&file))?;
+        let mut staged = change.stage(&target, Some(file))?;
         let (before, rest) = old.as_bytes().split_at(at);
         for part in
             [before, arguments.new_text.as_bytes(), rest.get(after - at..).unwrap_or_default()]

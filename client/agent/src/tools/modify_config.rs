@@ -74,7 +74,7 @@ impl FileTool for ModifyConfig {
         }
         context.check()?;
         let mut change = Change::begin(context, Self::NAME, &[&path], keep);
-        let mut staged = change.stage(&target, Some(&file))?;
+        let mut staged = change.stage(&target, Some(file))?;
         staged.write_all(new.as_bytes()).map_err(|error| failed(&error))?;
         change.place(&target, staged, Precondition::Unchanged(&stamp))?;
         let backup_path = change.kept_path();

@@ -3,7 +3,6 @@
 
 use std::io::Write;
 
-use cap_std::fs::File;
 use orion_catalog::{Content, MAX_PART_BYTES};
 use orion_domain::{Access, DevicePath, Digest, ErrorCode, Hasher, ToolError};
 
@@ -14,7 +13,7 @@ use super::create_directory::refuse_depth;
 use super::write_file::{open, refuse_hard_links};
 use crate::call::reserve_memory;
 use crate::changes::{Change, Precondition, Staged, TrashSpace, lock_paths};
-use crate::entry::{FileStamp, disk_bytes_at};
+use crate::entry::disk_bytes_at;
 use crate::roots::{Located, Wanted, io_failure};
 use crate::transfer::{ContentAnswer, ContentRequest};
 
@@ -64,15 +63,13 @@ pub(super) fn receive(wish: &Wish<'_>, context: &FileContext<'_>) -> Result<Writ
     let old = if replaced { Some(open(&located)?) } else { None };
     let mut change = Change::begin(context, wish.tool, &[path], room);
     let target = change.parents(&located)?;
-    let staged = change.stage(&target, old.as_ref().map(|(file, _): &(File, FileStamp)| file))?;
+    let (old, stamp) = old.unzip();
+    let staged = change.stage(&target, old)?;
     let (staged, digest) = fill(staged, wish, &located, context)?;
     let size = staged.bytes();
     // Calls on the path do not wait for the content, only for its name.
     let _lock = lock_paths(context, &[path])?;
-    let over = match &old {
-        Some((_, stamp)) => Precondition::Unchanged(stamp),
-        None => Precondition::Nothing,
-    };
+    let over = stamp.as_ref().map_or(Precondition::Nothing, Precondition::Unchanged);
     change.place(&target, staged, over)?;
     change.finish();
     Ok(Written { content: Some((size, digest)), replaced })

@@ -107,15 +107,15 @@ fn write(
     let mut change = Change::begin(context, WriteFile::NAME, &[path], room);
     let target = change.parents(&located)?;
     let failed = |error: &std::io::Error| io_failure(error, Wanted::File, path);
-    let size = match &old {
+    let size = match old {
         Some((file, stamp)) if arguments.append => {
             let metadata = file.metadata().map_err(|error| failed(&error))?;
             context.risk.raise_if_executable(&metadata, path)?;
-            change.append(&target, file, &content)?;
+            change.append(&target, &file, &content)?;
             stamp.bytes + content.len() as u64
         }
         old => {
-            let mut staged = change.stage(&target, old.as_ref().map(|(file, _)| file))?;
+            let mut staged = change.stage(&target, old.map(|(file, _)| file))?;
             staged.write_all(&content).map_err(|error| failed(&error))?;
             let size = staged.bytes();
             let over = if arguments.append { Precondition::Nothing } else { Precondition::AnyFile };

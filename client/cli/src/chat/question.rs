@@ -5,10 +5,10 @@ use orion_domain::{ErrorCode, Hint, ToolError};
 use orion_wire::v1;
 use orion_wire::v1::decide_approval_request::More;
 
-use super::reply::{PROMPT, Reply, reply};
+use super::reply::{PROMPT, PROMPT_TO_DENY, Reply, reply};
 use super::{Consent, Session};
+use crate::approval::{decided_elsewhere, passkey_needed, waiting};
 use crate::failure::Failure;
-use crate::output::DIM;
 use crate::show::card::card;
 use crate::show::{ApprovalView, short_card};
 use crate::terminal::Question;
@@ -38,22 +38,32 @@ impl Session<'_> {
             Consent::Yes => {
                 let view = ApprovalView::from(approval);
                 self.out.note(&text::marked(&short_card(self.out, &view)));
-                self.out.note("approved by --yes");
                 let yes = Reply::Approve { for_chat: false, reason: String::new() };
-                self.send(&id, yes, false).await
+                let sent = self.send(&id, yes, false).await;
+                let approve = format!("orion approvals approve {}", text::one_line(&id, 80));
+                let hint = Hint::run("let another person approve it", approve);
+                if sent.map_err(|failure| failure.hint(hint))? {
+                    self.out.note("approved by --yes");
+                }
+                Ok(())
             }
             Consent::Ask => {
                 let view = ApprovalView::from(approval);
                 self.out.error_line(&text::marked(&short_card(self.out, &view)));
-                let elsewhere = self.decided_elsewhere(&id);
+                let refused = waiting(self.client, &id).await.map(|it| it.1).unwrap_or_default();
+                let may_approve = refused.is_empty();
+                if !may_approve {
+                    let why = text::one_line(&refused, 400);
+                    let line = format!("{why}. The request: {}", text::one_line(&id, 80));
+                    self.out.error_line(&text::marked(&line));
+                }
+                let elsewhere = decided_elsewhere(self.client, &id);
                 tokio::select! {
                     biased;
-                    answered = self.ask(&view) => match answered? {
-                        Some((answer, details_shown)) => {
-                            self.send(&id, answer, details_shown).await
-                        }
-                        None => Ok(()),
-                    },
+                    answered = self.ask(&view, may_approve) => {
+                        let (answer, details_shown) = answered?;
+                        self.send(&id, answer, details_shown).await.map(drop)
+                    }
                     line = elsewhere => {
                         self.out.error_line(&line);
                         Ok(())
@@ -63,19 +73,21 @@ impl Session<'_> {
         }
     }
 
-    /// Asks until there is an answer, and returns whether everything was shown before. None where this person is not
-    /// among those who may approve.
-    async fn ask(&self, view: &ApprovalView) -> Result<Option<(Reply, bool)>, Failure> {
+    /// Asks until there is an answer, and returns it with whether everything was shown before.
+    async fn ask(&self, view: &ApprovalView, may_approve: bool) -> Result<(Reply, bool), Failure> {
         let mut details_shown = false;
         loop {
-            let mut question = Question::new(PROMPT);
+            let mut question = Question::new(if may_approve { PROMPT } else { PROMPT_TO_DENY });
             match reply(&question.answer().await?) {
                 Some(Reply::Details) => {
                     self.out.error_line(&text::marked(&card(self.out, view)));
                     details_shown = true;
                 }
+                Some(Reply::Approve { .. }) if !may_approve => {
+                    self.out.error_line("Another person has to approve it. n denies it.");
+                }
                 Some(Reply::Approve { .. }) if view.passkey_required => {
-                    self.out.error_line(&self.passkey_needed(&view.approval_id).await);
+                    self.out.error_line(&passkey_needed(self.client, &view.approval_id).await);
                 }
                 Some(Reply::Approve { for_chat: true, .. }) if !view.may_stand => self
                     .out
@@ -85,32 +97,21 @@ impl Session<'_> {
                 {
                     self.out.error_line("This approval needs a reason: y because …");
                 }
-                Some(answer) => return Ok(Some((answer, details_shown))),
+                Some(answer) => return Ok((answer, details_shown)),
                 None => self.out.error_line(HELP),
             }
         }
     }
 
-    /// Says where a person approves who must sign with a passkey.
-    async fn passkey_needed(&self, id: &str) -> String {
-        let request = v1::ListPasskeysRequest::default();
-        let page = match self.client.ask(self.client.passkeys().list_passkeys(request)).await {
-            Ok(v1::ListPasskeysResponse { origin, .. }) if !origin.is_empty() => {
-                format!("{}/approvals/{id}", text::one_line(&origin, 200))
-            }
-            Ok(_) | Err(_) => "`orion page` prints its link".to_owned(),
-        };
-        format!("This call needs your passkey. Approve it on the page ({page}); n denies it here.")
-    }
-
-    async fn send(&self, id: &str, answer: Reply, details_shown: bool) -> Result<(), Failure> {
+    /// Sends an answer, and returns whether it counts.
+    async fn send(&self, id: &str, answer: Reply, details_shown: bool) -> Result<bool, Failure> {
         let (approve, for_chat, reason) = match answer {
             Reply::Approve { for_chat, reason } => (true, for_chat, reason),
             Reply::Deny { reason } if reason.is_empty() => {
                 (false, false, "Denied at the terminal.".to_owned())
             }
             Reply::Deny { reason } => (false, false, reason),
-            Reply::Details => return Ok(()),
+            Reply::Details => return Ok(false),
         };
         let more = for_chat.then_some(More::ForThisChat(v1::ForThisChat {}));
         let request = v1::DecideApprovalRequest {
@@ -127,7 +128,7 @@ impl Session<'_> {
                 if answer.approval.is_some_and(|it| it.state == open) {
                     self.out.note("more people must approve the call; it waits for them");
                 }
-                Ok(())
+                Ok(true)
             }
             // Another person decided first, or the request expired: the stream reports what follows.
             // Where another person must approve, this command waits.
@@ -136,51 +137,9 @@ impl Session<'_> {
                     || (failure.exit_code() == 5 && self.consent == Consent::Ask) =>
             {
                 self.out.note(&text::plain(&failure.to_string()));
-                Ok(())
+                Ok(false)
             }
             Err(failure) => Err(failure),
         }
     }
-
-    /// Waits until the request is no longer open, and returns the line that says who decided.
-    async fn decided_elsewhere(&self, id: &str) -> String {
-        let request = v1::WatchApprovalsRequest {};
-        // Without the stream the person is asked all the same, and their answer says what has become of it.
-        let Ok(mut changes) =
-            self.client.ask(self.client.approvals().watch_approvals(request)).await
-        else {
-            return std::future::pending().await;
-        };
-        // It may have been decided before the stream began.
-        let request = v1::GetApprovalRequest { approval_id: id.to_owned() };
-        let mut now = match self.client.ask(self.client.approvals().get_approval(request)).await {
-            Ok(answer) => answer.approval,
-            Err(_) => None,
-        };
-        loop {
-            let view = now.filter(|it| it.approval_id == id).map(ApprovalView::from);
-            if let Some(line) = view.and_then(|view| decided(&view)) {
-                return line;
-            }
-            now = match changes.message().await {
-                Ok(Some(change)) => change.approval,
-                Ok(None) | Err(_) => return std::future::pending().await,
-            };
-        }
-    }
-}
-
-/// Returns the line that says who decided; None while the request is open.
-fn decided(approval: &ApprovalView) -> Option<String> {
-    let by = text::one_line(&approval.decided_by, 64);
-    let reason = text::one_line(approval.reason.trim(), 400);
-    let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
-    let line = match approval.state {
-        "approved" => format!("approved by {by}{reason}"),
-        "denied" => format!("denied by {by}{reason}"),
-        "expired" => "nobody answered in time; the request has expired".to_owned(),
-        "withdrawn" => "the call was cancelled, and with it the question".to_owned(),
-        _ => return None,
-    };
-    Some(format!("{DIM}the question is answered:{DIM:#} {line}"))
 }

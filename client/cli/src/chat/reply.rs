@@ -3,6 +3,9 @@
 /// The prompt of the question.
 pub(super) const PROMPT: &str = "Approve? y, n, n because …, c (for this chat), d (details): ";
 
+/// The prompt for a person who may not approve.
+pub(super) const PROMPT_TO_DENY: &str = "Deny? n, n because …, d (details): ";
+
 /// An answer to the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reply {

@@ -46,6 +46,8 @@ impl Ask {
         let client = app.signed_in().await?;
         let Self { conversation, model, assistant, .. } = self;
         let mut session = Session::new(app, client, Choice { conversation, model, assistant });
-        said(&mut session, text.trim()).await
+        let code = said(&mut session, text.trim()).await?;
+        session.say_how_to_undo();
+        Ok(code)
     }
 }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::approval::decide;
 use crate::arguments;
 use crate::call_result::CallResult;
 use crate::client::{Client, within};
@@ -18,10 +19,11 @@ use crate::complete;
 use crate::failure::Failure;
 use crate::follow::{LiveCall, shows_output, wait_for_end};
 use crate::global::duration;
+use crate::interrupt::Hold;
 use crate::output::DIM;
-use crate::show::card::{card, hint};
-use crate::show::{ApprovalView, CallView};
-use crate::terminal::{self, Spinner};
+use crate::show::CallView;
+use crate::show::card::hint;
+use crate::terminal::Spinner;
 use crate::text;
 
 /// The backend's longest timeout of a call, plus transfer time.
@@ -265,12 +267,18 @@ pub(super) async fn perform(
     };
     if let Some(approval_id) = result.waits_for.clone() {
         let call_id = result.envelope.meta.call_id.clone();
-        let decided = decide(app, client, &approval_id, wait).await;
+        let hold = Hold::new();
+        let decided = tokio::select! {
+            biased;
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+            decided = decide(app, client, &approval_id, wait) => decided,
+        };
         if matches!(decided, Err(Failure::Interrupted)) {
             // A person who stops at the approval request does not want the call to keep waiting.
             let request = v1::CancelCallRequest { call_id: call_id.clone() };
             client.ask(client.tools().cancel_call(request)).await?;
         }
+        drop(hold);
         let goes_on = decided?;
         if goes_on {
             result = wait_for_end(app, client, &call_id, deadline, wait).await?;
@@ -294,53 +302,8 @@ pub(super) fn print(app: &App<'_>, result: &CallResult) -> Result<(), Failure> {
     if let Some(approval_id) = result.waits_for.as_ref().filter(|_| !is_said) {
         app.out.error_line(&hint(approval_id));
     }
-    if let Some(call_id) = result.undoable().filter(|_| app.out.is_for_people()) {
-        let id = text::short_id(call_id);
-        app.out.note(&format!("{DIM}undo:{DIM:#} orion undo {id}"));
-    }
+    result.say_how_to_undo(app.out);
     Ok(())
-}
-
-/// Decides the approval request as the command line says, and returns whether to wait for the call's
-/// end.
-///
-/// # Errors
-/// The backend fails, or the person stops the program.
-pub(crate) async fn decide(
-    app: &App<'_>,
-    client: &Client,
-    approval_id: &str,
-    wait: bool,
-) -> Result<bool, Failure> {
-    let approval_id = approval_id.to_owned();
-    let approve = if app.yes {
-        true
-    } else if wait {
-        app.out.error_line(&hint(&approval_id));
-        return Ok(true);
-    } else if terminal::is_interactive() {
-        let request = v1::GetApprovalRequest { approval_id: approval_id.clone() };
-        let answer = client.ask(client.approvals().get_approval(request)).await?;
-        let approval = answer.approval.unwrap_or_default();
-        app.out.error_line(&card(app.out, &ApprovalView::from(approval)));
-        terminal::confirm("Approve?").await?
-    } else {
-        return Ok(false);
-    };
-    let reason = if approve { "" } else { "Denied at the terminal." };
-    let reason = reason.to_owned();
-    // At a terminal the whole card was shown; `--yes` shows nothing.
-    let details_shown = Some(!app.yes);
-    let request = v1::DecideApprovalRequest {
-        approval_id,
-        approve,
-        reason,
-        more: None,
-        details_shown,
-        passkey: None,
-    };
-    client.ask(client.approvals().decide_approval(request)).await?;
-    Ok(true)
 }
 
 #[cfg(test)]

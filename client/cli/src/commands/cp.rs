@@ -39,8 +39,8 @@ Examples:
   orion cp -r Documents laptop-123:Backup/
   orion cp -r laptop-123:Pictures . -o json
 
-A file on a device is written as DEVICE:PATH; a relative path starts in the device's workspace, its first
-allowed folder. A destination that ends with a slash is a folder, and the file keeps its name in it.
+A file on a device is written as DEVICE:PATH; a relative path starts in the device's workspace, the first
+folder that its agent.toml allows. A destination that ends with a slash is a folder, and the file keeps its name in it.
 
 Every file is a call like any other: grants, the device's ceiling, rules and approvals hold for it, and it
 is in the record. A file that is there already stays, unless --overwrite is given; then it goes to Orion's
@@ -93,11 +93,12 @@ impl Cp {
         let copying = Copying { app, client, overwrite, wait, current: Mutex::new(None) };
         let destination = destination.of(&source)?;
         tokio::select! {
-            code = copying.all(&source, &destination, recursive) => code,
+            biased;
             _ = tokio::signal::ctrl_c() => {
                 copying.cancel().await;
                 Err(Failure::Interrupted)
             }
+            code = copying.all(&source, &destination, recursive) => code,
         }
     }
 }

@@ -107,6 +107,10 @@ impl Demo {
         out.note(&format!("{DIM}everything is in{DIM:#}      {}", folder.root.display()));
         out.note(&format!("{DIM}the device may use{DIM:#}    {}", folder.files.display()));
         out.note(&format!(
+            "{DIM}as its owner says in{DIM:#}  {} (orion-agent --config FILE allow FOLDER)",
+            folder.agent.join("agent.toml").display()
+        ));
+        out.note(&format!(
             "{DIM}from elsewhere{DIM:#}        ORION_CONTEXT={} orion call {device} list_directory",
             folder.context.display()
         ));

@@ -14,13 +14,13 @@ use crate::context::{Context, ContextFile, Contexts, name_for};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::GOOD;
-use crate::terminal;
+use crate::terminal::{self, Wanted};
 
 /// Signs in, and remembers where and as whom.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  orion login --secret @first-admin-secret              become the first admin
+  orion login --secret @first-admin-secret              become the first admin of a backend on this machine
   orion login --user ann                                sign in with a password
   orion login --user ann --password @password.txt       the same without a terminal
   orion login --secret @admin-reset-secret              back in after `orion-server admin reset`
@@ -88,6 +88,9 @@ impl Login {
             app.context.backend,
             path.display()
         ));
+        if std::env::var_os("ORION_TOKEN").is_some_and(|token| !token.is_empty()) {
+            app.out.note("ORION_TOKEN is set, and is used instead: to use this sign-in, unset it");
+        }
         Ok(0)
     }
 }
@@ -138,10 +141,18 @@ async fn with_secret(
     let password = match password {
         Some(password) => password,
         None if terminal::is_interactive() && named.is_some() => {
-            password::ask_new("New password (12 characters or more, empty to leave it):").await?
+            password::ask_new(
+                "New password (12 characters or more, empty to leave it):",
+                Wanted::NewOrNone,
+            )
+            .await?
         }
         None if terminal::is_interactive() => {
-            password::ask_new("New password (12 characters or more, empty for none):").await?
+            password::ask_new(
+                "New password (12 characters or more, empty for none):",
+                Wanted::NewOrNone,
+            )
+            .await?
         }
         None => Secret::new(""),
     };
@@ -171,7 +182,7 @@ async fn sign_in(
     };
     let password = match password {
         Some(password) => password,
-        None if interactive => Secret::new(terminal::password("Password:", false).await?),
+        None if interactive => Secret::new(terminal::password("Password:", Wanted::Known).await?),
         None => return Err(missing("a password", "--password @file")),
     };
     let request = v1::LoginRequest { user: user.clone(), password: password.expose().to_owned() };
@@ -180,6 +191,10 @@ async fn sign_in(
         // A failed sign-in needs no hint to sign in.
         Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())
             .hint(Hint::run("let an admin set a new password", "orion users password NAME"))
+            .hint(Hint::run(
+                "or enable the account, where it is disabled",
+                "orion users enable NAME",
+            ))
             .hint(Hint::run(
                 "or, where you are the only admin, on the backend's machine",
                 "orion-server admin reset",

@@ -5,7 +5,7 @@ use orion_domain::Secret;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::terminal;
+use crate::terminal::{self, Wanted};
 
 /// Where a password comes from; asked for at a terminal when nothing is said.
 #[derive(Debug, Args)]
@@ -40,15 +40,21 @@ pub(crate) fn read(given: &str) -> Result<Secret, Failure> {
         let message = "others can see a password in the command line".to_owned();
         return Err(Failure::Usage(message).hint("write @file, or - for standard input"));
     }
-    Ok(Secret::new(input::value(given)?.trim_end_matches(['\r', '\n'])))
+    let value = input::value(given)?;
+    let password = value.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        let source = if given == "-" { "standard input" } else { given };
+        return Err(Failure::Usage(format!("there is no password in {source}")));
+    }
+    Ok(Secret::new(password))
 }
 
 /// Prompts for a new password twice.
 ///
 /// # Errors
 /// The person stopped the program.
-pub(crate) async fn ask_new(question: &'static str) -> Result<Secret, Failure> {
-    terminal::password(question, true).await.map(Secret::new)
+pub(crate) async fn ask_new(question: &'static str, wanted: Wanted) -> Result<Secret, Failure> {
+    terminal::password(question, wanted).await.map(Secret::new)
 }
 
 #[cfg(test)]

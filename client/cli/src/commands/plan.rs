@@ -16,6 +16,7 @@ use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
 use crate::input;
+use crate::interrupt::Hold;
 use crate::show::{PlanView, plan_page, plans_table};
 use crate::terminal::{self, Spinner};
 use crate::text;
@@ -272,7 +273,13 @@ async fn make(
         app.out.error_line(&hint);
         return follow(app, client, plan).await;
     } else if terminal::is_interactive() {
-        match terminal::confirm("Run this plan?").await {
+        let _hold = Hold::new();
+        let asked = tokio::select! {
+            biased;
+            answer = terminal::confirm("Run this plan?") => answer,
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+        };
+        match asked {
             Ok(answer) => answer,
             Err(failure) => {
                 // A person who stops at the approval request does not want the plan to keep waiting.

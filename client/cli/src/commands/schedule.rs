@@ -22,7 +22,7 @@ Examples:
   orion schedule add 'disk check' --when '0 8 * * 1-5' nas-1 check_disk_space path=/srv
   orion schedule list
   orion schedule show 01a2fc13-f72a-727b
-  orion schedule cancel 01a2fc13-f72a-727b
+  orion schedule cancel 'disk check'
 
 Each call is made as you and decided at its time. What needs approval then waits for it.")]
 pub(crate) struct Schedule {
@@ -68,14 +68,14 @@ Examples:
     /// Show one task
     #[command(after_help = "Example:\n  orion schedule show 01a2fc13-f72a-727b")]
     Show {
-        /// Its id; may be shortened
+        /// Its name or its id, which may be shortened
         #[arg(value_name = "TASK", add = ArgValueCandidates::new(complete::schedules))]
         task: String,
     },
     /// Cancel a task, so that it makes no more calls
     #[command(after_help = "Example:\n  orion schedule cancel 01a2fc13-f72a-727b")]
     Cancel {
-        /// Its id; may be shortened
+        /// Its name or its id, which may be shortened
         #[arg(value_name = "TASK", add = ArgValueCandidates::new(complete::schedules))]
         task: String,
     },
@@ -113,7 +113,8 @@ impl Schedule {
                 Ok(0)
             }
             ScheduleCommand::Show { task } => {
-                let mut list = listed(client, task.clone(), false).await?;
+                let id = id_of(client, &task).await?;
+                let mut list = listed(client, id, false).await?;
                 let view = match (list.pop(), list.pop()) {
                     (Some(only), None) => only,
                     (Some(_), Some(_)) => {
@@ -129,7 +130,8 @@ impl Schedule {
                 Ok(0)
             }
             ScheduleCommand::Cancel { task } => {
-                let request = v1::CancelScheduleRequest { schedule_id: task };
+                let request =
+                    v1::CancelScheduleRequest { schedule_id: id_of(client, &task).await? };
                 let answer = client.ask(client.schedules().cancel_schedule(request)).await?;
                 let view = ScheduleView::from(answer.schedule.unwrap_or_default());
                 let name = text::one_line(&view.name, 80);
@@ -138,6 +140,20 @@ impl Schedule {
                 Ok(0)
             }
         }
+    }
+}
+
+/// Returns the id of the task of this person that has this name, the newest first. What else looks like an id is one.
+async fn id_of(client: &Client, task: &str) -> Result<String, Failure> {
+    let own = listed(client, String::new(), false).await?;
+    let is_active = |view: &&ScheduleView| view.state == "active";
+    let named: Vec<_> = own.iter().filter(|view| view.name == task).collect();
+    let found = named.iter().copied().find(is_active).or_else(|| named.first().copied());
+    match found {
+        Some(view) => Ok(view.schedule_id.clone()),
+        None if task.chars().all(|c| c.is_ascii_hexdigit() || c == '-') => Ok(task.to_owned()),
+        None => Err(Failure::NotFound(format!("you have no task {}", text::one_line(task, 80)))
+            .hint(Hint::run("list your tasks", "orion schedule list"))),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::complete;
 use crate::failure::Failure;
 use crate::output::GOOD;
 use crate::show::{UserView, users_table};
-use crate::terminal;
+use crate::terminal::{self, Wanted};
 use crate::text;
 
 /// Who may sign in, and as what.
@@ -37,11 +37,14 @@ enum UsersCommand {
     #[command(after_help = "Example:\n  orion users list -o wide")]
     List,
     /// Make an account
-    #[command(after_help = "\
+    #[command(
+        alias = "add",
+        after_help = "\
 Examples:
   orion users create bob --role operator                asks for a password
   orion users create bob --role operator --password-stdin < password.txt
-  orion users create ci --role viewer --no-password     for tokens only")]
+  orion users create ci --role viewer --no-password     for tokens only"
+    )]
     Create {
         /// Lower-case letters, digits, `-`, `_` and `.`
         #[arg(value_name = "NAME")]
@@ -227,7 +230,7 @@ async fn set_password(
     let old = match old {
         Some(given) => password::read(&given)?,
         None if is_own && terminal::is_interactive() => Secret::new(
-            terminal::password("Old password (empty where there is none):", false).await?,
+            terminal::password("Old password (empty where there is none):", Wanted::Known).await?,
         ),
         None => Secret::new(""),
     };
@@ -259,7 +262,7 @@ async fn new_password(given: &PasswordSource, hint: &str) -> Result<Secret, Fail
         }
         Some(password) => Ok(password),
         None if terminal::is_interactive() => {
-            password::ask_new("New password (12 characters or more):").await
+            password::ask_new("New password (12 characters or more):", Wanted::New).await
         }
         None => Err(Failure::Usage("there is no terminal to ask for a password".to_owned())
             .hint("give --password @file or --password-stdin")

@@ -38,6 +38,7 @@ pub(crate) struct CallView {
     pub(crate) created_at: i64,
     pub(crate) queued_until: i64,
     pub(crate) closed_at: i64,
+    /// Only lists tell this.
     pub(crate) touches: Vec<String>,
 }
 

@@ -118,10 +118,15 @@ pub(crate) fn who(approval: &ApprovalView) -> String {
         0 | 1 => role.clone(),
         count => format!("{count} people with the role {role} or more"),
     };
+    let author = &approval.written_by;
+    let both = match author.is_empty() || author == requester {
+        true => requester.clone(),
+        false => format!("{requester} or {author}"),
+    };
     if approval.not_requester {
-        who.push_str(&format!(", not {requester}"));
+        who.push_str(&format!(", not {both}"));
     } else if approval.second_if_any {
-        who.push_str(&format!(", not {requester} if there is anybody else"));
+        who.push_str(&format!(", not {both} if there is anybody else"));
     }
     if approval.reason_required {
         who.push_str(", saying why");
@@ -252,7 +257,7 @@ mod tests {
           why              risk high asks
           asked by         admin
           written by       bob
-          who may approve  2 people with the role operator or more, not admin, saying why, with a passkey on the page
+          who may approve  2 people with the role operator or more, not admin or bob, saying why, with a passkey on the page
           said so far      bob: yes with a passkey as agreed
           until            2023-11-14 22:28:20
           state            open

@@ -83,7 +83,7 @@ pub(crate) fn schedules_table(out: &Output, schedules: &[ScheduleView]) -> Strin
             called(task),
             task.state.to_owned(),
             text::when_with_zone(&out.zone, task.next_at),
-            text::when(&out.zone, task.last_at),
+            text::when_with_zone(&out.zone, task.last_at),
         ]
     };
     let head = ["ID", "NAME", "WHEN", "CALL", "STATE", "NEXT", "LAST"];

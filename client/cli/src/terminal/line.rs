@@ -22,7 +22,7 @@ impl Question {
     /// Shows the prompt. What was typed before it is no answer and is discarded.
     pub(crate) fn new(prompt: &str) -> Self {
         discard_input();
-        let _ = write!(anstream::stderr().lock(), "{} ", text::one_line(prompt.trim_end(), 200));
+        let _ = write!(anstream::stderr().lock(), "{} ", text::one_line(prompt.trim_end(), 500));
         let _ = std::io::stderr().flush();
         Self { is_over: Arc::default(), is_open: true }
     }

@@ -93,6 +93,13 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Command::Config(ConfigCommand::Check) => {
             check_files(&config)?;
+            print(&match &cli.config {
+                Some(path) => format!("{} is valid\n", path.display()),
+                None => {
+                    "There is no file, and every setting has its default. Name one with --config.\n"
+                        .to_owned()
+                }
+            });
             Ok(ExitCode::SUCCESS)
         }
         Command::Config(ConfigCommand::Print) => {

@@ -2,6 +2,7 @@
 //! nobody answered.
 
 mod expire;
+mod outdated;
 mod resume;
 
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use crate::store::{ApprovalRow, StoreError};
 
 pub(super) use expire::close_asked;
 pub use expire::expire;
+pub(super) use outdated::end_if_outdated;
+pub use outdated::{SeenRequests, end_outdated};
 pub use resume::resume_approved;
 
 /// Runs an approved call, if it is still the call that the approvers saw. If the database fails before the
@@ -54,34 +57,49 @@ pub(in crate::pipeline) fn still_holds(
     evaluated: &EvaluatedCall,
     approval: &ApprovalRow,
 ) -> Result<Approved, Box<ToolError>> {
-    let over = |why: &str| {
-        let error = ToolError::new(ErrorCode::ApprovalExpired, why);
-        Err(Box::new(error.hint("run it again to request approval")))
-    };
-    let raises = &approval.card.raises;
-    let binding = CallBinding {
-        raises,
+    if evaluated.decision() == Decision::Deny {
+        return Err(Box::new(evaluated.refusal()));
+    }
+    // Under the same policy, limits, hours and amounts need more at one time than at another.
+    let is_asked = matches!(evaluated.decision(), Decision::Ask | Decision::DryRunFirst);
+    if is_asked && asks_for_more(evaluated, approval) {
+        return Err(over(
+            "The call did not run: it now needs more than was approved, such as another approver, a reason or a preview.",
+        ));
+    }
+    if let Some(error) = changed(evaluated, approval) {
+        return Err(error);
+    }
+    let approved = binding(evaluated, approval).approved(approval.id, approval.binding, now_ms());
+    approved.ok_or_else(|| over("The approval expired before the call could be sent."))
+}
+
+/// Returns why a call is another one than its approval request showed. None if it is the same call, whatever it
+/// needs at this moment.
+fn changed(evaluated: &EvaluatedCall, approval: &ApprovalRow) -> Option<Box<ToolError>> {
+    if binding(evaluated, approval).digest() == approval.binding {
+        return None;
+    }
+    if evaluated.decision() == Decision::Deny {
+        return Some(Box::new(evaluated.refusal()));
+    }
+    Some(over(
+        "The call did not run: the device's permissions or paths, or the requester's role, changed since it was made.",
+    ))
+}
+
+/// Returns what the approval would have to be for.
+fn binding<'a>(evaluated: &'a EvaluatedCall, approval: &'a ApprovalRow) -> CallBinding<'a> {
+    CallBinding {
+        raises: &approval.card.raises,
         ..evaluated.binding(approval.basis(), &approval.observed, approval.expires_at)
-    };
-    match evaluated.decision() {
-        Decision::Deny => return Err(Box::new(evaluated.refusal())),
-        // Under the same policy, limits, hours and amounts need more at one time than at another.
-        Decision::Ask | Decision::DryRunFirst if asks_for_more(evaluated, approval) => {
-            return over(
-                "The call did not run: it now needs more than was approved, such as another approver, a reason or a preview.",
-            );
-        }
-        Decision::Allow | Decision::Ask | Decision::DryRunFirst => {}
     }
-    if binding.digest() != approval.binding {
-        return over(
-            "The call did not run: the device's permissions or paths, or the requester's role, changed after the approval.",
-        );
-    }
-    match binding.approved(approval.id, approval.binding, now_ms()) {
-        Some(approved) => Ok(approved),
-        None => over("The approval expired before the call could be sent."),
-    }
+}
+
+/// Returns the error of a call whose approval request or approval is over.
+fn over(why: &str) -> Box<ToolError> {
+    let error = ToolError::new(ErrorCode::ApprovalExpired, why);
+    Box::new(error.hint("run it again to request approval"))
 }
 
 /// Returns whether the call needs more approvals, other approvers or a preview that was not requested

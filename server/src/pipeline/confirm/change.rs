@@ -82,14 +82,13 @@ async fn may_change(
     by: &Caller,
     row: &ApprovalRow,
 ) -> Result<(), AnswerError> {
-    let needed = row.approvers.role;
     let held =
         reauthorize::person(pipeline, by, None).await?.map(|person| person.role.min(by.role));
-    if held.is_ok_and(|role| role >= needed) {
+    if held.is_ok_and(|role| role >= row.approvers.role) {
         return Ok(());
     }
     record_refused(pipeline, by, row).await?;
-    Err(DecideError::Role { risk: row.risk, needed }.into())
+    Err(DecideError::role(row).into())
 }
 
 /// Returns the changed call, for the person who made the other one.

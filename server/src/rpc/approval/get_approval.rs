@@ -4,14 +4,23 @@ use orion_wire::v1;
 use tonic::Status;
 
 use super::{ApprovalApi, to_proto};
+use crate::rpc::signed::Signed;
 use crate::rpc::status;
+use crate::store::ApprovalState;
 
 /// Returns one approval request with its whole card, by its id or the beginning of it.
 pub(super) async fn get_approval(
     api: &ApprovalApi,
-    message: v1::GetApprovalRequest,
+    request: Signed<v1::GetApprovalRequest>,
 ) -> Result<v1::GetApprovalResponse, Status> {
-    let v1::GetApprovalRequest { approval_id } = message;
-    let row = api.pipeline.store.find_approval(&approval_id).await.map_err(status::store)?;
-    Ok(v1::GetApprovalResponse { approval: Some(to_proto::approval(row)) })
+    let Signed { identity, message: v1::GetApprovalRequest { approval_id } } = request;
+    let store = &api.pipeline.store;
+    let row = store.find_approval(&approval_id).await.map_err(status::store)?;
+    let refused = if row.state == ApprovalState::Open {
+        store.approver_refusal(&row, &identity.caller).await.map_err(status::store)?
+    } else {
+        None
+    };
+    let refused = refused.map(|refused| refused.to_string()).unwrap_or_default();
+    Ok(v1::GetApprovalResponse { approval: Some(to_proto::approval(row)), refused })
 }

@@ -47,10 +47,12 @@ pub(super) async fn create_token(
         found.map_err(|error| status::token(no_user(error)))?.role
     };
     if let Some(scope) = scopes.iter().find(|scope| role < scope.least_role()) {
-        return Err(status::denied(format!(
+        let message = format!(
             "a token never holds more than its person: {user} is {role}, and the scope {scope} needs the role {}",
             scope.least_role()
-        )));
+        );
+        let hint = format!("leave out the scope {scope}");
+        return Err(status::hinted(ErrorCode::PermissionDenied, message, hint));
     }
     let valid_ms = i64::try_from(valid_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
     let valid_ms = if valid_ms == 0 { TOKEN_MS } else { valid_ms };

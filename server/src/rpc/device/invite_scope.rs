@@ -43,6 +43,15 @@ fn network(text: &str) -> Result<IpNet, Status> {
     let network: IpNet = text.parse().map_err(|_| {
         invalid(format!("`{shown}` is no network"), "write one as 10.0.0.0/8 or 192.168.1.5")
     })?;
+    // Addresses are compared as IPv4 where they are, so that such a network would let nobody in.
+    if let IpNet::V6(mapped) = network
+        && mapped.addr().to_ipv4_mapped().is_some()
+    {
+        return Err(invalid(
+            format!("`{shown}` is a network of IPv4 in the form of IPv6"),
+            "write it in the form of IPv4, as 10.0.0.0/8",
+        ));
+    }
     // Bits that do not count may be a mistake in the length, which would let more devices in.
     if network.trunc() != network {
         let hint =

@@ -19,9 +19,12 @@ pub(crate) fn answer(error: AnswerError, approval: &str, card: &str) -> Status {
     let (code, hint) = match &error {
         AnswerError::Ambiguous => (ErrorCode::InvalidArgument, Some("give more of the id".into())),
         AnswerError::Rule(_) => (ErrorCode::PreconditionFailed, None),
-        AnswerError::Changed(why) => (why.code, why.hints.first().cloned()),
+        AnswerError::Changed(why) | AnswerError::Outdated(why) => {
+            (why.code, why.hints.first().cloned())
+        }
         AnswerError::Vote(error) => {
-            (code_of(error), hint_of(error, card, &format!("orion approvals show {approval}")))
+            let command = |verb: &str| format!("orion approvals {verb} {approval}");
+            (code_of(error), hint_of(error, card, command))
         }
     };
     let mut refused = super::error(code, &error);
@@ -29,15 +32,17 @@ pub(crate) fn answer(error: AnswerError, approval: &str, card: &str) -> Status {
     status_from(&refused)
 }
 
-/// Returns what the person can do, if anything. `card` is where the page shows what is decided, `show` the command that
-/// shows it.
-fn hint_of(error: &DecideError, card: &str, show: &str) -> Option<Hint> {
+/// Returns what the person can do, if anything. `card` is where the page shows what is decided, `command` the command
+/// for it with a verb such as `show`.
+fn hint_of(error: &DecideError, card: &str, command: impl Fn(&str) -> String) -> Option<Hint> {
     match error {
         DecideError::NotFound => {
             Some(Hint::run("list the open approval requests", "orion approvals list"))
         }
         DecideError::Expired => Some("make the call again to request approval".into()),
-        DecideError::ReasonMissing => Some("give the reason with --reason".into()),
+        DecideError::ReasonMissing => {
+            Some(Hint::run("say why", format!("{} --reason \"…\"", command("approve"))))
+        }
         DecideError::TooManyRules => {
             Some(Hint::run("end rules that are not needed", "orion approvals rules revoke"))
         }
@@ -56,12 +61,12 @@ fn hint_of(error: &DecideError, card: &str, show: &str) -> Option<Hint> {
             Some(Hint::run("see whether the answer counts", "orion approvals list --all"))
         }
         DecideError::AlreadyDecided(_) => {
-            Some(Hint::run("see who decided, and which call it is", show))
+            Some(Hint::run("see who decided, and which call it is", command("show")))
         }
-        DecideError::AlreadyVoted | DecideError::OwnCall(_) => {
+        DecideError::AlreadyVoted | DecideError::OwnCall(_) | DecideError::Role { .. } => {
             Some(Hint::run("let another person see what waits", "orion approvals list"))
         }
-        DecideError::Role { .. } | DecideError::OnlyOnce(_) => None,
+        DecideError::OnlyOnce(_) => None,
     }
 }
 
@@ -127,8 +132,8 @@ pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError, card: &str) -> S
         DecidePlanError::Step { number, error } => {
             let clause = format!("step {number}: {error}. Nothing of the plan was answered");
             let mut refused = super::error(code_of(&error), clause).with("step", number);
-            let show = format!("orion plan show {plan}");
-            refused.hints.extend(hint_of(&error, card, &show));
+            let command = |verb: &str| format!("orion plan {verb} {plan}");
+            refused.hints.extend(hint_of(&error, card, command));
             status_from(&refused.with("plan_id", plan.to_string()))
         }
     }

@@ -1,13 +1,45 @@
 //! Finds approval requests.
 
-use orion_domain::ApprovalId;
+use orion_domain::{ApprovalId, DeviceId, Role};
 
-use super::{ApprovalRow, PAGE, with_votes};
-use crate::store::columns::{id_range, only, parsed};
-use crate::store::db::sql;
+use super::{ApprovalRow, MAX_OPEN, PAGE, with_votes};
+use crate::store::columns::{id_range, only, parsed, parsed_option};
+use crate::store::db::{DecodeError, FromRow, Row, sql};
 use crate::store::{Store, StoreError};
 
+/// An open approval request of a call that is no step of a plan, and who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// The request.
+    pub id: ApprovalId,
+    /// The device of the call.
+    pub device: DeviceId,
+    /// The requester's role now. None if the account is disabled.
+    pub requester_role: Option<Role>,
+}
+
+impl FromRow for OpenRequest {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
+        Ok(Self {
+            id: parsed(row, "id")?,
+            device: parsed(row, "device_id")?,
+            requester_role: parsed_option(row, "role")?,
+        })
+    }
+}
+
 impl Store {
+    /// Returns the open approval requests of calls that are no steps of plans.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn open_requests(&self) -> Result<Vec<OpenRequest>, StoreError> {
+        let text = "SELECT approvals.id, approvals.device_id, users.role FROM approvals \
+             LEFT JOIN users ON users.name = approvals.requester AND users.disabled_at IS NULL \
+             WHERE approvals.state = 'open' AND approvals.plan_id IS NULL LIMIT $1";
+        self.db().query(sql(text).bind(MAX_OPEN)).await
+    }
+
     /// Returns an approval request.
     ///
     /// # Errors

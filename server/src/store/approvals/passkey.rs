@@ -2,8 +2,9 @@
 
 use orion_domain::{Digest, PlanId};
 
+use super::decide_error::DecideError;
 use super::row::ApprovalRow;
-use super::vote::{DecideError, NewVote};
+use super::vote::NewVote;
 use crate::store::db::{Tx, sql};
 use crate::store::{StoreError, passkeys};
 use crate::webauthn::{PasskeyProof, approval_subject, plan_subject};

@@ -1,84 +1,20 @@
 //! One person's vote on an approval request: whether it counts, and whether it decides the request.
 
-use orion_domain::rule::Rate;
 use orion_domain::visible::is_blank;
-use orion_domain::{ApprovalId, PlanId, Risk, Role, UserName};
+use orion_domain::{ApprovalId, Caller, Role, UserName};
 use serde::Serialize;
 
+use super::decide_error::DecideError;
 use super::end::answered;
 use super::habits::{self, VoteHabit};
 use super::passkey;
 use super::row::{ApprovalRow, ApprovalState, Vote};
 use super::standing;
-use super::standing_rules::{self, MAX_RULES_ON_DEVICE, StandingRule};
+use super::standing_rules::{self, StandingRule};
 use super::with_votes;
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::{Store, StoreError, passkeys};
 use crate::webauthn::PasskeyProof;
-
-/// Why a vote does not count. Nothing was decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum DecideError {
-    /// No such approval request exists.
-    #[error("no approval request has that id; each is answered by its own")]
-    NotFound,
-    /// It was decided or withdrawn before; an approval is used once.
-    #[error("this request was already {}", .0.as_str())]
-    AlreadyDecided(ApprovalState),
-    /// Its time is over.
-    #[error("this approval has expired")]
-    Expired,
-    /// This person has approved before.
-    #[error("you approved this already. Another person must approve it too")]
-    AlreadyVoted,
-    /// The person's role is too low.
-    #[error("a call of {risk} risk needs the role {needed} to approve it")]
-    Role {
-        /// The risk of the call.
-        risk: Risk,
-        /// The role that may approve it.
-        needed: Role,
-    },
-    /// The vote of the call's requester or author does not count.
-    #[error(
-        "you requested this call or wrote it yourself, so another person with the role {0} must approve it"
-    )]
-    OwnCall(Role),
-    /// Every approver must sign with a passkey.
-    #[error("this approval needs your passkey, which only the page can ask for")]
-    PasskeyMissing,
-    /// The passkey signed another request, or what this one showed before.
-    #[error(
-        "your passkey signed something else than this request shows now, so nothing was approved"
-    )]
-    OtherSigned,
-    /// The passkey was removed or signed again since.
-    #[error("your passkey was removed or used elsewhere since, so nothing was approved")]
-    PasskeyGone,
-    /// Every approver must give a reason.
-    #[error("this approval needs a reason")]
-    ReasonMissing,
-    /// The person has approved as often as the policy allows.
-    #[error(
-        "you have approved {approvals} times in {period} already, and the policy allows no more. Your approval did not count",
-        approvals = .0.calls, period = period(.0.per_seconds)
-    )]
-    OverBudget(Rate),
-    /// The device has reached its limit of standing rules.
-    #[error(
-        "this device has the maximum of {MAX_RULES_ON_DEVICE} rules made from approvals, and the request is still open"
-    )]
-    TooManyRules,
-    /// The approval may not cover more than this call.
-    #[error("this approval can be given only once, for this call: {0}")]
-    OnlyOnce(&'static str),
-    /// It is decided with the other steps of its plan.
-    #[error("this call is a step of the plan {0}, which is decided as a whole")]
-    PartOfPlan(PlanId),
-    /// The vote, or what follows from it, could not be stored.
-    #[error("the database could not be written")]
-    Store(#[from] StoreError),
-}
 
 /// Why an approval may not cover more than its call.
 const ONLY_ONCE: &str = "it is of critical risk, needs a preview, several people, a reason or a passkey, or the chat has untrusted content";
@@ -131,18 +67,6 @@ struct Voted<'a> {
     passkey: Option<&'a str>,
 }
 
-/// Formats a period in its largest whole unit.
-fn period(seconds: u32) -> String {
-    const UNITS: [(u32, &str); 3] = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
-    let whole =
-        UNITS.into_iter().find(|(unit, _)| seconds >= *unit && seconds.is_multiple_of(*unit));
-    let (unit, name) = whole.unwrap_or((1, "second"));
-    match seconds / unit {
-        1 => format!("one {name}"),
-        count => format!("{count} {name}s"),
-    }
-}
-
 impl Store {
     /// Stores a person's vote. The returned row is still open if more people have to approve.
     ///
@@ -159,7 +83,7 @@ impl Store {
                 }
                 // The role may have changed since the person was authenticated.
                 let Some(role) = role_of(tx, &vote.by).await? else {
-                    return Ok(Err(role_missing(&row)));
+                    return Ok(Err(DecideError::role(&row)));
                 };
                 vote.role = vote.role.min(role);
                 if let Err(error) = counts(tx, &row, &vote).await? {
@@ -170,16 +94,34 @@ impl Store {
         })
         .await?
     }
+
+    /// Returns why this person's approval of an open request would not count, whatever else they give. None if it
+    /// would.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn approver_refusal(
+        &self,
+        row: &ApprovalRow,
+        by: &Caller,
+    ) -> Result<Option<DecideError>, StoreError> {
+        if let Some(plan) = row.plan {
+            return Ok(Some(DecideError::PartOfPlan(plan)));
+        }
+        let people = match asks_for_others(row, &by.user) {
+            true => self.db().query(sql(PEOPLE)).await?,
+            false => Vec::new(),
+        };
+        Ok(not_approver(row, &by.user, by.role, &people))
+    }
 }
+
+/// The names and roles of the people who may sign in.
+const PEOPLE: &str = "SELECT name, role FROM users WHERE disabled_at IS NULL";
 
 async fn find(tx: &mut Tx, id: ApprovalId) -> Result<Option<ApprovalRow>, StoreError> {
     let text = concat!("SELECT *, ", with_votes!(), " FROM approvals WHERE id = $1");
     tx.query_optional(sql(text).bind(id)).await
-}
-
-/// Returns why a person with a lower role than this request asks for cannot approve it.
-const fn role_missing(row: &ApprovalRow) -> DecideError {
-    DecideError::Role { risk: row.risk, needed: row.approvers.role }
 }
 
 /// Returns whether this vote counts on this approval request.
@@ -202,24 +144,18 @@ pub(in crate::store) async fn counts(
         return Ok(Ok(()));
     }
     let asked = row.approvers;
-    if vote.role < asked.role {
-        return Ok(Err(role_missing(row)));
-    }
-    let (asked_for, wrote) = (vote.by == row.requester, row.written_by.as_ref() == Some(&vote.by));
-    if (asked_for || wrote)
-        && (asked.not_requester
-            || (asked.second_if_any && is_another(tx, row, asked_for && !wrote).await?))
-    {
-        return Ok(Err(DecideError::OwnCall(asked.role)));
+    let people = match asks_for_others(row, &vote.by) {
+        true => tx.query(sql(PEOPLE)).await?,
+        false => Vec::new(),
+    };
+    if let Some(refused) = not_approver(row, &vote.by, vote.role, &people) {
+        return Ok(Err(refused));
     }
     if let Err(error) = passkey::counts(tx, row, vote).await? {
         return Ok(Err(error));
     }
     if asked.reason && is_blank(&vote.reason) {
         return Ok(Err(DecideError::ReasonMissing));
-    }
-    if row.votes.iter().any(|before| before.user == vote.by) {
-        return Ok(Err(DecideError::AlreadyVoted));
     }
     if let Some(budget) = vote.habit.budget
         && habits::is_spent(tx, &vote.by, budget, row.plan, vote.at).await?
@@ -235,6 +171,33 @@ pub(in crate::store) async fn counts(
         return Ok(Err(DecideError::TooManyRules));
     }
     Ok(Ok(()))
+}
+
+/// Returns whether it depends on the other people whether this person may approve.
+fn asks_for_others(row: &ApprovalRow, by: &UserName) -> bool {
+    row.approvers.second_if_any && (*by == row.requester || row.written_by.as_ref() == Some(by))
+}
+
+/// Returns why a person is not among those who may approve a request. `people` are those who may sign in, where it
+/// depends on them.
+fn not_approver(
+    row: &ApprovalRow,
+    by: &UserName,
+    role: Role,
+    people: &[(String, String)],
+) -> Option<DecideError> {
+    let asked = row.approvers;
+    if role < asked.role {
+        return Some(DecideError::role(row));
+    }
+    let (asked_for, wrote) = (*by == row.requester, row.written_by.as_ref() == Some(by));
+    if (asked_for || wrote)
+        && (asked.not_requester
+            || (asked.second_if_any && is_another(row, asked_for && !wrote, people)))
+    {
+        return Some(DecideError::OwnCall(asked.role));
+    }
+    row.votes.iter().any(|before| before.user == *by).then_some(DecideError::AlreadyVoted)
 }
 
 /// Returns the role of an enabled person.
@@ -253,17 +216,13 @@ pub(in crate::store) async fn role_of(
 
 /// Returns whether somebody else could approve. For a person who only requested a call that another wrote,
 /// the author does not count: one of the two wrote the call and the other one sees it.
-async fn is_another(tx: &mut Tx, row: &ApprovalRow, only_asked: bool) -> Result<bool, StoreError> {
+fn is_another(row: &ApprovalRow, only_asked: bool, people: &[(String, String)]) -> bool {
     let author = row.written_by.as_ref().unwrap_or(&row.requester);
     let asker = if only_asked { &row.requester } else { author };
-    let users: Vec<(String,)> = tx
-        .query(
-            sql("SELECT role FROM users WHERE disabled_at IS NULL AND name <> $1 AND name <> $2")
-                .bind(author.as_str())
-                .bind(asker.as_str()),
-        )
-        .await?;
-    Ok(users.iter().any(|(role,)| is_enough(role, row.approvers.role)))
+    let may = |(name, role): &(String, String)| {
+        name != author.as_str() && name != asker.as_str() && is_enough(role, row.approvers.role)
+    };
+    people.iter().any(may)
 }
 
 fn is_enough(role: &str, needed: Role) -> bool {

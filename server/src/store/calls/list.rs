@@ -12,7 +12,9 @@ macro_rules! light {
         "SELECT calls.id, calls.user_name, calls.role, calls.conversation_id, calls.device_id, \
          calls.device_name, calls.tool, NULL AS arguments, NULL AS secrets, calls.arguments_digest, calls.dry_run, \
          calls.recovered, calls.tainted, calls.quoted, calls.content_raises, calls.turn_id, \
-         CASE WHEN LENGTH(calls.touches_json) <= 2000 THEN calls.touches_json ELSE '[]' END AS touches_json, \
+         CASE WHEN LENGTH(calls.touches_json) <= 2000 THEN calls.touches_json \
+         ELSE json_array(SUBSTR(json_extract(calls.touches_json, '$[0]'), 1, 300) || ' and ' || \
+         (json_array_length(calls.touches_json) - 1) || ' more') END AS touches_json, \
          calls.decision, \
          calls.rule, calls.policy_version, calls.risk, calls.undo_json, calls.has_effects, \
          calls.state, calls.history, calls.idempotency_key, calls.plan_id, calls.deadline_at, \

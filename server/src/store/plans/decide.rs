@@ -12,7 +12,7 @@ use crate::store::{Store, StoreError};
 use crate::webauthn::PasskeyProof;
 
 /// Why a vote on a plan does not count. Nothing was decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecidePlanError {
     /// No such plan exists.
     #[error("there is no such plan")]

@@ -143,7 +143,7 @@ async fn the_word_of_somebody_who_is_let_in_no_more_does_not_count() {
     let gone = "UPDATE users SET disabled_at = 1 WHERE name = 'carl'";
     sqlx::query(gone).execute(&mut *raw).await.unwrap();
     let yes = async |by: &str| place.store.decide_plan(word(by, true, 2_000)).await;
-    let error = DecideError::Role { risk: Risk::High, needed: Role::Operator };
+    let error = role_needed(Role::Operator);
     let small = DecidePlanError::Step { number: 1, error };
     assert_eq!(yes("bob").await, Err(small));
     assert_eq!(yes("carl").await, Err(DecidePlanError::NotRequester));

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { Arguments } from "../calls/Arguments";
 import { type Approval, ApprovalService, type ContentLabel } from "../gen/orion/v1/approval_pb";
 import { outcome, riskOf } from "../lib/call";
+import { useMe } from "../lib/session";
 import { argument, bytes, counted, object } from "../lib/text";
 import { Badge, Block, Button, Line, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
@@ -77,6 +78,7 @@ function Details({ approval }: { approval: Approval }) {
 
 export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecided?: () => void }) {
   const { approval, isWhole, error } = useApproval(listed);
+  const me = useMe();
   const [isOpen, setOpen] = useState(false);
   const [wasOpen, setWasOpen] = useState(false);
   const risk = riskOf(approval.risk);
@@ -95,12 +97,12 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <Badge tone={risk.tone}>{risk.text}</Badge>
       </div>
       <dl className="facts">
-        <dt>Asked by</dt>
-        <dd><Line text={approval.requester} most={60} />, <Time at={approval.createdAt} /></dd>
-        <Lines name="Arguments" texts={given.length > 0 ? [given.join("  ")] : []} most={1} />
-        <Lines name="Touches" texts={approval.touches} most={2} />
         <Lines name="Preview" texts={preview ? [preview.message] : []} most={1} />
         <dt>Effect</dt><dd>{effect(approval)}</dd>
+        <Lines name="Touches" texts={approval.touches} most={2} />
+        <dt>Asked by</dt>
+        <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
+        <Lines name="Arguments" texts={given.length > 0 ? [given.join("  ")] : []} most={1} />
         <Lines name="Why asked" texts={approval.riskBecause.slice(-2)} most={2} />
         <Lines name="Untrusted" texts={untrusted(approval)} most={1} />
         <dt>Who may</dt><dd>{approvers(approval)} · ends <Time at={approval.expiresAt} /></dd>

@@ -94,7 +94,7 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
           ) : (
             <>
               <Button look="primary" disabled={isOff || (approval.reasonRequired && reason.trim() === "")} onClick={approve} data-key="a">
-                {approval.passkeyRequired ? "Approve with passkey" : "Approve once"} <kbd aria-hidden>a</kbd>
+                {approval.passkeyRequired ? "Approve with passkey" : "Approve once"} on {oneLine(approval.device, 24)} <kbd aria-hidden>a</kbd>
               </Button>
               <Button look="danger" disabled={isOff} onClick={() => setDenying(true)} data-key="d">
                 Deny… <kbd aria-hidden>d</kbd>

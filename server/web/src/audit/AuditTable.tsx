@@ -22,12 +22,21 @@ function More({ row }: { row: AuditRow }) {
   );
 }
 
+/** When a row was written, and its number: the log is in the order of these. */
+function Written({ row }: { row: AuditRow }) {
+  return (
+    <div>
+      <time dateTime={new Date(Number(row.at)).toISOString()}>{fullTime(row.at)}</time> <span className="small muted">#{row.seq.toString()}</span>
+    </div>
+  );
+}
+
 /** Drawn again only where it changes: a long list stays quick while more rows are added. */
 const Row = memo(function Row({ row, isOpen, toggle }: { row: AuditRow; isOpen: boolean; toggle: (seq: bigint) => void }) {
   return (
     <>
       <tr>
-        <td data-label="When"><time dateTime={new Date(Number(row.at)).toISOString()}>{fullTime(row.at)}</time></td>
+        <td data-label="When"><Written row={row} /></td>
         <td data-label="What"><Line text={row.kind} most={60} mono /></td>
         <td data-label="Who"><Line text={row.user} most={40} /></td>
         <td data-label="Device"><Line text={row.device} most={40} /></td>

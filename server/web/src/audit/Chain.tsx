@@ -33,8 +33,13 @@ export function Chain() {
       <div className="body row apart">
         <div className="row">
           {!found && !verify.error && <span className="muted">Checking the log…</span>}
-          {found?.whole && <Badge tone="good">intact</Badge>}
-          {found?.whole && <span className="muted">{counted(found.rows, "row")} and {counted(found.checkpoints, "signed checkpoint")} were checked <Time at={found.checkedAt} />.</span>}
+          {found?.whole && (found.checkpoints > 0n ? <Badge tone="good">intact</Badge> : <Badge>unbroken</Badge>)}
+          {found?.whole && (
+            <span className="muted">
+              {counted(found.rows, "row")} {found.checkpoints > 0n ? `and ${counted(found.checkpoints, "signed checkpoint")} ` : ""}
+              were checked <Time at={found.checkedAt} />{found.checkpoints > 0n ? "." : ". The first checkpoint is not signed yet."}
+            </span>
+          )}
           {found && !found.whole && <><Badge tone="bad">broken at row {found.brokenSeq.toString()}</Badge> <Line text={found.problem} most={300} /></>}
         </div>
         <div className="row">

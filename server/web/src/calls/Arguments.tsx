@@ -1,5 +1,5 @@
 // The arguments of a call, each behind its name. A value with line breaks can't look like another argument.
-import { BY_CALLER, show } from "../lib/text";
+import { isConfirm, NO_APPROVAL, show } from "../lib/text";
 import { Block, Line } from "../ui/basics";
 
 const LONG = 160;
@@ -16,7 +16,7 @@ export function Arguments({ values }: { values: Record<string, unknown> }) {
             <dt><Line text={name} most={60} /></dt>
             <dd>
               {text.length > LONG || text.includes("\n") ? <Block text={text} label={`Argument ${name}`} /> : <Line text={text} most={LONG} mono />}
-              {name === "confirm" && <span className="muted"> ({BY_CALLER})</span>}
+              {isConfirm(name, value) && <span className="muted"> ({NO_APPROVAL})</span>}
             </dd>
           </div>
         );

@@ -16,7 +16,7 @@ interface Props {
 /** What a call would touch, shortened in the middle: a path says most at its end. */
 function Touches({ texts: [first = "", ...more] }: { texts: string[] }) {
   return (
-    <div className="small muted">
+    <div className="small muted touches">
       <bdi className="mono break" title={oneLine(first, 1000)}>{bothEnds(first, 60)}</bdi>
       {more.length > 0 && ` and ${more.length} more`}
     </div>

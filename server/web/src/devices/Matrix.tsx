@@ -38,7 +38,7 @@ function callFor(row: GrantReview, tools: Tool[], rows: GrantReview[]): { tool: 
       return { tool: "execute_command", arguments: bytesOf({ command: entry }) };
     default: {
       const tool = tools.find(({ name }) => name === entry);
-      return { tool: entry, arguments: bytesOf(tool ? exampleOf(tool, path ? entryOf(path) : undefined) : {}) };
+      return { tool: entry, arguments: bytesOf(tool ? exampleOf(tool, path ? entryOf(path) : ".") : {}) };
     }
   }
 }

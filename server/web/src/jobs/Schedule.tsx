@@ -57,7 +57,7 @@ function Facts({ task }: { task: Task }) {
         <dl className="facts">
           <dt>Calls</dt><dd><span className="mono"><Line text={task.tool} most={60} /></span>{task.device !== "" && <> on <Line text={task.device} most={60} /></>}</dd>
           <dt>As</dt><dd><Line text={task.user} most={60} />, with the rights of that moment</dd>
-          <dt>When</dt><dd><Line text={inWords(task.times)} most={100} /> <span className="muted">in <Line text={task.timezone} most={60} /></span></dd>
+          <dt>When</dt><dd><Line text={inWords(task.times, task.timezone)} most={100} /> <span className="muted">in <Line text={task.timezone} most={60} /></span></dd>
           <dt>Next</dt><dd>{task.nextAt > 0n ? <>{fullTime(task.nextAt)} {OWN_ZONE}{task.timezone !== OWN_ZONE && <span className="muted">, {timeIn(task.nextAt, task.timezone)} in its own zone</span>}<span className="muted"> · <Time at={task.nextAt} /></span></> : "none"}</dd>
           <dt>Last call</dt><dd><LastCall schedule={task} /></dd>
           <dt>Made</dt><dd>{fullTime(task.createdAt)}</dd>

@@ -28,7 +28,7 @@ function Row({ schedule, hasUser }: { schedule: Schedule; hasUser: boolean }) {
         <div className="small muted"><Line text={`${schedule.tool}${where}`} most={100} /></div>
       </td>
       {hasUser && <td data-label="As"><Line text={schedule.user} most={40} /></td>}
-      <td data-label="When"><div><Line text={inWords(schedule.times)} most={60} /> <span className="small muted"><Line text={schedule.timezone} most={40} /></span></div></td>
+      <td data-label="When"><div><Line text={inWords(schedule.times, schedule.timezone)} most={60} /> <span className="small muted"><Line text={schedule.timezone} most={40} /></span></div></td>
       <td data-label="Next">{schedule.nextAt > 0n ? <><Time at={schedule.nextAt} /> <span className="small muted">{fullTime(schedule.nextAt)} {OWN_ZONE}</span></> : <Badge tone={state.tone}>{state.text}</Badge>}</td>
       <td data-label="Last"><LastCall schedule={schedule} /></td>
     </tr>

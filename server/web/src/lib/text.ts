@@ -60,12 +60,16 @@ export function show(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** Returns an argument as `name=value`. A caller's own `confirm=true` is no answer of a person, and does not look like one. */
+/** Returns an argument as `name=value`. `confirm=true` of a call is no approval, and does not look like one. */
 export function argument(name: string, value: unknown): string {
-  return `${name}=${show(value)}${name === "confirm" ? ` (${BY_CALLER})` : ""}`;
+  return `${name}=${show(value)}${isConfirm(name, value) ? ` (${NO_APPROVAL})` : ""}`;
 }
 
-export const BY_CALLER = "the caller's word, not a person's";
+export const NO_APPROVAL = "given with the call; it is no approval";
+
+export function isConfirm(name: string, value: unknown): boolean {
+  return name === "confirm" && value === true;
+}
 
 export function counted(count: number | bigint, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${Number(count) === 1 ? one : many}`;

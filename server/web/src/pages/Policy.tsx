@@ -15,7 +15,7 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 
 const CHECK_AFTER_MS = 700;
-const FIRST = "version: 1\n\nprofiles:\n  laptop:\n    profile: reader\n    paths:\n      - { path: \"~/Projects\", access: [read] }\n\ndevices: {}\n\nrules: []\n";
+const FIRST = "version: 1\n\nprofiles:\n  example-readers:\n    profile: reader\n    paths:\n      - { path: \"~/Projects\", access: [read] }\n\ndevices: {}\n\nrules: []\n";
 
 /** The text once nobody has changed it for a moment, so that not every key is checked. */
 function useSettled(text: string): string {

@@ -54,7 +54,7 @@ function Ask({ user, change, onClose }: { user: User; change: Change; onClose: (
   if (change === "disable") {
     return (
       <Dialog title={`Disable ${name}?`} onClose={onClose}>
-        <p>{counted(user.sessions, "session")} and {counted(user.tokens, "token")} of {name} end at once, and nobody can sign in as {name} until an admin enables the account again. Nothing is deleted.</p>
+        <p>{counted(user.sessions, "session")} and {counted(user.tokens, "token")} of {name} end at once, and nobody can sign in as {name} until an admin enables the account again. That does not bring back API tokens, passkeys, schedules and temporary access of {name}: they end for good.</p>
         <ErrorNote error={error} />
         <div className="row end"><Button onClick={onClose}>Back</Button><Button look="danger" busy={busy} onClick={() => disable.mutate({ user: user.user })}>Disable {name}</Button></div>
       </Dialog>

@@ -26,11 +26,13 @@ function valueOf(name: string, property: Property, path: string): unknown {
   }
 }
 
-/** Returns arguments of a tool from its schema. */
-export function exampleOf(tool: Tool, path = "."): Record<string, unknown> {
+/** Returns arguments of a tool from its schema, with this path or those of its own example. */
+export function exampleOf(tool: Tool, path?: string): Record<string, unknown> {
+  const shown = object(tool.example);
+  const pathOf = (name: string) => path ?? (typeof shown[name] === "string" ? shown[name] : ".");
   const schema = object(tool.argumentsSchema);
   const properties = (schema.properties ?? {}) as Record<string, Property>;
   const required = Array.isArray(schema.required) ? schema.required.filter((it): it is string => typeof it === "string") : [];
   const names = Object.hasOwn(properties, "confirm") ? [...new Set([...required, "confirm"])] : required;
-  return Object.fromEntries(names.map((name) => [name, valueOf(name, properties[name] ?? {}, path)]));
+  return Object.fromEntries(names.map((name) => [name, valueOf(name, properties[name] ?? {}, pathOf(name))]));
 }

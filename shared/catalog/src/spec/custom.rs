@@ -32,6 +32,7 @@ impl ToolSpec {
             undo: false,
             untrusted: true,
             untrusted_preview: false,
+            of_files: false,
             writes: &[],
             example,
             runs_on: RunsOn::Device,

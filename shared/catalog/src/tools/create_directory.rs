@@ -45,6 +45,7 @@ impl Tool for CreateDirectory {
     const CAPABILITIES: &'static [Capability] = &[Capability::FileWrite];
     const HAS_EFFECTS: bool = true;
     const IDEMPOTENT: bool = true;
+    const OF_FILES: bool = true;
     const UNDO: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"create_directory","device":"laptop-123","path":"Documents/Test"}"#;

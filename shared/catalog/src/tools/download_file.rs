@@ -46,6 +46,7 @@ impl Tool for DownloadFile {
     const CAPABILITIES: &'static [Capability] = &[Capability::FileRead];
     const HAS_EFFECTS: bool = false;
     const IDEMPOTENT: bool = true;
+    const OF_FILES: bool = true;
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"download_file","device":"laptop-123","path":"report.pdf"}"#;

@@ -50,6 +50,7 @@ impl Tool for EditFile {
     const HAS_EFFECTS: bool = true;
     // The new text may contain the old one.
     const IDEMPOTENT: bool = false;
+    const OF_FILES: bool = true;
     const UNDO: bool = true;
     const UNTRUSTED: bool = true;
     const WRITES: &'static [&'static str] = &["new_text"];

@@ -72,6 +72,7 @@ impl Tool for ModifyConfig {
     const HAS_EFFECTS: bool = true;
     // The new line may equal the old line of another place.
     const IDEMPOTENT: bool = false;
+    const OF_FILES: bool = true;
     const UNDO: bool = true;
     const UNTRUSTED: bool = true;
     const WRITES: &'static [&'static str] = &["new"];

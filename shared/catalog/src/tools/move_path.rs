@@ -56,6 +56,7 @@ impl Tool for MovePath {
     const HAS_EFFECTS: bool = true;
     // A second run would move whatever is at the source by then.
     const IDEMPOTENT: bool = false;
+    const OF_FILES: bool = true;
     const UNDO: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"move_path","device":"laptop-123","source":"draft.md","destination":"Done/letter.md"}"#;
     const EXECUTION: Execution = Execution::File;

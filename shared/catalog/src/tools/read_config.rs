@@ -63,6 +63,7 @@ impl Tool for ReadConfig {
     const CAPABILITIES: &'static [Capability] = &[Capability::FileRead];
     const HAS_EFFECTS: bool = false;
     const IDEMPOTENT: bool = true;
+    const OF_FILES: bool = true;
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"read_config","device":"laptop-123","path":"Projects/app/settings.toml"}"#;

@@ -81,6 +81,7 @@ impl Tool for ReadFile {
     const CAPABILITIES: &'static [Capability] = &[Capability::FileRead];
     const HAS_EFFECTS: bool = false;
     const IDEMPOTENT: bool = true;
+    const OF_FILES: bool = true;
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"read_file","device":"laptop-123","path":"notes/today.md","limit":50}"#;

@@ -145,6 +145,7 @@ impl Tool for ReadLogs {
     const CAPABILITIES: &'static [Capability] = &[Capability::ServiceRead];
     const HAS_EFFECTS: bool = false;
     const IDEMPOTENT: bool = true;
+    const OF_FILES: bool = true;
     const UNTRUSTED: bool = true;
     const EXAMPLE: &'static str =
         r#"{"tool":"read_logs","device":"laptop-123","unit":"nginx.service","lines":50}"#;

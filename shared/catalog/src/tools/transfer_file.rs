@@ -69,6 +69,7 @@ impl Tool for TransferFile {
     const HAS_EFFECTS: bool = true;
     // The source may change between two runs.
     const IDEMPOTENT: bool = false;
+    const OF_FILES: bool = true;
     const UNDO: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"transfer_file","device":"server-1","from_device":"laptop-123","from_path":"report.pdf","path":"Archive/report.pdf"}"#;
     const EXECUTION: Execution = Execution::File;

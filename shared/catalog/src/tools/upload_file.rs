@@ -64,6 +64,7 @@ impl Tool for UploadFile {
     const HAS_EFFECTS: bool = true;
     // The second call finds a file that it may not replace.
     const IDEMPOTENT: bool = false;
+    const OF_FILES: bool = true;
     const UNDO: bool = true;
     const EXAMPLE: &'static str = r#"{"tool":"upload_file","device":"laptop-123","path":"notes/today.md","size_bytes":5,"sha256":"d35a55aaf375d64433fc87297b0dfced65a5409087aa5732559340ef0cc912ef"}"#;
     const EXECUTION: Execution = Execution::File;

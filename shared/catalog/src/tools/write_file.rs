@@ -71,6 +71,7 @@ impl Tool for WriteFile {
     const HAS_EFFECTS: bool = true;
     // Appending twice differs from appending once.
     const IDEMPOTENT: bool = false;
+    const OF_FILES: bool = true;
     const UNDO: bool = true;
     const UNTRUSTED_PREVIEW: bool = true;
     const WRITES: &'static [&'static str] = &["content"];

@@ -231,7 +231,7 @@ impl Evidence {
         let (Some(touched), Some(scope)) = (touched, self.scope(policy)) else {
             return nobody("no change allows it");
         };
-        let Some(root) = smallest_root(scope, touched) else {
+        let Some(root) = smallest_root(scope, touched, question.tool.of_files) else {
             return Hint::new(format!(
                 "delete what is in {} instead: neither an allowed path nor a system folder can go",
                 touched.path
@@ -309,12 +309,19 @@ pub fn changes_own_grants(command: &str) -> bool {
     command.starts_with(PERMISSIONS)
 }
 
-/// Returns the smallest path to grant for one access: the path itself, or the parent folder of what is
-/// to be deleted, because a granted root cannot be deleted.
-fn smallest_root(scope: &Scope, touched: &PathTouch) -> Option<DevicePath> {
-    let root = match touched.access {
-        Access::Read | Access::Write | Access::Execute => touched.path.clone(),
-        Access::Delete => touched.path.parent()?,
+/// Returns the smallest path to grant for one access: the path itself, or the folder around what is to be
+/// deleted, made or opened as a file, because a granted path has to be a folder that stays.
+fn smallest_root(scope: &Scope, touched: &PathTouch, is_file: bool) -> Option<DevicePath> {
+    let around = touched.path.parent();
+    let root = match (touched.access, around) {
+        (Access::Delete, around) => around?,
+        // Nobody is told to allow a whole disk.
+        (Access::Read | Access::Write, Some(folder))
+            if is_file && folder.components().len() > 0 =>
+        {
+            folder
+        }
+        (Access::Read | Access::Write | Access::Execute, _) => touched.path.clone(),
     };
     let entry = AllowedPath { root: root.clone(), only: None, access: [touched.access].into() };
     let mut with = Scope { allowed: scope.allowed.clone(), ..Scope::nothing() };

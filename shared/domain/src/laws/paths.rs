@@ -244,6 +244,7 @@ fn decide(grants: &Scope, ceiling: Option<&Scope>, path: &DevicePath, access: Ac
             has_effects: access != Access::Read,
             role: None,
             can_undo: false,
+            of_files: false,
             is_custom: false,
             called: None,
         },

@@ -275,7 +275,7 @@ pub(super) fn indented(text: &str) -> String {
 pub(super) fn size(bytes: &Value) -> String {
     let Some(mut amount) = bytes.as_f64() else { return String::new() };
     if amount < 1024.0 {
-        return format!("{amount} bytes");
+        return if amount == 1.0 { "1 byte".to_owned() } else { format!("{amount} bytes") };
     }
     let mut unit = "KiB";
     for larger in ["MiB", "GiB", "TiB"] {

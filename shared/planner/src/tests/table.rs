@@ -87,6 +87,14 @@ pub(super) fn chat(said: &str) -> String {
     shown
 }
 
+/// Returns whether a call made something that was not there.
+fn is_creation(message: &Message<'_>) -> bool {
+    match message {
+        Message::Answer { calls, .. } => calls.iter().any(|call| call.tool.starts_with("create_")),
+        Message::Request(_) | Message::Result { .. } => false,
+    }
+}
+
 /// Records the calls of an answer and their results.
 fn round(
     text: &str,
@@ -103,11 +111,19 @@ fn round(
         let id = format!("{}-{nth}", conversation.len());
         let device = call.get("device").and_then(Value::as_str).unwrap_or("kiosk");
         let entry = |name: &str, is_dir: bool| json!({"name": name, "path": format!("/srv/{name}"), "is_dir": is_dir});
+        // An undo removes what the conversation made, and restores the rest.
+        let outcome = if conversation.iter().any(is_creation) { "removed" } else { "restored" };
+        let paths = call.get("paths").and_then(Value::as_array);
+        let paths: Vec<_> = paths
+            .into_iter()
+            .flatten()
+            .map(|path| json!({"path": path, "outcome": outcome}))
+            .collect();
         let result = if lacks_device {
             json!({"success": false, "message": "…", "error": {"code": "DEVICE_REQUIRED"}, "meta": {"tool": tool}})
         } else {
             json!({"success": true, "message": "…", "error": null, "dry_run": call.contains_key("dry_run"),
-                "data": {"path": "/srv", "entries": [entry("one", false), entry("two", false), entry("old", true)]},
+                "data": {"path": "/srv", "entries": [entry("one", false), entry("two", false), entry("old", true)], "paths": paths},
                 "meta": {"tool": tool, "device": device, "call_id": id}})
         };
         let arguments = Value::Object(call).to_string();

@@ -83,7 +83,7 @@ fn a_file_that_changed_since_it_was_read_is_put_back() {
             let (mut change, target) = begin(context, "a");
             let file = target.dir.open("a").unwrap();
             let stamp = FileStamp::of_file(&file).unwrap();
-            let mut staged = change.stage(&target, Some(&file)).unwrap();
+            let mut staged = change.stage(&target, Some(file)).unwrap();
             staged.write_all(b"mine").unwrap();
             device.put("files/a", "written by others");
             let refused = change.place(&target, staged, Precondition::Unchanged(&stamp));

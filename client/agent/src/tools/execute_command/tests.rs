@@ -1,7 +1,8 @@
 //! The tool up to the start of a program. That a program runs, and how it ends, is tested with the real agent.
 
-use orion_domain::{ErrorCode, RiskRaise};
+use orion_domain::{CallId, ErrorCode, RiskRaise};
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::tools::testing::Device;
 
@@ -51,4 +52,14 @@ fn a_program_that_changes_files_beside_denied_ones_needs_approval_and_one_that_r
     assert_eq!(error.code, ErrorCode::ApprovalRequired);
     assert_eq!(error.details["raises"], json!([RiskRaise::ReachesDenied.as_str()]));
     assert!(!device.at("files/a").exists());
+    std::fs::remove_file(device.at("files/.env")).unwrap();
+
+    // Neither does one beside a file that another call writes just now. Other files may not have its name.
+    let staged = device.at(&format!("files/src/.orion-{}.tmp", CallId::new(Uuid::from_u128(7))));
+    std::fs::write(&staged, "half").unwrap();
+    let call = || device.call("execute_command", json!({"command": "mkdir a"})).unwrap_err();
+    // Nothing here runs programs, so that it fails when it starts.
+    assert_ne!(call().code, ErrorCode::ApprovalRequired);
+    std::fs::rename(&staged, device.at("files/src/.orion-own.tmp")).unwrap();
+    assert_eq!(call().details["raises"], json!([RiskRaise::ReachesDenied.as_str()]));
 }

@@ -60,7 +60,7 @@ pub(super) use asked::{docker, git, python};
 
 /// Says why no program is asked.
 #[cfg(not(target_os = "linux"))]
-fn unconfined(_: &crate::tools::AskingContext<'_>) -> Found {
+pub(super) fn unconfined(_: &crate::tools::AskingContext<'_>) -> Found {
     use orion_catalog::tools::health_check::Status;
 
     let why = "Programs run on Linux only, where the kernel confines them.";
@@ -68,4 +68,4 @@ fn unconfined(_: &crate::tools::AskingContext<'_>) -> Found {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use {unconfined as docker, unconfined as git, unconfined as python};
+pub(super) use self::{unconfined as docker, unconfined as git, unconfined as python};

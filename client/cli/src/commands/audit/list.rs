@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::complete;
 use crate::failure::Failure;
 use crate::global::long_duration;
+use crate::text;
 
 /// List rows, the newest first.
 #[derive(Debug, Args)]
@@ -102,12 +103,20 @@ impl List {
             until,
             denied,
         };
+        let unknown = Some(request.tool.clone())
+            .filter(|tool| !tool.is_empty() && orion_catalog::find(tool).is_none());
         let client = app.signed_in().await?;
         let v1::ListAuditResponse { rows, searched_to } =
             client.ask(client.audit().list_audit(request)).await?;
         let rows: Vec<_> = rows.into_iter().map(RowView::from).collect();
         if rows.is_empty() {
             app.out.note("there are no such rows");
+            if let Some(tool) = unknown {
+                let tool = text::one_line(&tool, 80);
+                app.out.note(&format!(
+                    "the catalogue has no tool {tool}; `orion tools list` lists them"
+                ));
+            }
         }
         app.out.show(&rows, || rows_table(app.out, &rows))?;
         if searched_to > 1 {

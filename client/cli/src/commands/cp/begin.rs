@@ -10,9 +10,9 @@ use orion_wire::{call_state_from, v1};
 use serde_json::Value;
 
 use super::Copying;
+use crate::approval::decide;
 use crate::call_result::CallResult;
 use crate::client::within;
-use crate::commands::call::decide;
 use crate::failure::Failure;
 use crate::show::card::hint;
 use crate::terminal::Spinner;

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use orion_domain::grants::PathGrant;
 use orion_domain::{Grants, Hint};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -161,11 +162,17 @@ impl Folder {
         write_private(&path, config.to_string().as_bytes())
     }
 
-    /// Writes the device's ceiling.
+    /// Writes the device's ceiling, unless there is one from an earlier demo in this folder, which its owner may have
+    /// changed.
     ///
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn write_agent_config(&self, ceiling: &Grants) -> Result<(), Failure> {
+        let before = fs::read_to_string(self.agent.join("agent.toml")).unwrap_or_default();
+        let is_of_here = |grant: &PathGrant| before.contains(&format!("{:?}", grant.path));
+        if !ceiling.paths.is_empty() && ceiling.paths.iter().all(is_of_here) {
+            return Ok(());
+        }
         write_toml(&self.agent.join("agent.toml"), &AgentConfig { ceiling })
     }
 

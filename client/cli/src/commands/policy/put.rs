@@ -119,7 +119,8 @@ pub(super) async fn apply(
 ) -> Result<u8, Failure> {
     let text = input::document(file)?;
     let seen = checked(client, text.clone()).await?;
-    if seen.is_valid && !app.yes && terminal::is_interactive() {
+    let is_asked = seen.is_valid && !app.yes && terminal::is_interactive();
+    if is_asked {
         print(app, shown(file), &seen);
         let question = format!("Apply {} after version {}?", shown(file), seen.active_version);
         if !terminal::confirm(&question).await? {
@@ -138,7 +139,7 @@ pub(super) async fn apply(
         changes: changes.into_iter().map(DeviceChangeView::from).collect(),
         version: version.map(VersionView::from),
     };
-    report(app, shown(file), &view)
+    report(app, (shown(file), shown(file)), &view, is_asked)
 }
 
 /// Runs `orion policy rollback VERSION`.
@@ -148,7 +149,8 @@ pub(super) async fn roll_back(
     version: i64,
     note: String,
 ) -> Result<u8, Failure> {
-    if !app.yes && terminal::is_interactive() {
+    let is_asked = !app.yes && terminal::is_interactive();
+    if is_asked {
         let older =
             client.ask(client.policy().get_policy(v1::GetPolicyRequest { version })).await?;
         print(app, &format!("version {version}"), &checked(client, older.text).await?);
@@ -178,11 +180,21 @@ pub(super) async fn roll_back(
         app.out.note(&format!("version {held}{same} is active already; nothing changed"));
         return Ok(0);
     }
-    report(app, &format!("version {version}"), &view)
+    report(app, (&format!("version {version}"), "FILE"), &view, is_asked)
 }
 
-fn report(app: &App<'_>, what: &str, view: &PutView) -> Result<u8, Failure> {
+/// Prints what became of a policy, and which file to check where it was refused. What it changes `was_shown` with the
+/// question.
+fn report(
+    app: &App<'_>,
+    (what, file): (&str, &str),
+    view: &PutView,
+    was_shown: bool,
+) -> Result<u8, Failure> {
     app.out.show(view, || {
+        if view.is_applied && was_shown {
+            return String::new();
+        }
         let mut parts = vec![findings_text(what, &view.findings)];
         if view.is_applied {
             parts.push(changes_text(&view.changes));
@@ -197,6 +209,7 @@ fn report(app: &App<'_>, what: &str, view: &PutView) -> Result<u8, Failure> {
         return Ok(0);
     }
     app.out.error_line(&format!("{what} was not applied; what held before holds on: {holds}"));
-    app.out.step(&Hint::run("correct it, and check it first", "orion policy check FILE"));
+    app.out
+        .step(&Hint::run("correct it, and check it first", format!("orion policy check {file}")));
     Ok(NOT_VALID)
 }

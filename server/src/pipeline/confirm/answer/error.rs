@@ -16,6 +16,9 @@ pub enum AnswerError {
     /// The changed call cannot be made.
     #[error("the changed call was not made, and the approval request is still open: {}", .0.message)]
     Changed(Box<ToolError>),
+    /// The call can no longer run as it was shown, so its request has ended.
+    #[error("nothing was approved, and the request has ended: {}", .0.message)]
+    Outdated(Box<ToolError>),
     /// The vote does not count.
     #[error(transparent)]
     Vote(#[from] DecideError),

@@ -29,7 +29,7 @@ const OWNER: &str =
 #[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), &format!("add create_directory to the tools of laptop-123 {}", adds("--tool create_directory")))]
 #[case(json!({"profile": "reader", "paths": ["D:/"]}), &format!("give laptop-123 the profile operator, or the permission file_write {}", adds("--permission file_write")))]
 #[case(json!({"profile": "operator", "paths": ["D:/"], "read_only": true}), "set read_only to false for laptop-123 {ADMIN}")]
-#[case(json!({"profile": "operator", "paths": ["C:/"]}), &format!("add {{ path: \"D:/x/y\", access: [write] }} to the paths of laptop-123 {}", adds("--path D:/x/y --access write")))]
+#[case(json!({"profile": "operator", "paths": ["C:/"]}), &format!("add {{ path: \"D:/x\", access: [write] }} to the paths of laptop-123 {}", adds("--path D:/x --access write")))]
 #[case(json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x", "**/y"]}), "take \"D:/x\", \"**/y\" out of the deny_paths of laptop-123 {ADMIN}")]
 fn each_gap_in_the_grants_has_its_smallest_change(
     #[case] grants: serde_json::Value,
@@ -102,7 +102,7 @@ fn an_app_is_added_by_its_name_and_no_address_by_any_change() {
 fn no_part_of_a_path_runs_in_the_shell_that_a_hint_is_pasted_into() {
     let granted = policy(&json!({"profile": "operator", "paths": ["C:/"]}));
     for (path, pasted) in [
-        ("D:/$(id)/`id`;id", "'D:/$(id)/`id`;id'"),
+        ("D:/$(id)/`id`;id/x", "'D:/$(id)/`id`;id'"),
         ("D:/two words", "'D:/two words'"),
         ("D:/it's; id", "PATH"),
         ("D:/a\u{2019}; id", "PATH"),

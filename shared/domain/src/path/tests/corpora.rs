@@ -150,6 +150,7 @@ fn no_windows_escape_is_allowed_by_the_whole_decision() {
                 has_effects: access != Access::Read,
                 role: None,
                 can_undo: false,
+                of_files: false,
                 is_custom: false,
                 called: None,
             },

@@ -1,0 +1,42 @@
+//! Whether the service runs its program and is connected.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::Layout;
+use crate::state::Status;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Waits until the service runs this program and is connected, and returns the address. None if that takes longer.
+/// What an agent wrote before `since`, Unix milliseconds, does not count.
+pub async fn connects(
+    layout: &Layout,
+    program: &Path,
+    since: i64,
+    within: Duration,
+) -> Option<String> {
+    let until = Instant::now() + within;
+    loop {
+        let address = connected_to(layout, program, since);
+        if address.is_some() || Instant::now() >= until {
+            return address;
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// Returns the address that the service is connected to. None if it is not, or if it runs another file than the
+/// program is now: one that was replaced is another.
+pub(super) fn connected_to(layout: &Layout, program: &Path, since: i64) -> Option<String> {
+    let status = Status::read(&layout.state_dir).filter(|status| status.at >= since)?;
+    let running = PathBuf::from(format!("/proc/{}/exe", status.pid));
+    status.connected_to.filter(|_| is_same_file(&running, program))
+}
+
+pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
+    identity(one).is_some_and(|one| Some(one) == identity(other))
+}

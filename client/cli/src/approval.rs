@@ -1,0 +1,153 @@
+//! An approval request that waits at the terminal: whether this person may approve it, and who decides meanwhile.
+
+use orion_wire::v1;
+
+use crate::app::App;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::output::DIM;
+use crate::show::ApprovalView;
+use crate::show::card::{card, hint};
+use crate::terminal::{self, Question};
+use crate::text;
+
+/// Decides the approval request as the command line says, and returns whether to wait for the call's
+/// end.
+///
+/// # Errors
+/// The backend fails, or the person stops the program.
+pub(crate) async fn decide(
+    app: &App<'_>,
+    client: &Client,
+    approval_id: &str,
+    wait: bool,
+) -> Result<bool, Failure> {
+    let approval_id = approval_id.to_owned();
+    let (approve, reason) = if app.yes {
+        (true, String::new())
+    } else if wait {
+        app.out.error_line(&hint(&approval_id));
+        return Ok(true);
+    } else if terminal::is_interactive() {
+        match ask(app, client, &approval_id).await? {
+            Some(answer) => answer,
+            None => return Ok(true),
+        }
+    } else {
+        return Ok(false);
+    };
+    // At a terminal the whole card was shown; `--yes` shows nothing.
+    let details_shown = Some(!app.yes);
+    let request = v1::DecideApprovalRequest {
+        approval_id,
+        approve,
+        reason,
+        more: None,
+        details_shown,
+        passkey: None,
+    };
+    match client.ask(client.approvals().decide_approval(request)).await {
+        // Another person has to approve it, or decided first: the call goes on, or ends.
+        Err(failure) if !app.yes && matches!(failure.exit_code(), 5 | 6 | 9) => {
+            app.out.failure(&failure);
+        }
+        answered => drop(answered?),
+    }
+    Ok(true)
+}
+
+/// Asks the person at the terminal whether the call may run, and why where the policy wants to know. None where others
+/// decide: this person may not approve it, or somebody else was first.
+async fn ask(
+    app: &App<'_>,
+    client: &Client,
+    approval_id: &str,
+) -> Result<Option<(bool, String)>, Failure> {
+    let (approval, refused) = waiting(client, approval_id).await?;
+    app.out.error_line(&card(app.out, &approval));
+    if !refused.is_empty() {
+        let why = text::one_line(&refused, 400);
+        app.out.error_line(&format!("{why}. The call waits for that, also after Ctrl-C."));
+        return Ok(None);
+    }
+    if approval.passkey_required {
+        app.out.error_line(&passkey_needed(client, approval_id).await);
+    }
+    let answer = async {
+        if !terminal::confirm("Approve?").await? {
+            return Ok((false, "Denied at the terminal.".to_owned()));
+        }
+        let reason = match approval.reason_required {
+            true => Question::new("Why?").answer().await?.trim().to_owned(),
+            false => String::new(),
+        };
+        Ok((true, reason))
+    };
+    tokio::select! {
+        biased;
+        answer = answer => answer.map(Some),
+        line = decided_elsewhere(client, approval_id) => {
+            app.out.error_line(&line);
+            Ok(None)
+        }
+    }
+}
+
+/// Returns a request, and why this person's approval would not count; empty if it would.
+///
+/// # Errors
+/// There is no such request, or the backend fails.
+pub(crate) async fn waiting(client: &Client, id: &str) -> Result<(ApprovalView, String), Failure> {
+    let request = v1::GetApprovalRequest { approval_id: id.to_owned() };
+    let answer = client.ask(client.approvals().get_approval(request)).await?;
+    let v1::GetApprovalResponse { approval, refused } = answer;
+    Ok((ApprovalView::from(approval.unwrap_or_default()), refused))
+}
+
+/// Says where a person approves who must sign with a passkey.
+pub(crate) async fn passkey_needed(client: &Client, id: &str) -> String {
+    let request = v1::ListPasskeysRequest::default();
+    let page = match client.ask(client.passkeys().list_passkeys(request)).await {
+        Ok(v1::ListPasskeysResponse { origin, .. }) if !origin.is_empty() => {
+            format!("{}/approvals/{id}", text::one_line(&origin, 200))
+        }
+        Ok(_) | Err(_) => "`orion page` prints its link".to_owned(),
+    };
+    format!("This call needs your passkey. Approve it on the page ({page}); n denies it here.")
+}
+
+/// Waits until the request is no longer open, and returns the line that says who decided.
+pub(crate) async fn decided_elsewhere(client: &Client, id: &str) -> String {
+    let request = v1::WatchApprovalsRequest {};
+    // Without the stream the person is asked all the same, and their answer says what has become of it.
+    let Ok(mut changes) = client.ask(client.approvals().watch_approvals(request)).await else {
+        return std::future::pending().await;
+    };
+    // It may have been decided before the stream began.
+    let mut now = waiting(client, id).await.ok().map(|(approval, _)| approval);
+    loop {
+        let line = now.filter(|it| it.approval_id == id).and_then(|it| decided(&it));
+        if let Some(line) = line {
+            return line;
+        }
+        now = match changes.message().await {
+            Ok(Some(change)) => change.approval.map(ApprovalView::from),
+            Ok(None) | Err(_) => return std::future::pending().await,
+        };
+    }
+}
+
+/// Returns the line that says who decided; None while the request is open.
+fn decided(approval: &ApprovalView) -> Option<String> {
+    let by = text::one_line(&approval.decided_by, 64);
+    let reason = text::one_line(approval.reason.trim(), 400);
+    let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
+    let line = match approval.state {
+        "approved" => format!("approved by {by}{reason}"),
+        "denied" => format!("denied by {by}{reason}"),
+        "expired" => "nobody answered in time; the request has expired".to_owned(),
+        "withdrawn" => "the call has ended, and with it the question".to_owned(),
+        _ => return None,
+    };
+    Some(format!("{DIM}the question is answered:{DIM:#} {line}"))
+}

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Builds the agent for another platform on Linux, and prints where it is:
+#   deploy/cross.sh windows-x86_64|linux-aarch64 PROFILE
+# Rust for that target is taken from rustup where it has it, else from Debian's packages, whose standard library is built
+# with it. The agent for Linux is static, so that it runs on every distribution.
+set -eu
+cd "$(dirname -- "$0")/.."
+
+platform=$1 profile=$2
+case $platform in
+    windows-x86_64)
+        target=x86_64-pc-windows-gnu compiler=x86_64-w64-mingw32-gcc program=orion-agent.exe
+        package=gcc-mingw-w64-x86-64-win32
+        ;;
+    linux-aarch64)
+        target=aarch64-unknown-linux-gnu compiler=aarch64-linux-gnu-gcc program=orion-agent
+        package='gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
+        export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$compiler
+        export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-C target-feature=+crt-static'
+        ;;
+    *)
+        echo "$platform is not a platform that this builds for" >&2
+        exit 1
+        ;;
+esac
+command -v "$compiler" >/dev/null || {
+    echo "the compiler for $platform is missing; install it with the system packages, such as: apt-get install $package" >&2
+    exit 1
+}
+folder=${CARGO_TARGET_DIR:-target}/cross
+set -- build --locked --target "$target" --profile "$profile" -p orion-agent
+if [ -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ]; then
+    CARGO_TARGET_DIR=$folder cargo "$@" >&2
+elif [ -d /usr/lib/rustlib/src/rust/library ] && [ -x /usr/bin/cargo ]; then
+    CARGO_TARGET_DIR=$folder RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 /usr/bin/cargo -Zbuild-std=std,panic_unwind "$@" >&2
+else
+    echo "Rust has no library for $target; add it with: rustup target add $target
+Without rustup, Debian's packages have it: apt-get install rustc-web cargo-web rust-web-src" >&2
+    exit 1
+fi
+[ "$profile" != dev ] || profile=debug
+realpath "$folder/$target/$profile/$program"

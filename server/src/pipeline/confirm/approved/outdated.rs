@@ -1,0 +1,110 @@
+//! Ends open approval requests whose call can no longer run as it was shown: the permissions of its device
+//! changed, or its requester lost the role or the account.
+
+use std::collections::HashMap;
+
+use orion_domain::{ApprovalId, ErrorCode, Role, ToolError};
+
+use super::changed;
+use crate::bus::Change;
+use crate::clock::now_ms;
+use crate::fleet::DeviceSnapshot;
+use crate::pipeline::call::CallContext;
+use crate::pipeline::evaluate::evaluate;
+use crate::pipeline::view::CallView;
+use crate::pipeline::{Pipeline, audit};
+use crate::store::{ApprovalRow, ApprovalState, OpenRequest, StoreError};
+
+/// What makes an open request outdated when it changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    /// The policy version of the device.
+    policy: String,
+    /// Whether the device's identity has ended.
+    has_ended: bool,
+    /// The requester's role. None if the account is disabled.
+    role: Option<Role>,
+}
+
+/// The open requests as they were looked at last.
+#[derive(Debug, Default)]
+pub struct SeenRequests(HashMap<ApprovalId, Seen>);
+
+/// Ends the open requests that are outdated by a change since they were looked at last.
+///
+/// # Errors
+/// The database cannot be read.
+pub async fn end_outdated(
+    pipeline: &Pipeline,
+    seen: &mut SeenRequests,
+) -> Result<usize, StoreError> {
+    let (mut ended, mut next) = (0, HashMap::new());
+    for OpenRequest { id, device, requester_role: role } in pipeline.store.open_requests().await? {
+        let before = seen.0.remove(&id);
+        let now = pipeline.fleet.current(device).map(|device| Seen {
+            policy: device.policy.version.clone(),
+            has_ended: device.has_ended(),
+            role,
+        });
+        // A device whose policy cannot be loaded denies everything until it can be.
+        if now.is_none() || now == before {
+            next.extend(before.map(|seen| (id, seen)));
+            continue;
+        }
+        match look_again(pipeline, id).await {
+            Ok(is_over) => {
+                ended += usize::from(is_over);
+                next.extend(now.map(|seen| (id, seen)));
+            }
+            // One request must not block the others; it is looked at again.
+            Err(error) => {
+                tracing::error!(approval = %id, %error, "an approval request could not be looked at again");
+            }
+        }
+    }
+    seen.0 = next;
+    Ok(ended)
+}
+
+async fn look_again(pipeline: &Pipeline, id: ApprovalId) -> Result<bool, StoreError> {
+    let row = pipeline.store.approval(id).await?;
+    Ok(end_if_outdated(pipeline, &row).await?.is_some())
+}
+
+/// Ends an open request if its call can no longer run as it was shown, and returns why.
+///
+/// # Errors
+/// The database cannot be read or written.
+pub(in crate::pipeline::confirm) async fn end_if_outdated(
+    pipeline: &Pipeline,
+    approval: &ApprovalRow,
+) -> Result<Option<ToolError>, StoreError> {
+    if approval.state != ApprovalState::Open || is_held(pipeline, approval) {
+        return Ok(None);
+    }
+    let row = pipeline.store.call(approval.call).await?;
+    let view = CallView::from(row.clone());
+    let context = CallContext::stored(row, Some(approval.clone()))?;
+    let error = match evaluate(pipeline, context).await? {
+        Ok(evaluated) => changed(&evaluated, approval).map(|error| *error),
+        Err(stopped) => Some(stopped.error).filter(|error| {
+            matches!(error.code, ErrorCode::PermissionDenied | ErrorCode::PreconditionFailed)
+        }),
+    };
+    let Some(error) = error else { return Ok(None) };
+    // Somebody may have decided since.
+    if pipeline.store.withdraw_approval(approval.call, now_ms()).await?.is_none() {
+        return Ok(None);
+    }
+    pipeline.bus.publish(Change::Approval(approval.id, approval.call));
+    audit::close_unsent(pipeline, &view, error.clone()).await?;
+    Ok(Some(error))
+}
+
+/// Returns whether the call is held for a while: by a stop, or because its device is in quarantine.
+fn is_held(pipeline: &Pipeline, approval: &ApprovalRow) -> bool {
+    let device = approval.device.0;
+    let is_out = |device: &DeviceSnapshot| !device.is_approved() && !device.has_ended();
+    pipeline.stops.refusal(&approval.requester, device).is_some()
+        || pipeline.fleet.known(device).is_some_and(|device| is_out(&device))
+}
