@@ -105,6 +105,11 @@ async fn a_device_whose_answer_was_lost_goes_on_where_it_was() {
     assert_eq!(call.end(), (orion_domain::CallState::Succeeded, None));
     let kinds = ["invite.redeemed", "device.enrolled", "certificate.issued"];
     assert_eq!(audited(&world, kinds).await, [1, 1, 1]);
+    // The row of a certificate has the device's id alone; it is found by the name.
+    let of_kiosk =
+        v1::ListAuditRequest { device: "kiosk".to_owned(), limit: 500, ..Default::default() };
+    let rows = world.admin().audit().list_audit(of_kiosk).await.unwrap().into_inner().rows;
+    assert!(rows.iter().any(|row| row.kind == "certificate.issued" && row.device == "kiosk"));
     // Once it has connected, asking gives nothing any more.
     client.enroll(asked).await.unwrap_err();
 }

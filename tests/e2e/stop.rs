@@ -168,7 +168,10 @@ async fn a_person_stops_their_own_calls_and_an_admin_everybodys_on_the_command_l
     assert_eq!(out.code, 0, "{out:?}");
     assert!(out.stderr.contains("All calls on every device are still stopped"), "{out:?}");
     assert_eq!(folder(&ann, "kiosk", "d").await.end(), STOPPED);
-    assert!(resume(&ann).await.is_err(), "only an admin lifts what an admin stopped");
+    let refused = cli.run(&["resume", "--all"]).await;
+    assert_eq!(refused.code, 5, "only an admin lifts what an admin stopped: {refused:?}");
+    assert!(refused.stderr.contains("admin stopped all calls"), "{refused:?}");
+    assert!(refused.stderr.contains("an admin of this backend: orion resume --all"), "{refused:?}");
     resume(world.admin()).await.unwrap();
     assert_eq!(folder(&ann, "kiosk", "e").await.end(), (CallState::Succeeded, None));
 }

@@ -270,8 +270,8 @@ test("every page opens by its address and has no serious finding of axe, in both
   assert.deepEqual(findings, []);
 });
 
-test("a cut link is shown and mended, and a restart of the backend needs no reload", async () => {
-  const between = await proxy(world.ports[0]);
+test("a cut link is shown and mended, and a restart of the backend needs no reload", async (context) => {
+  const between = await proxy(world.ports[0], context);
   const page = await world.browser({ baseURL: between.url });
   await page.goto("/sign-in?next=/approvals");
   await signIn(page, "ann");
@@ -296,11 +296,10 @@ test("a cut link is shown and mended, and a restart of the backend needs no relo
   await page.getByRole("button", { name: "Deny", exact: true }).click();
   await card(admin, "delete_directory").getByText("denied", { exact: true }).first().waitFor();
   await page.context().close();
-  between.end();
 });
 
-test("an answer that is cut off goes on by itself", async () => {
-  const between = await proxy(world.ports[0]);
+test("an answer that is cut off goes on by itself", async (context) => {
+  const between = await proxy(world.ports[0], context);
   const page = await world.browser({ baseURL: between.url });
   await page.goto("/sign-in");
   await signIn(page, "ann");
@@ -317,7 +316,6 @@ test("an answer that is cut off goes on by itself", async () => {
   await page.locator(".answer").last().getByText(/Cut/).waitFor();
   assert.ok(!existsSync(join(device.files, "Cut")));
   await page.context().close();
-  between.end();
 });
 
 test("a session that ends leads to the sign-in and back", async () => {

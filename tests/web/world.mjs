@@ -118,7 +118,7 @@ export class World {
 }
 
 /** A proxy in front of the backend, whose connections can be cut. */
-export async function proxy(target) {
+export async function proxy(target, story) {
   const [host, port] = target.split(":");
   const sockets = new Set();
   let isCut = false;
@@ -137,18 +137,20 @@ export async function proxy(target) {
     return undefined;
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = () => {
+    isCut = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  // Also where the story fails: an open server would hold up the end of the whole run.
+  story.after(() => {
+    cut();
+    server.close();
+  });
   return {
     url: `http://127.0.0.1:${server.address().port}`,
-    cut() {
-      isCut = true;
-      for (const socket of sockets) socket.destroy();
-    },
+    cut,
     mend() {
       isCut = false;
-    },
-    end() {
-      this.cut();
-      server.close();
     },
   };
 }

@@ -10,7 +10,7 @@ use orion_domain::{Hint, Secret};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, nearest_key};
-use crate::global::Global;
+use crate::global::{Global, token_variable};
 use crate::input;
 
 pub(crate) use named::{Contexts, DEFAULT, is_name, name_for};
@@ -81,7 +81,7 @@ impl Environment {
         Self {
             named: global.named_context().cloned(),
             backend: global.backend.clone(),
-            token: std::env::var("ORION_TOKEN").ok().filter(|token| !token.is_empty()),
+            token: token_variable(),
             ca: std::env::var_os("ORION_CA").filter(|ca| !ca.is_empty()).map(PathBuf::from),
             config_dir: directories::ProjectDirs::from("", "", "orion")
                 .map(|dirs| dirs.config_dir().to_owned()),

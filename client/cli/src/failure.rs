@@ -11,6 +11,7 @@ use tonic::{Code, Status};
 
 pub(crate) use self::report::Report;
 pub(crate) use self::typed::as_typed;
+use crate::global::token_variable;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -158,7 +159,13 @@ impl Failure {
             Self::Tool(error) => error.hints.clone(),
             Self::Hinted { failure, hints } => [failure.hints(), hints.clone()].concat(),
             Self::Status { code: Code::Unauthenticated, .. } => {
-                vec![Hint::run("sign in", "orion login")]
+                vec![match token_variable() {
+                    Some(_) => {
+                        "set ORION_TOKEN to a token that counts, or unset it to use your sign-in"
+                            .into()
+                    }
+                    None => Hint::run("sign in", "orion login"),
+                }]
             }
             Self::Unreachable { hints, .. } => hints.clone(),
             Self::Status { .. }

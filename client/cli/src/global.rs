@@ -89,6 +89,11 @@ pub(crate) fn long_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Returns the token of the variable `ORION_TOKEN`, which counts before any sign-in.
+pub(crate) fn token_variable() -> Option<String> {
+    std::env::var("ORION_TOKEN").ok().filter(|token| !token.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

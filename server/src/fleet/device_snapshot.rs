@@ -94,7 +94,9 @@ impl DeviceSnapshot {
         let Some(line) = self.policy_line() else { return error };
         let is_theirs = |hint: &&mut Hint| hint.command.as_deref().is_some_and(changes_own_grants);
         for hint in error.hints.iter_mut().filter(is_theirs) {
-            hint.command = Some(format!("{FILE_NAME} line {line}, then orion policy apply"));
+            hint.command = Some(format!(
+                "orion policy show > {FILE_NAME}, change line {line}, then orion policy apply {FILE_NAME}"
+            ));
         }
         error
     }

@@ -59,6 +59,16 @@ impl Stops {
         covering(&self.read(), user, device).map(refusal)
     }
 
+    /// Returns the refusal of a person's calls on one device, or on any, by a stop that they did not set.
+    pub fn set_by_others(&self, user: &UserName, device: Option<DeviceId>) -> Option<ToolError> {
+        let covers = |stop: &&StopRow| {
+            let is_place =
+                stop.scope.device.is_none_or(|it| device.is_none_or(|device| device == it));
+            is_place && stop.scope.user.as_ref().is_none_or(|it| it == user) && !stop.is_own()
+        };
+        self.read().values().find(covers).map(refusal)
+    }
+
     /// Returns the right to send one call, to be held until it is sent.
     ///
     /// # Errors

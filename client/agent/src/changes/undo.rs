@@ -144,9 +144,11 @@ fn record_of(context: &FileContext<'_>, call: CallId) -> Result<Record, ToolErro
     match record.undone {
         Some(by) if by == call => Err(nothing()),
         // The message does not name the undo call: it may be another person's.
-        Some(_) => {
-            Err(refused(format!("Call {call} was taken back already.")).with(ALREADY_UNDONE, true))
-        }
+        Some(_) => Err(refused(format!("Call {call} was taken back already."))
+            .with(ALREADY_UNDONE, true)
+            .hint(
+                "nothing is left to take back of it; to change the files again, make a new call",
+            )),
         None if record.steps.iter().any(|noted| noted.done) => Ok(record),
         None => Err(nothing()),
     }

@@ -1,19 +1,21 @@
 //! `orion approvals`: lists and decides approval requests.
 
+mod outcome;
+
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
-use orion_domain::{CallState, Hint};
+use orion_domain::Hint;
 use orion_wire::v1;
 use orion_wire::v1::decide_approval_request::More;
 use serde_json::Value;
 
+use self::outcome::{next_commands, refuse_blind_wait, say_which_rule};
 use super::call::schema;
 use crate::app::App;
 use crate::approval::waiting;
 use crate::arguments;
-use crate::call_result::CallResult;
 use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
@@ -22,13 +24,9 @@ use crate::global::long_duration;
 use crate::output::GOOD;
 use crate::show::card::{card, hint};
 use crate::show::{
-    ApprovalStatsView, ApprovalView, StandingRuleView, approval_stats, approvals_table, rule_line,
-    rules_table,
+    ApprovalStatsView, ApprovalView, StandingRuleView, approval_stats, approvals_table, rules_table,
 };
 use crate::text;
-
-/// How long an approval waits for the end of its call, to say how it ended. In milliseconds.
-const SOON_MS: u64 = 1_000;
 
 /// What waits for approval.
 #[derive(Debug, Args)]
@@ -239,8 +237,10 @@ async fn approve(
     }
     if !wait {
         let is_own = app.context.file.user.as_ref() == Some(&approval.requester);
-        if is_own && (approval.state == "approved" || changed.is_some()) {
-            next_commands(app, client, call_id, approval.can_undo && changed.is_none()).await;
+        if approval.state == "approved" || changed.is_some() {
+            let requester = if is_own { None } else { Some(&*approval.requester) };
+            let can_undo = is_own && approval.can_undo && changed.is_none();
+            next_commands(app, client, (call_id, requester), can_undo).await;
         }
         app.out.show(&approval, String::new)?;
         return Ok(0);
@@ -249,53 +249,6 @@ async fn approve(
     let result = wait_for_end(app, client, call_id, deadline, true).await?;
     result.print(app.out)?;
     Ok(result.exit_code())
-}
-
-/// Refuses to wait for a call that this person does not see: that of another, where they are no admin.
-async fn refuse_blind_wait(client: &Client, approval_id: &str) -> Result<(), Failure> {
-    let requester = waiting(client, approval_id).await?.0.requester;
-    let me = client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?;
-    if me.role == "admin" || me.user == requester {
-        return Ok(());
-    }
-    let requester = text::one_line(&requester, 64);
-    let message =
-        format!("only {requester} and admins see how this call ends; nothing was approved");
-    Err(Failure::Usage(message).hint("leave out --wait"))
-}
-
-/// Says which rule an approval made, and how to end it. The approval counts whether the rule can be read or not.
-async fn say_which_rule(app: &App<'_>, client: &Client, approval_id: &str) {
-    let request = v1::ListStandingRulesRequest {};
-    let listed = client.ask(client.approvals().list_standing_rules(request)).await;
-    let rules = listed.map(|listed| listed.rules).unwrap_or_default();
-    let made = rules.into_iter().find(|rule| rule.approval_id == approval_id);
-    let line = match made.map(StandingRuleView::from) {
-        Some(rule) => rule_line(app.out, &rule),
-        None => "`orion approvals rules list` shows the rule that it made".to_owned(),
-    };
-    app.out.note(&line);
-}
-
-/// Says what became of an approved call, or how to see it, and how to take it back. The approval counts whether the call
-/// can be read or not.
-async fn next_commands(app: &App<'_>, client: &Client, call_id: &str, can_undo: bool) {
-    let id = text::one_line(text::short_id(call_id), 40);
-    // Most calls have ended by then, and not all of them as they were approved.
-    let request = v1::GetCallRequest { call_id: call_id.to_owned(), wait_ms: SOON_MS };
-    let call = client.ask(client.tools().get_call(request)).await.ok().and_then(|it| it.call);
-    let has_failed = |call: &v1::Call| {
-        orion_wire::call_state_from(call.state)
-            .is_ok_and(|state| state.is_closed() && state != CallState::Succeeded)
-    };
-    if let Some(Ok(failed)) = call.filter(has_failed).map(CallResult::of) {
-        app.out.note(&failed.in_short());
-        app.out
-            .note(&format!("the approved call did not succeed; `orion calls show {id}` says more"));
-        return;
-    }
-    let undo = if can_undo { format!("; `orion undo {id}` takes it back") } else { String::new() };
-    app.out.note(&format!("`orion calls show {id}` shows how the call ended{undo}"));
 }
 
 /// Returns the arguments of a call with some of them changed.

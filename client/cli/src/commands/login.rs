@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::client::Client;
 use crate::context::{Context, ContextFile, Contexts, name_for};
 use crate::failure::Failure;
+use crate::global::token_variable;
 use crate::input;
 use crate::output::GOOD;
 use crate::terminal::{self, Wanted};
@@ -88,7 +89,7 @@ impl Login {
             app.context.backend,
             path.display()
         ));
-        if std::env::var_os("ORION_TOKEN").is_some_and(|token| !token.is_empty()) {
+        if token_variable().is_some() {
             app.out.note("ORION_TOKEN is set, and is used instead: to use this sign-in, unset it");
         }
         Ok(0)

@@ -22,12 +22,15 @@ pub(super) async fn resume_calls(
     let lifted = lifted.map_err(status::store)?;
     let remaining = pipeline.stops.visible(caller);
     if lifted.is_empty() {
+        if let Some(user) = &scope.user
+            && let Some(others) = pipeline.stops.set_by_others(user, scope.device)
+        {
+            return Err(status::tool_error(others));
+        }
         let list = Hint::run("list what is stopped", "orion stop --list");
         let place = name.map(|name| format!(" on {name}")).unwrap_or_default();
         let clause = match &scope.user {
-            Some(user) => {
-                format!("the calls of {user}{place} are not stopped, or an admin stopped them")
-            }
+            Some(user) => format!("the calls of {user}{place} are not stopped"),
             None => format!("no stop of all calls{place} is set"),
         };
         return Err(status::hinted(ErrorCode::PreconditionFailed, clause, list));

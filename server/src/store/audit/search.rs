@@ -1,5 +1,7 @@
 //! Searches the audit log: rows by person, device, tool, time and outcome, with what their call says of them.
 
+use std::collections::HashMap;
+
 use orion_domain::audit::AuditRow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -58,6 +60,8 @@ pub struct FoundRow {
     pub result: String,
     /// Whom the row is about, beside the one who did it.
     subject: String,
+    /// The device, where the row has its id alone.
+    unnamed: Option<String>,
     is_denial: bool,
 }
 
@@ -80,6 +84,8 @@ struct Body<'a> {
     user: Option<&'a RawValue>,
     #[serde(borrow)]
     device: Option<&'a RawValue>,
+    #[serde(borrow)]
+    device_id: Option<&'a RawValue>,
     #[serde(borrow)]
     name: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -111,15 +117,25 @@ impl FoundRow {
         };
         let is_preview = call.dry_run == Some(true) && row.kind.starts_with("call.");
         let result = if is_preview { format!("preview: {result}") } else { result };
+        let device = text(body.device).or(call.device).or_else(named);
         Self {
+            unnamed: text(body.device_id).filter(|_| device.is_none()),
+            device: device.unwrap_or_default(),
             user: by.or(call.user).or_else(|| subject.clone()).unwrap_or_default(),
-            device: text(body.device).or(call.device).or_else(named).unwrap_or_default(),
             tool: text(body.tool).or(call.tool).unwrap_or_default(),
             result,
             subject: subject.unwrap_or_default(),
             is_denial: is_refused_call || DENIALS.contains(&&*row.kind),
             row,
         }
+    }
+
+    /// Names the device of a row that has only its id. A removed device has no name any more.
+    fn named(mut self, names: &HashMap<String, String>) -> Self {
+        if let Some(name) = self.unnamed.as_ref().and_then(|id| names.get(id)) {
+            self.device.clone_from(name);
+        }
+        self
     }
 
     /// Returns whether a filter wants the row.
@@ -152,6 +168,7 @@ impl Store {
         limit: usize,
     ) -> Result<Found, StoreError> {
         self.db().flush().await?;
+        let names = self.device_names().await?;
         let first = match filter.since {
             Some(since) => self.first_row_at(since).await?,
             None => 1,
@@ -163,7 +180,8 @@ impl Store {
         if !filter.call.is_empty() {
             let most = usize::try_from(MAX_SEARCHED).unwrap_or(limit);
             let rows = self.rows_of_calls(&filter.call, before, most).await?;
-            let rows = rows.into_iter().filter(|it| it.row.seq >= first && it.is_wanted(filter));
+            let rows = rows.into_iter().map(|it| it.named(&names));
+            let rows = rows.filter(|it| it.row.seq >= first && it.is_wanted(filter));
             return Ok(Found { rows: rows.take(limit).collect(), searched_to: None });
         }
         let (mut found, mut searched) = (Found::default(), 0);
@@ -182,7 +200,8 @@ impl Store {
                 .await?;
             let count = i64::try_from(rows.len()).unwrap_or(PAGE);
             let last = rows.last().map(|it| it.row.seq);
-            found.rows.extend(rows.into_iter().filter(|it| it.is_wanted(filter)));
+            let rows = rows.into_iter().map(|it| it.named(&names));
+            found.rows.extend(rows.filter(|it| it.is_wanted(filter)));
             searched += count;
             if found.rows.len() >= limit {
                 found.rows.truncate(limit);
@@ -195,6 +214,12 @@ impl Store {
                 return Ok(found);
             }
         }
+    }
+
+    async fn device_names(&self) -> Result<HashMap<String, String>, StoreError> {
+        let rows: Vec<(String, String)> =
+            self.db().query(sql("SELECT id, name FROM devices")).await?;
+        Ok(rows.into_iter().collect())
     }
 
     async fn rows_of_calls(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::tz::TimeZone;
-use orion_audit::VerifierKey;
+use orion_audit::{NoteError, VerifierKey};
 use orion_domain::Hint;
 use orion_wire::v1;
 
@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::client::within;
 use crate::commands::demo::sibling;
 use crate::failure::Failure;
-use crate::input::open;
+use crate::input::{self, open};
 use crate::output::{BAD, GOOD};
 use crate::terminal::Spinner;
 use crate::text;
@@ -29,7 +29,7 @@ const VERIFY_TIMEOUT: Duration = Duration::from_secs(600);
 #[command(after_help = "\
 Examples:
   orion audit verify
-  orion audit verify --file audit.jsonl --key orion-audit/…+…+…
+  orion audit verify --file audit.jsonl --key @audit.key.pub
   orion audit verify --file audit.jsonl --since audit-of-last-month.jsonl
   orion audit verify --file audit.jsonl --device kiosk.jsonl --device pi.jsonl
 
@@ -42,8 +42,8 @@ pub(crate) struct Verify {
     /// An export, followed here, without any backend
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The key that the export must be signed with, as `orion audit key` printed it
-    #[arg(long, value_name = "KEY", requires = "file")]
+    /// The key that the export must be signed with, as `orion audit key` printed it, or @FILE
+    #[arg(long, value_name = "KEY", requires = "file", value_parser = known_key)]
     key: Option<VerifierKey>,
     /// An older export, which this one has to go on from
     #[arg(long, value_name = "OLDER", requires = "file")]
@@ -90,6 +90,11 @@ impl Verify {
             (Err(failure), _) => Err(failure),
         }
     }
+}
+
+fn known_key(given: &str) -> Result<VerifierKey, String> {
+    let text = input::value(given).map_err(|failure| failure.to_string())?;
+    text.trim().parse().map_err(|error: NoteError| error.to_string())
 }
 
 fn answered(answer: v1::VerifyAuditResponse, app: &App<'_>) -> Verdict {
