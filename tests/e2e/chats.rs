@@ -81,6 +81,18 @@ async fn a_plan_is_taken_back_and_what_cannot_be_is_named_before_anything_is() {
     let ended = world.admin().plan_of(&plan, true).await.unwrap();
     assert_eq!(ended.state(), v1::PlanState::Succeeded, "{ended:?}");
     let cli = world.cli();
+    // Ids of the same moment begin alike, and another undo than the one that was meant is made of neither.
+    let one = [("nas", "create_directory", json!({"path": "one"}))];
+    let short = world.admin().plan(&one, false).await.unwrap();
+    world.admin().decide_plan(&short, true, "").await.unwrap();
+    let short = world.admin().plan_of(&short, true).await.unwrap();
+    let call = &short.steps[0].call_id;
+    let alike = short.plan_id.bytes().zip(call.bytes()).take_while(|(one, other)| one == other);
+    let begins_both = &call[..alike.count()];
+    let unclear = cli.run(&["undo", begins_both]).await;
+    assert_eq!(unclear.code, 2, "{unclear:?}");
+    assert!(unclear.stderr.contains("begins a call and a plan or turn"), "{unclear:?}");
+    assert_eq!(cli.run(&["undo", &short.plan_id]).await.code, 0);
     let asked = cli.run(&["undo", &plan.plan_id]).await;
     assert_eq!(asked.code, 9, "{asked:?}");
     let (stays, rest) = asked.stderr.split_once("This is taken back:").unwrap();

@@ -237,6 +237,10 @@ async fn a_pending_device_waits_for_an_admin_who_compares_its_words() {
     let call = world.admin().call("kiosk", "get_datetime", serde_json::json!({})).await;
     assert_eq!(call.error().code.as_str(), "PERMISSION_DENIED");
     assert!(waiting.is_running());
+    // Whoever goes on later compares the words as well.
+    waiting.kill9().await;
+    let waiting = kiosk.enroll(&token);
+    eventually("the words once more", async || waiting.log().contains(&words).then_some(())).await;
 
     let approved = world.cli().run(&["devices", "approve", "kiosk", "--yes"]).await;
     assert_eq!(approved.code, 0, "{approved:?}");

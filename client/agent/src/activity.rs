@@ -55,6 +55,9 @@ pub struct Happening {
     pub call_id: String,
     /// The tool.
     pub tool: String,
+    /// Whether the call is a preview, which changes nothing.
+    #[serde(default)]
+    pub dry_run: bool,
     /// The person that the call is made for; empty where the call could not be read.
     pub user: String,
     /// What it touches, in short; empty once it ended.
@@ -97,6 +100,7 @@ impl Default for Activity {
 pub(crate) struct Subject<'a> {
     pub(crate) call: CallId,
     pub(crate) tool: &'a str,
+    pub(crate) dry_run: bool,
     pub(crate) user: &'a str,
     pub(crate) touches: Option<&'a Touches>,
 }
@@ -104,7 +108,7 @@ pub(crate) struct Subject<'a> {
 impl Activity {
     /// Adds an event. `end` is the state and the code of a call that ended.
     pub(crate) fn add(&mut self, step: Step, subject: Subject<'_>, end: (&str, &str), at: i64) {
-        let Subject { call, tool, user, touches } = subject;
+        let Subject { call, tool, dry_run, user, touches } = subject;
         if self.events.len() >= MAX_EVENTS {
             self.events.pop_front();
         }
@@ -115,11 +119,18 @@ impl Activity {
             step,
             call_id: call.to_string(),
             tool: strip_hidden(tool, 64),
+            dry_run,
             user: strip_hidden(user, 64),
             touches: touches.map(in_short).unwrap_or_default(),
             state: end.0.to_owned(),
             code: strip_hidden(end.1, 64),
         });
+    }
+
+    /// Returns whether a call that began, and is still kept, is a preview.
+    pub(crate) fn is_preview(&self, call: CallId) -> bool {
+        let call = call.to_string();
+        self.events.iter().rev().any(|event| event.call_id == call && event.dry_run)
     }
 
     pub(crate) fn snapshot(&self, running: usize) -> Snapshot {
@@ -194,7 +205,8 @@ mod tests {
         assert!(is_watched(dir.path()));
         let mut activity = Activity::default();
         let call = CallId::new(Uuid::from_u128(7));
-        let subject = Subject { call, tool: "read\u{1b}_file", user: "ann", touches: None };
+        let tool = "read\u{1b}_file";
+        let subject = Subject { call, tool, dry_run: true, user: "ann", touches: None };
         for _ in 0..300 {
             activity.add(Step::Ended, subject, ("succeeded", ""), 5);
         }
@@ -204,5 +216,7 @@ mod tests {
         assert_eq!((snapshot.running, snapshot.events.len()), (2, MAX_EVENTS));
         let last = snapshot.events.last().unwrap();
         assert_eq!((last.number, last.tool.as_str()), (300, "read_file"));
+        assert!(activity.is_preview(call));
+        assert!(!activity.is_preview(CallId::new(Uuid::from_u128(8))));
     }
 }

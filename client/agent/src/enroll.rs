@@ -11,6 +11,7 @@ use orion_mtls::{DeviceKey, Fingerprint, PinSet};
 use orion_wire::{EnrollmentToken, v1};
 
 use crate::clock::now_ms;
+use crate::connect::printable;
 use crate::connect::renew::{Renewed, check, renew_at};
 use crate::state::{EnrollmentStage, Identity, Pending, State};
 use ask::Backend;
@@ -116,7 +117,7 @@ async fn go_on(
     say: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<Enrolled, EnrollError> {
     let EnrollmentStage::Asked { invite, secret, name } = &pending.stage else {
-        return approved(state, pending, wait, say).await;
+        return approved(state, pending, wait, (false, say)).await;
     };
     let invite = *invite;
     let request = v1::EnrollRequest {
@@ -166,16 +167,16 @@ async fn go_on(
     Identity::retire(state)?;
     // The words come from the device's own key: a backend in between cannot forge them.
     let words = pending.key.fingerprint_words();
-    say(Notice::Pending { name: crate::connect::printable(&device_name), words });
-    approved(state, pending, wait, say).await
+    say(Notice::Pending { name: printable(&device_name), words });
+    approved(state, pending, wait, (true, say)).await
 }
 
-/// Polls until an admin has decided, or the time is over.
+/// Polls until an admin has decided, or the time is over. `is_told` says that the words to compare were shown.
 async fn approved(
     state: &State,
     pending: Pending,
     wait: Option<Duration>,
-    say: &mut (dyn FnMut(Notice) + Send),
+    (mut is_told, say): (bool, &mut (dyn FnMut(Notice) + Send)),
 ) -> Result<Enrolled, EnrollError> {
     let EnrollmentStage::Known { device_id, .. } = pending.stage else {
         return Err(EnrollError::Unfinished);
@@ -208,7 +209,12 @@ async fn approved(
                         Identity::forget(state)?;
                         return Err(EnrollError::Rejected);
                     }
-                    Ok(v1::EnrollmentState::Pending) => {}
+                    Ok(v1::EnrollmentState::Pending) => {
+                        if !std::mem::replace(&mut is_told, true) {
+                            let (name, words) = (printable(&device_name), words.clone());
+                            say(Notice::Pending { name, words });
+                        }
+                    }
                     Ok(v1::EnrollmentState::Unspecified) | Err(_) => {
                         return Err(EnrollError::Answer("state"));
                     }

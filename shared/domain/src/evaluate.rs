@@ -29,7 +29,7 @@ use crate::touches::Access;
 
 pub use crate::question::{CalledTool, Question, ToolFacts};
 pub use defaults::RiskDefaults;
-pub use hints::changes_own_grants;
+pub use hints::{CHANGE_POLICY, changes_own_grants};
 pub use notes::Note;
 pub use request::{NotGrantable, denials_with};
 

@@ -36,20 +36,23 @@ impl Agent {
     /// Notes what happened to a call.
     pub(super) fn happened(&mut self, step: Step, call: &Dispatched, touches: Option<&Touches>) {
         let user = call.caller.user.as_str();
-        let shown = Shown { call: call.call, tool: &call.tool, user, touches };
+        let (tool, dry_run) = (&*call.tool, call.dry_run);
+        let shown = Shown { call: call.call, tool, dry_run, user, touches };
         self.activity.add(step, shown, ("", ""), now_ms());
     }
 
     /// Notes that a call was refused.
     pub(super) fn refused(&mut self, subject: &Subject, code: ErrorCode) {
-        let shown = Shown { call: subject.call, tool: &subject.tool, user: "", touches: None };
+        let (tool, dry_run) = (&*subject.tool, subject.dry_run);
+        let shown = Shown { call: subject.call, tool, dry_run, user: "", touches: None };
         self.activity.add(Step::Refused, shown, ("refused", code.as_str()), now_ms());
     }
 
     /// Notes how a call ended.
     pub(super) fn ended(&mut self, call: CallId, ended: &Ended) {
         let tool = self.journal.tool(call).unwrap_or_default().to_owned();
-        let shown = Shown { call, tool: &tool, user: "", touches: None };
+        let dry_run = self.activity.is_preview(call);
+        let shown = Shown { call, tool: &tool, dry_run, user: "", touches: None };
         self.activity.add(Step::Ended, shown, (ended.state.as_str(), &ended.code), now_ms());
     }
 }

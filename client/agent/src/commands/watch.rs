@@ -131,7 +131,8 @@ impl Seen {
 }
 
 fn line(event: &Happening) -> String {
-    let Happening { at, step, tool, user, touches, state, code, .. } = event;
+    let Happening { at, step, tool, dry_run, user, touches, state, code, .. } = event;
+    let tool = if *dry_run { format!("a preview of {tool}") } else { tool.clone() };
     let what = match step {
         Step::Asked => format!("{tool} of {user} waits for you: {touches}"),
         Step::Started => format!("{tool} of {user} runs: {touches}"),

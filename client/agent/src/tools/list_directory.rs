@@ -33,7 +33,9 @@ impl FileTool for ListDirectory {
         let count = entries.len() as u64;
         let path = start.asked.to_string();
         let message = format!("{path}: {}{}", counted(count, "entry"), Limits::note(truncated));
-        Ok(Outcome::new(message, Returns { path, entries, count, truncated }).cut(truncated))
+        let pattern = arguments.pattern;
+        Ok(Outcome::new(message, Returns { path, pattern, entries, count, truncated })
+            .cut(truncated))
     }
 }
 

@@ -224,8 +224,14 @@ async fn approve(
     let call_id = changed.as_ref().map_or(&approval.call_id, |call| &call.call_id);
     if let Some(call) = &changed {
         app.out.note(&format!("another call was made instead: {call_id}"));
-        if !call.approval_id.is_empty() {
-            let refused = waiting(client, &call.approval_id).await?.1;
+        // A yes to other arguments approves the call with them as well, where one person is enough.
+        let open = match call.approval_id.is_empty() {
+            true => None,
+            false => {
+                Some(waiting(client, &call.approval_id).await?).filter(|(it, _)| it.state == "open")
+            }
+        };
+        if let Some((_, refused)) = open {
             let id = text::one_line(&call.approval_id, 80);
             app.out.note(&match refused.is_empty() {
                 true => hint(&call.approval_id),
@@ -233,7 +239,8 @@ async fn approve(
             });
         }
     } else if approval.state == "open" {
-        app.out.note("more people must approve it; `orion approvals show` says who");
+        let id = text::one_line(text::short_id(&approval.approval_id), 40);
+        app.out.note(&format!("more people must approve it; `orion approvals show {id}` says who"));
     }
     if !wait {
         let is_own = app.context.file.user.as_ref() == Some(&approval.requester);

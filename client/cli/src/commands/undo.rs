@@ -68,6 +68,13 @@ impl Undo {
                 };
             }
         };
+        if recorded.call_id != call && several::find(client, &call).await?.is_some() {
+            let message = format!("{} begins a call and a plan or turn", text::one_line(&call, 80));
+            return Err(Failure::Usage(message)
+                .hint("give the whole id of the one that is meant")
+                .hint(Hint::run("whole ids of plans", "orion plan list --all -o json"))
+                .hint(Hint::run("whole ids of calls", "orion calls list -o json")));
+        }
         let request = undoing(&recorded)?;
         make(app, client, v1::CallToolRequest { dry_run, ..request }, wait).await
     }

@@ -1,6 +1,6 @@
 //! Makes the approval request of a call: what is asked, what the card shows, and until when.
 
-use orion_domain::evaluate::Decision;
+use orion_domain::evaluate::{CHANGE_POLICY, Decision};
 use orion_domain::{
     Actor, ApprovalBasis, ApprovalId, ErrorCode, Hint, Observation, RiskRaise, ToolError,
 };
@@ -63,7 +63,7 @@ fn enough(evaluated: &EvaluatedCall, seen: PreviewResult) -> Result<PreviewResul
                 ErrorCode::PreconditionFailed,
                 "A preview must be shown first, and a call that changes nothing has none. No approval is requested.",
             )
-            .hint(Hint::run("change the rule that requires one", "orion policy apply").by(Actor::Admin)));
+            .hint(Hint::run("change the rule that requires one", CHANGE_POLICY).by(Actor::Admin)));
         }
         Preview::Missing | Preview::Shown(_) => {}
     }

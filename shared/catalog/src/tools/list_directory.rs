@@ -67,6 +67,8 @@ pub struct Entry {
 pub struct Returns {
     /// The folder.
     pub path: String,
+    /// The glob that the names had to match.
+    pub pattern: String,
     /// Its entries, by path.
     pub entries: Vec<Entry>,
     /// How many are listed.

@@ -171,7 +171,7 @@ impl Evidence {
             | Reason::Notifies { .. }
             | Reason::Fits => admin(
                 format!("let calls of {} risk run in the policy", question.tool.risk),
-                "orion policy apply",
+                CHANGE_POLICY,
             ),
         }
     }
@@ -302,6 +302,9 @@ impl Evidence {
 
 /// The command that changes the grants of a device.
 const PERMISSIONS: &str = "orion devices permissions";
+/// How an admin changes a rule.
+pub const CHANGE_POLICY: &str =
+    "orion policy show > policy.yaml, change it there, then orion policy apply policy.yaml";
 
 /// Returns whether a hint's command changes the grants that a device has of its own.
 #[must_use]
@@ -351,7 +354,7 @@ fn rule_change(rule: &Rule) -> Hint {
     if rule.above.is_some() {
         change.push_str(", or touch less at once");
     }
-    admin(change, "orion policy apply")
+    admin(change, CHANGE_POLICY)
 }
 
 /// Formats a period after "the last", in its largest whole unit: `hour`, `2 days`, `90 seconds`.

@@ -91,7 +91,14 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
         }
         "list_directory" => {
             let listed_entries = result.list("/data/entries");
+            let pattern = result.text("/data/pattern");
             let head = match (result.count("/data/count"), english) {
+                (Some(0), true) if !matches!(pattern, "" | "*") => {
+                    return Some(format!("Nothing in {path}{on} matches {pattern}."));
+                }
+                (Some(0), false) if !matches!(pattern, "" | "*") => {
+                    return Some(format!("In {path}{on} past niets op {pattern}."));
+                }
                 (Some(0), true) => return Some(format!("{path}{on} is empty.")),
                 (Some(0), false) => return Some(format!("{path}{on} is leeg.")),
                 (Some(count), true) => {

@@ -111,3 +111,18 @@ async fn who_watches_sees_what_happens_and_answers_with_y_and_n() {
     sees("read_file was refused: APPROVAL_REJECTED").await;
     watching.kill9().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_watches_sees_that_a_preview_is_one() {
+    let world = World::new().await;
+    let kiosk = developer(&world, "kiosk", ASKS).await;
+    let watching = kiosk.agent_command_with_stdin(&["watch"]);
+    let preview = ["call", "kiosk", "create_directory", "path=b", "--dry-run"];
+    assert_eq!(world.cli().run(&preview).await.code, 0);
+    for seen in
+        ["a preview of create_directory of admin runs", "a preview of create_directory succeeded"]
+    {
+        eventually(seen, async || watching.log().contains(seen).then_some(())).await;
+    }
+    watching.kill9().await;
+}

@@ -193,7 +193,7 @@ fn a_rule_is_named_with_its_place_and_with_what_can_be_waited_for() {
     let base = || Rule { source: "policy.yaml:12".to_owned(), ..Rule::new("r", RuleAction::Deny) };
     let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
     let of = |rule: Rule| Policy { rules: vec![rule.compile(&windows()).0], ..granted.clone() };
-    let by = "(an admin of this backend: orion policy apply)";
+    let by = format!("(an admin of this backend: {})", super::super::CHANGE_POLICY);
     assert_eq!(
         hint_lines(&Ask::make("D:/x"), &of(base())),
         [format!("change or remove the rule r (policy.yaml:12) {by}")]
