@@ -15,7 +15,7 @@ CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it w
 JQ_MISSING := jq, man, curl or wget is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db curl wget
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-windows test-arm test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs shipped-agent test-reproducible dist dist-agent dist-windows dist-arm sbom deb test-deb install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
+.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-windows test-arm test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs shipped-agent test-reproducible dist dist-agent dist-windows dist-arm sbom deb test-deb test-systemd install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -231,6 +231,9 @@ sbom: ## write what each program is built of, as SPDX, into target/packaged
 
 test-deb: ## install the packages that `make deb` made in a fresh Debian root, purge them, and see that nothing is left (as root, with debootstrap)
 	@deploy/test-deb.sh $(PACKAGED)
+
+test-systemd: ## live the first day in a fresh Debian root with systemd: packages, pasted lines, an upgrade, removals (as root, after `make deb`)
+	@deploy/test-systemd.sh $(PACKAGED)
 
 PREFIX := /usr/local
 
