@@ -46,7 +46,8 @@ impl FromStr for EnrollmentCode {
         if text.len() > MAX_TYPED {
             return Err(NotACode);
         }
-        let typed = text.bytes().filter(|byte| !matches!(byte, b'-' | b' ' | b'\t' | b'\n' | b'\r'));
+        let typed =
+            text.bytes().filter(|byte| !matches!(byte, b'-' | b' ' | b'\t' | b'\n' | b'\r'));
         let letters: Vec<u8> = typed.map(|byte| byte.to_ascii_uppercase()).collect();
         match <[u8; CODE_LETTERS]>::try_from(letters) {
             Ok(letters) if letters.iter().all(|letter| LETTERS.contains(letter)) => {
@@ -91,9 +92,16 @@ mod tests {
     #[test]
     fn what_is_no_code_is_refused() {
         let long = "-".repeat(100) + "BCDFVWXZ";
-        for text in
-            ["", "BCDF-VWX", "BCDF-VWXZB", "BCDF-VWXA", "BCDF-VWX1", "BCDF_VWXZ", "ÉCDF-VWXZ", &long]
-        {
+        for text in [
+            "",
+            "BCDF-VWX",
+            "BCDF-VWXZB",
+            "BCDF-VWXA",
+            "BCDF-VWX1",
+            "BCDF_VWXZ",
+            "ÉCDF-VWXZ",
+            &long,
+        ] {
             assert_eq!(text.parse::<EnrollmentCode>(), Err(NotACode), "{text}");
         }
     }

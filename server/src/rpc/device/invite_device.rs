@@ -38,14 +38,7 @@ pub(super) async fn invite_device(
     // The first file of an owner has the profile operator.
     let profile = grants.profile.filter(|it| *it != Profile::Operator);
     let profile = profile.map(|it| format!(" --profile {it}")).unwrap_or_default();
-    let invitation = Invitation {
-        name,
-        valid_seconds,
-        uses,
-        preapproved,
-        grants,
-        scope,
-    };
+    let invitation = Invitation { name, valid_seconds, uses, preapproved, grants, scope };
     let token = invite(&api.enrollment, &identity.caller, invitation).await;
     let token = token.map_err(status::store)?;
     let text = token.to_string();

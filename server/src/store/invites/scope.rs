@@ -57,10 +57,8 @@ mod tests {
 
     #[test]
     fn a_token_for_one_key_is_for_no_other() {
-        let of_key = |key: &str| InviteScope {
-            public_key: Some(key.to_owned()),
-            ..InviteScope::default()
-        };
+        let of_key =
+            |key: &str| InviteScope { public_key: Some(key.to_owned()), ..InviteScope::default() };
         assert_eq!(checked(&of_key("key"), "", "::1"), Ok(()));
         for other in ["", "ke", "key2"] {
             assert_eq!(checked(&of_key(other), "", "::1"), Err(RedeemError::OtherKey), "{other}");

@@ -29,9 +29,7 @@ pub enum CodeError {
     #[error("the device met another certificate authority than this backend's")]
     OtherAuthority,
     /// There is no such request, or the secret is another one.
-    #[error(
-        "there is no such request: its code has expired, or the backend was restarted since"
-    )]
+    #[error("there is no such request: its code has expired, or the backend was restarted since")]
     Ended,
     /// The text is no code.
     #[error(transparent)]
@@ -49,7 +47,7 @@ pub enum CodeError {
     #[error("these are not the words of this request, so it was not confirmed")]
     OtherWords,
     /// Somebody decided already.
-    #[error("{by} has {how} this request already")]
+    #[error("this request was {how} already, by {by}")]
     Decided {
         /// Who decided.
         by: UserName,

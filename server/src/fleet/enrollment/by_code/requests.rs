@@ -200,8 +200,7 @@ impl CodeRequests {
         let mut kept = self.kept();
         kept.requests.retain(|_, it| now < it.expires_at || it.state.is_open());
         // One that is being confirmed at this moment is settled first.
-        let is_over =
-            |it: &&OpenRequest| it.expires_at <= now && it.state == RequestState::Waiting;
+        let is_over = |it: &&OpenRequest| it.expires_at <= now && it.state == RequestState::Waiting;
         let over = kept.requests.values().filter(is_over);
         over.map(|it| it.record.clone()).collect()
     }
@@ -226,9 +225,8 @@ impl Kept {
         now: i64,
     ) -> Result<&mut OpenRequest, CodeError> {
         self.wrong.check(by, now)?;
-        let is_it = |it: &&mut OpenRequest| {
-            it.code == code && now < it.expires_at && it.words.is_some()
-        };
+        let is_it =
+            |it: &&mut OpenRequest| it.code == code && now < it.expires_at && it.words.is_some();
         let Some(request) = self.requests.values_mut().find(is_it) else {
             self.wrong.count(by, now);
             return Err(CodeError::WrongCode);

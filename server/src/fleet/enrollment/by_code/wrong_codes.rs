@@ -42,7 +42,8 @@ impl WrongCodes {
     /// # Errors
     /// [`CodeError::Locked`].
     pub(super) fn check(&self, by: &UserName, now: i64) -> Result<(), CodeError> {
-        let locked = |ends_at: i64| CodeError::Locked { minutes: (ends_at - now + 59_999) / 60_000 };
+        let locked =
+            |ends_at: i64| CodeError::Locked { minutes: (ends_at - now + 59_999) / 60_000 };
         match self.0.get(by) {
             Some(counted) if counted.is_locked() && now < counted.ends_at() => {
                 Err(locked(counted.ends_at()))
