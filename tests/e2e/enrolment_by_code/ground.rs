@@ -85,6 +85,7 @@ pub(super) fn authority(world: &World) -> Fingerprint {
 }
 
 /// A request as an agent makes it, without an agent.
+#[derive(Debug)]
 pub(super) struct Raw {
     pub(super) client: EnrollmentServiceClient<Channel>,
     pub(super) key: DeviceKey,
