@@ -28,7 +28,10 @@ async fn a_device_shows_a_code_and_gets_in_once_an_admin_has_compared_its_words(
     for shown in [&*words, "kiosk", "127.0.0.1", &platform, env!("CARGO_PKG_VERSION")] {
         assert!(card.contains(shown), "{shown} is not in:\n{card}");
     }
-    assert!(card.contains("Confirm only if the device in front of you shows these words"), "{card}");
+    assert!(
+        card.contains("Confirm only if the device in front of you shows these words"),
+        "{card}"
+    );
     admin.line("y").await;
     assert_eq!(admin.ended().await, 0, "{}", admin.rest());
     assert_eq!(agent.exit_code().await, 0, "{}", agent.log());
@@ -76,7 +79,10 @@ async fn a_script_gives_the_words_and_yes_alone_confirms_nothing() {
         let refused = enroll(blind).await;
         assert_eq!(refused.code, 2, "{refused:?}");
         assert!(refused.stderr.contains("--words"), "{refused:?}");
-        assert!(!refused.stderr.contains(&words), "the words are for a person to read: {refused:?}");
+        assert!(
+            !refused.stderr.contains(&words),
+            "the words are for a person to read: {refused:?}"
+        );
     }
     let other = enroll(&["--words", "babel-babel-babel-babel-babel-babel", "--yes"]).await;
     assert_eq!(other.code, 9, "{other:?}");
@@ -94,7 +100,7 @@ async fn a_script_gives_the_words_and_yes_alone_confirms_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_ends_with_its_time_and_leaves_nothing() {
-    let world = World::configured("[devices]\nenrollment_code_seconds = 4\n").await;
+    let world = World::configured("enrollment_code_seconds = 4\n").await;
     let (kiosk, _) = world.device("kiosk").invite().await;
     let (agent, Shown { code, words }) = asking(&world, &kiosk, &[]).await;
     assert_eq!(agent.exit_code().await, 4);
@@ -105,7 +111,7 @@ async fn a_code_ends_with_its_time_and_leaves_nothing() {
     .await;
     let late = world.cli().run(&["devices", "enroll", &code, "--words", &words]).await;
     assert_eq!(late.code, 3, "{late:?}");
-    assert!(late.stderr.contains("no device that asks to be enrolled shows this code"), "{late:?}");
+    assert!(late.stderr.contains("No device that asks to be enrolled shows this code"), "{late:?}");
     seen_by_nobody(&world, &kiosk).await;
 }
 
@@ -215,7 +221,7 @@ async fn a_flood_of_requests_is_bounded_for_each_address_and_in_all_and_tokens_g
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backend_without_codes_says_so_and_a_request_must_be_whole() {
-    let world = World::configured("[devices]\nenrollment_code_seconds = 0\n").await;
+    let world = World::configured("enrollment_code_seconds = 0\n").await;
     let (kiosk, _) = world.device("kiosk").invite().await;
     let (code, said) = kiosk.agent_says(&["enroll", "--server", &world.device_address()]).await;
     assert_eq!(code, 4, "{said}");

@@ -18,7 +18,7 @@ async fn who_types_wrong_codes_is_locked_out_of_the_right_one_and_nobody_else_is
         // No code has one letter only, but for one in 20⁷.
         let wrong = world.cli().run(&["devices", "enroll", "ZZZZ-ZZZZ", "--words", &words]).await;
         assert_eq!(wrong.code, 3, "{n}: {wrong:?}");
-        assert!(wrong.stderr.contains("no device that asks to be enrolled shows this code"));
+        assert!(wrong.stderr.contains("No device that asks to be enrolled shows this code"));
         assert!(!wrong.shown().contains("kiosk"), "nothing is shown of others: {wrong:?}");
     }
     let code = raw.asked.code.clone();

@@ -23,11 +23,7 @@ pub(super) async fn asking(world: &World, device: &Device, more: &[&str]) -> (Pr
 }
 
 /// Does the same at another address.
-pub(super) async fn asking_at(
-    address: &str,
-    device: &Device,
-    more: &[&str],
-) -> (Process, Shown) {
+pub(super) async fn asking_at(address: &str, device: &Device, more: &[&str]) -> (Process, Shown) {
     let words = ["enroll", "--server", address, "--name", &device.name];
     let earlier = device.agent_command(&["--version"]);
     earlier.exit_code().await;

@@ -57,10 +57,13 @@ impl Backend {
             return Ok((Self::reach(&[address.to_owned()], &pins).await?, authority));
         }
         let (tls, seen) = orion_mtls::first_seen()?;
-        let dialled = dial(address, tls).await.map_err(|error| match error {
-            ConnectError::Certificate(refusal) => EnrollError::WrongBackend(refusal),
-            error => error.into(),
-        })?;
+        let dialled = match dial(address, tls).await {
+            Ok(dialled) => dialled,
+            Err(ConnectError::Certificate(refusal)) => {
+                return Err(EnrollError::WrongBackend(refusal));
+            }
+            Err(error) => return Err(error.into()),
+        };
         let authority = seen.authority().ok_or(EnrollError::Answer("certificate authority"))?;
         let client = EnrollmentServiceClient::new(dialled.channel.clone());
         Ok((Self { dialled, client }, authority))
@@ -134,10 +137,10 @@ impl Backend {
 
 /// The error of a request without a token.
 fn not_asked(error: EnrollError) -> EnrollError {
-    match error {
-        EnrollError::Refused(said) => EnrollError::NotAsked(said),
-        error => error,
+    if let EnrollError::Refused(said) = error {
+        return EnrollError::NotAsked(said);
     }
+    error
 }
 
 fn refused(status: &Status, verdict: Option<Refusal>) -> EnrollError {

@@ -1,6 +1,7 @@
 //! The statuses for enrollment by a code.
 
 use orion_domain::{Actor, ErrorCode, Hint};
+use orion_wire::status_from;
 use tonic::Status;
 
 use super::{enroll, hinted, store, with};
@@ -28,25 +29,27 @@ pub(crate) fn enrollment_code(error: CodeError) -> Status {
         CodeError::OtherAuthority => hinted(
             ErrorCode::PermissionDenied,
             error,
-            "somebody may be between the device and the backend; check the address and the network",
+            "check the address and the network: somebody may be between the device and the backend",
         ),
         CodeError::Ended => {
             hinted(ErrorCode::NotFound, error, "ask again, which shows another code")
         }
-        CodeError::WrongCode => hinted(
-            ErrorCode::NotFound,
-            error,
-            "compare the code with the one on the device; one that expired is replaced by asking again there",
+        CodeError::WrongCode => status_from(
+            &super::error(ErrorCode::NotFound, error)
+                .hint("compare the code with the one that the device shows")
+                .hint("if it has expired, ask again on the device, which shows another"),
         ),
         CodeError::Locked { minutes } => hinted(
             ErrorCode::RateLimited,
             error,
             format!("wait for {minutes} min, then type the code that the device shows"),
         ),
-        CodeError::OtherWords => hinted(
-            ErrorCode::PreconditionFailed,
-            error,
-            "read the words on the device again; if it shows others than the request has, somebody may be between the two: refuse it",
+        CodeError::OtherWords => status_from(
+            &super::error(ErrorCode::PreconditionFailed, error)
+                .hint("read the words on the device again")
+                .hint(
+                    "if it shows others than the request has, refuse it: somebody may be between the device and the backend",
+                ),
         ),
         CodeError::Decided { .. } => hinted(
             ErrorCode::PreconditionFailed,
