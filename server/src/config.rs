@@ -94,6 +94,7 @@ impl Config {
             ("people", "certificate_seconds", self.people.certificate_seconds, 10, 365 * 86_400),
             ("devices", "certificate_seconds", self.devices.certificate_seconds, 10, 365 * 86_400),
             ("devices", "renew_within_days", self.devices.renew_within_days, 0, 3650),
+            ("devices", "enrollment_code_seconds", self.devices.enrollment_code_seconds, 0, 3600),
             ("calls", "timeout_seconds", self.calls.timeout_seconds, 1, 86_400),
             ("calls", "max_timeout_seconds", self.calls.max_timeout_seconds, 1, 86_400),
             ("calls", "queue_seconds", self.calls.queue_seconds, 1, 30 * 86_400),

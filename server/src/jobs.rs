@@ -6,6 +6,7 @@ mod end_access_requests;
 mod end_modes;
 mod end_standing_rules;
 mod expire_approvals;
+mod expire_enrollment_requests;
 mod expire_plans;
 mod expire_queued_calls;
 mod log_load;
@@ -49,6 +50,7 @@ pub fn spawn_all(backend: &Backend) {
     spawn(tasks, end_standing_rules::EndStandingRules::new(devices.clone(), now_ms()));
     spawn(tasks, end_access_requests::EndAccessRequests(devices.clone()));
     spawn(tasks, expire_approvals::ExpireApprovals::new(pipeline()));
+    spawn(tasks, expire_enrollment_requests::ExpireEnrollmentRequests(enrollment.clone()));
     spawn(tasks, expire_queued_calls::ExpireQueuedCalls(pipeline()));
     spawn(tasks, expire_plans::ExpirePlans(pipeline()));
     spawn(tasks, publish_authorities::PublishAuthorities(enrollment.clone()));

@@ -18,6 +18,7 @@ mod custom_tools;
 mod db;
 mod device_chains;
 mod devices;
+mod enrollment_requests;
 mod invites;
 mod labels;
 mod local_effects;
@@ -70,6 +71,7 @@ pub use devices::{
     Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
     PolicyMismatchKind, RedeemError, Redemption, RenameError, Return,
 };
+pub use enrollment_requests::EnrollmentRequestRecord;
 pub use invites::{InviteScope, NewInvite};
 pub use labels::{Authorship, Label, LabelledContent, Provenance};
 pub use local_effects::LocalEffect;

@@ -35,6 +35,7 @@ mod device_tools;
 mod engine;
 mod enough;
 mod enrolment;
+mod enrolment_by_code;
 mod escapes;
 mod everyday;
 mod everyday_approvals;

@@ -193,4 +193,18 @@ impl EnrollmentService for Services {
     ) -> Result<Response<v1::GetEnrollmentResponse>, Status> {
         Err(Status::not_found("nobody is pending"))
     }
+
+    async fn request_enrollment(
+        &self,
+        _: Request<v1::RequestEnrollmentRequest>,
+    ) -> Result<Response<v1::RequestEnrollmentResponse>, Status> {
+        Err(Status::unimplemented("no codes here"))
+    }
+
+    async fn await_confirmation(
+        &self,
+        _: Request<v1::AwaitConfirmationRequest>,
+    ) -> Result<Response<v1::AwaitConfirmationResponse>, Status> {
+        Err(Status::unimplemented("no codes here"))
+    }
 }

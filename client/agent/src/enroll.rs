@@ -2,6 +2,7 @@
 //! never leaves, and the device waits for approval if the token is not pre-approved.
 
 mod ask;
+mod by_code;
 mod error;
 
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use crate::connect::printable;
 use crate::connect::renew::{Renewed, check, renew_at};
 use crate::state::{EnrollmentStage, Identity, Pending, State};
 use ask::Backend;
+pub use by_code::{CodeEnrollment, device_address, enroll_by_code};
 pub use error::EnrollError;
 
 /// How often a pending device polls, before jitter.
@@ -51,6 +53,15 @@ pub enum Notice {
         name: String,
         /// The fingerprint of the device's key, in words.
         words: String,
+    },
+    /// The device shows a code; an admin types it and compares the words.
+    Code {
+        /// The code, as `XXXX-XXXX`.
+        code: String,
+        /// The words that cover the backend's authority and the device's key.
+        words: String,
+        /// How long the code is good.
+        valid: Duration,
     },
     /// The backend cannot be reached now.
     Unreachable {

@@ -62,6 +62,8 @@ pub struct Devices {
     pub certificate_seconds: u32,
     /// For how many days after its end a device may renew its certificate.
     pub renew_within_days: u32,
+    /// How long the code of a device that asks to be enrolled is good, in seconds. 0 turns codes off.
+    pub enrollment_code_seconds: u32,
     /// The most connections of one address that have not shown a certificate yet.
     pub max_connections_per_address: u32,
 }
@@ -73,6 +75,7 @@ impl Default for Devices {
             addresses: Vec::new(),
             certificate_seconds: 24 * 3600,
             renew_within_days: 90,
+            enrollment_code_seconds: 600,
             max_connections_per_address: 256,
         }
     }

@@ -1,5 +1,6 @@
 //! Enrollment: invitations, their redemption, approval and certificates, until a device's identity ends.
 
+pub mod by_code;
 mod error;
 mod invitation;
 mod issue;
@@ -35,6 +36,8 @@ pub struct Enrollment {
     pub certificate_seconds: u32,
     /// For how long after its end a device may renew its certificate.
     pub renew_within: Duration,
+    /// The devices that ask to be enrolled by a code.
+    pub by_code: Arc<by_code::ByCode>,
 }
 
 /// Returns a pending device's state, and its certificate once it is approved.

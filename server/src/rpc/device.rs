@@ -2,12 +2,15 @@
 
 mod approve_device;
 mod change_state;
+mod confirm_enrollment;
+mod find_enrollment;
 mod get_device;
 mod invite_device;
 mod invite_scope;
 mod list_devices;
 pub(super) mod parse_grants;
 mod quarantine_device;
+mod refuse_enrollment;
 mod reject_device;
 mod remove_device;
 mod rename_device;
@@ -58,6 +61,27 @@ impl DeviceService for DeviceApi {
         request: Request<v1::InviteDeviceRequest>,
     ) -> RpcResult<v1::InviteDeviceResponse> {
         invite_device::invite_device(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn find_enrollment(
+        &self,
+        request: Request<v1::FindEnrollmentRequest>,
+    ) -> RpcResult<v1::FindEnrollmentResponse> {
+        find_enrollment::find_enrollment(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn confirm_enrollment(
+        &self,
+        request: Request<v1::ConfirmEnrollmentRequest>,
+    ) -> RpcResult<v1::ConfirmEnrollmentResponse> {
+        confirm_enrollment::confirm_enrollment(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn refuse_enrollment(
+        &self,
+        request: Request<v1::RefuseEnrollmentRequest>,
+    ) -> RpcResult<v1::RefuseEnrollmentResponse> {
+        refuse_enrollment::refuse_enrollment(self, request.try_into()?).await.map(Response::new)
     }
 
     async fn approve_device(

@@ -1,7 +1,9 @@
 //! `EnrollmentService`: enrolls devices and issues their first certificates.
 
+mod await_confirmation;
 mod enroll;
 mod get_enrollment;
+mod request_enrollment;
 mod to_proto;
 
 use orion_wire::v1;
@@ -28,5 +30,19 @@ impl EnrollmentService for EnrollmentApi {
         request: Request<v1::GetEnrollmentRequest>,
     ) -> RpcResult<v1::GetEnrollmentResponse> {
         get_enrollment::get_enrollment(self, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn request_enrollment(
+        &self,
+        request: Request<v1::RequestEnrollmentRequest>,
+    ) -> RpcResult<v1::RequestEnrollmentResponse> {
+        request_enrollment::request_enrollment(self, request).await.map(Response::new)
+    }
+
+    async fn await_confirmation(
+        &self,
+        request: Request<v1::AwaitConfirmationRequest>,
+    ) -> RpcResult<v1::AwaitConfirmationResponse> {
+        await_confirmation::await_confirmation(self, request.into_inner()).map(Response::new)
     }
 }

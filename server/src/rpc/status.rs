@@ -3,6 +3,7 @@
 mod access_requests;
 mod decisions;
 mod devices;
+mod enrollment_code;
 mod passkeys;
 mod people;
 
@@ -14,6 +15,7 @@ use tonic::Status;
 pub(crate) use self::access_requests::access_request;
 pub(crate) use self::decisions::{answer, decide_plan, plan};
 pub(crate) use self::devices::{connect_error, custom_tool, device, enroll, mode, policy, rename};
+pub(crate) use self::enrollment_code::enrollment_code;
 pub(crate) use self::passkeys::{new_passkey, passkey};
 pub(crate) use self::people::{change_user, no_user, sign_in, token, token_not_found};
 use crate::access::AccessError;

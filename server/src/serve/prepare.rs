@@ -24,6 +24,7 @@ use crate::data_folder::{self, DATABASE};
 use crate::downloads::Downloads;
 use crate::fleet::effective_policy::load_all;
 use crate::fleet::enrollment::Enrollment;
+use crate::fleet::enrollment::by_code::ByCode;
 use crate::fleet::{Authority, Devices, Fleet};
 use crate::listen::open_port;
 use crate::local_tools;
@@ -102,6 +103,7 @@ pub async fn prepare(
         addresses,
         certificate_seconds: config.devices.certificate_seconds,
         renew_within: Duration::from_hours(24 * u64::from(config.devices.renew_within_days)),
+        by_code: Arc::new(ByCode::new(config.devices.enrollment_code_seconds)),
     };
     let stops = Stops::load(&store).await?;
     let pipeline = Arc::new(Pipeline::new(Arc::clone(&config), devices.clone(), stops));

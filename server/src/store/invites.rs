@@ -100,47 +100,44 @@ impl Store {
     /// # Errors
     /// The database cannot be written.
     pub async fn create_invite(&self, new: NewInvite) -> Result<(), StoreError> {
-        let event = AuditEvent::new(
-            new.created_at,
-            "invite.created",
-            String::new(),
-            &Created {
-                invite_id: new.id,
-                by: &new.created_by,
-                device_name: new.name.as_ref(),
-                uses: new.uses,
-                preapproved: new.preapproved,
-                grants: &new.grants,
-                scope: &new.scope,
-                expires_at: new.expires_at,
-            },
-        )?;
-        let scope = serde_json::to_string(&new.scope).map_err(|_| StoreError::Corrupt)?;
-        self.db()
-            .apply(
-                Batch::new(Durability::Fsync)
-                    .statement(
-                        sql("INSERT INTO invites (id, secret_hash, device_name, uses_left, \
-                 preapproved, grants_json, scope_json, created_by, created_at, expires_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
-                        .with(values![
-                            new.id,
-                            new.secret_hash,
-                            new.name,
-                            i64::from(new.uses),
-                            new.preapproved,
-                            new.grants,
-                            scope,
-                            new.created_by,
-                            new.created_at,
-                            new.expires_at
-                        ]),
-                    )
-                    .event(event),
-            )
-            .await
-            .map(drop)
+        self.db().apply(creation(new)?).await.map(drop)
     }
+}
+
+/// Returns what stores a new token, with its audit event.
+pub(super) fn creation(new: NewInvite) -> Result<Batch, StoreError> {
+    let event = AuditEvent::new(
+        new.created_at,
+        "invite.created",
+        String::new(),
+        &Created {
+            invite_id: new.id,
+            by: &new.created_by,
+            device_name: new.name.as_ref(),
+            uses: new.uses,
+            preapproved: new.preapproved,
+            grants: &new.grants,
+            scope: &new.scope,
+            expires_at: new.expires_at,
+        },
+    )?;
+    let scope = serde_json::to_string(&new.scope).map_err(|_| StoreError::Corrupt)?;
+    let insert = sql("INSERT INTO invites (id, secret_hash, device_name, uses_left, preapproved, \
+         grants_json, scope_json, created_by, created_at, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
+    .with(values![
+        new.id,
+        new.secret_hash,
+        new.name,
+        i64::from(new.uses),
+        new.preapproved,
+        new.grants,
+        scope,
+        new.created_by,
+        new.created_at,
+        new.expires_at
+    ]);
+    Ok(Batch::new(Durability::Fsync).statement(insert).event(event))
 }
 
 /// A token as a candidate presents it.
@@ -185,7 +182,7 @@ pub(super) async fn is_valid(
         Some(Presented { uses_left, .. }) if uses_left <= 0 => return Ok(Err(RedeemError::Spent)),
         Some(Presented { scope, .. }) => scope,
     };
-    let checked = scope.check(platform, *address);
+    let checked = scope.check(public_key_fingerprint, platform, *address);
     if let Err(error) = &checked {
         let body = RefusedEvent {
             invite_id: *invite,

@@ -1,7 +1,7 @@
 //! Verifies the backend's certificate in the handshake, before the device sends application data: a
 //! trusted authority signed it, for a server, under the fixed name.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -23,6 +23,8 @@ pub(crate) enum Trust {
     Pinned(PinSet),
     /// By the certificates from its enrolment.
     Roots(RootCertStore),
+    /// Not at all: the authority that signed the backend's certificate is noted, for people to compare.
+    FirstSeen(Arc<OnceLock<Fingerprint>>),
 }
 
 /// Verifies a backend's certificate.
@@ -46,10 +48,17 @@ impl ServerCertVerifier for BackendVerifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let shown;
+        let mut seen = None;
         let roots = match &self.trust {
             Trust::Roots(roots) => roots,
             Trust::Pinned(pins) => {
                 shown = pinned_authorities(pins, intermediates)?;
+                &shown
+            }
+            Trust::FirstSeen(noted) => {
+                let (authority, root) = only_authority(intermediates)?;
+                seen = Some((noted, authority));
+                shown = root;
                 &shown
             }
         };
@@ -63,6 +72,12 @@ impl ServerCertVerifier for BackendVerifier {
         }
         if !facts.for_servers {
             return Err(refused(PeerError::WrongPurpose));
+        }
+        // Another authority than the one that was noted first is refused, should the configuration be used twice.
+        if let Some((noted, authority)) = seen
+            && noted.get_or_init(|| authority) != &authority
+        {
+            return Err(refused(PeerError::NotPinned));
         }
         Ok(ServerCertVerified::assertion())
     }
@@ -105,6 +120,20 @@ fn pinned_authorities(pins: &PinSet, shown: &[CertificateDer<'_>]) -> Result<Roo
         return Err(refused(PeerError::NotPinned));
     }
     Ok(roots)
+}
+
+/// Returns the authority that a backend presents behind its own certificate. A backend presents exactly one, so that
+/// it is clear which one a person compares. The caller checks that it signed the backend's certificate.
+fn only_authority(shown: &[CertificateDer<'_>]) -> Result<(Fingerprint, RootCertStore), Error> {
+    let [certificate] = shown else {
+        return Err(refused(PeerError::NotOneAuthority));
+    };
+    if !Facts::read(certificate).map_err(refused)?.is_leaf_authority {
+        return Err(refused(PeerError::NotOneAuthority));
+    }
+    let mut root = RootCertStore::empty();
+    root.add(certificate.clone().into_owned())?;
+    Ok((Fingerprint::of_certificate(certificate), root))
 }
 
 fn refused(error: PeerError) -> Error {

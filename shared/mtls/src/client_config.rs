@@ -1,7 +1,7 @@
-//! The device's TLS configurations: one for enrolment, which pins a fingerprint, and one with the
-//! device's own certificate for every later connection.
+//! The device's TLS configurations: one for enrolment, which pins a fingerprint, one that notes whom it meets, for
+//! people to compare, and one with the device's own certificate for every later connection.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustls::client::{Resumption, WantsClientCert};
 use rustls::pki_types::ServerName;
@@ -11,7 +11,7 @@ use rustls::{ClientConfig, ConfigBuilder};
 use crate::backend_verifier::{BackendVerifier, Trust};
 use crate::certificate::{one_from_pem, roots_from_pem};
 use crate::error::MtlsError;
-use crate::fingerprint::PinSet;
+use crate::fingerprint::{Fingerprint, PinSet};
 use crate::identity::DeviceKey;
 use crate::peer::DeviceIdentity;
 use crate::provider::provider;
@@ -25,6 +25,30 @@ use crate::{ALPN_HTTP2, SERVER_NAME};
 /// [`MtlsError::Tls`] when rustls rejects the configuration.
 pub fn pinned(pins: PinSet) -> Result<Arc<ClientConfig>, MtlsError> {
     Ok(finished(builder(Trust::Pinned(pins))?.with_no_client_auth()))
+}
+
+/// The authority that a connection with [`first_seen`] met.
+#[derive(Debug, Clone, Default)]
+pub struct FirstSeen(Arc<OnceLock<Fingerprint>>);
+
+impl FirstSeen {
+    /// Returns the fingerprint of the authority's certificate. None before the first handshake succeeded.
+    #[must_use]
+    pub fn authority(&self) -> Option<Fingerprint> {
+        self.0.get().copied()
+    }
+}
+
+/// Returns the configuration for a device that knows no authority yet: no client certificate, and any backend. Which
+/// authority it met is noted in the returned [`FirstSeen`]. **Nothing secret may be sent over such a connection**, and
+/// nothing that it says may be trusted, before people have compared the authority ([`Comparison`](crate::Comparison)).
+///
+/// # Errors
+/// [`MtlsError::Tls`] when rustls rejects the configuration.
+pub fn first_seen() -> Result<(Arc<ClientConfig>, FirstSeen), MtlsError> {
+    let seen = FirstSeen::default();
+    let trust = Trust::FirstSeen(Arc::clone(&seen.0));
+    Ok((finished(builder(trust)?.with_no_client_auth()), seen))
 }
 
 /// Returns the configuration of an enrolled device: the device's own certificate, and only a backend

@@ -102,4 +102,9 @@ pub enum PeerError {
         "the backend's certificate authority is not the one in the invitation; check the address, and ask for a new invitation if the authority was replaced"
     )]
     NotPinned,
+    /// The server's chain is not its own certificate and one authority.
+    #[error(
+        "what answered presents no Orion certificate authority; check the address and the port, which is the backend's port for devices"
+    )]
+    NotOneAuthority,
 }

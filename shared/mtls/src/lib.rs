@@ -10,6 +10,7 @@ pub mod authority;
 mod backend_verifier;
 mod certificate;
 pub mod client_config;
+pub mod comparison;
 pub mod csr;
 mod device_verifier;
 pub mod error;
@@ -29,7 +30,8 @@ mod tests;
 
 pub use authorities::Authorities;
 pub use authority::{CertificateAuthority, IssuedCertificate, IssuedServerCertificate};
-pub use client_config::{mutual, pinned};
+pub use client_config::{FirstSeen, first_seen, mutual, pinned};
+pub use comparison::Comparison;
 pub use csr::{CsrError, VerifiedCsr};
 pub use device_verifier::{DeviceTrust, RevocationCheck};
 pub use error::{MtlsError, PeerError};

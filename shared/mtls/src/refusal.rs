@@ -19,6 +19,9 @@ pub enum Refusal {
     /// The backend's authority is not pinned by the invitation.
     #[error("{}", PeerError::NotPinned)]
     BackendNotPinned,
+    /// What answered presents no authority of Orion's kind.
+    #[error("{}", PeerError::NotOneAuthority)]
+    BackendWithoutAuthority,
     /// The backend's certificate is not yet valid or expired, or this device's clock is wrong.
     #[error(
         "the backend's certificate is not valid at this time; check this device's clock, then the backend's certificate"
@@ -73,10 +76,12 @@ impl Refusal {
         let rustls::Error::InvalidCertificate(reason) = error else {
             return None;
         };
-        if let CertificateError::Other(other) = reason
-            && other.0.downcast_ref::<PeerError>() == Some(&PeerError::NotPinned)
-        {
-            return Some(Self::BackendNotPinned);
+        if let CertificateError::Other(other) = reason {
+            match other.0.downcast_ref::<PeerError>() {
+                Some(PeerError::NotPinned) => return Some(Self::BackendNotPinned),
+                Some(PeerError::NotOneAuthority) => return Some(Self::BackendWithoutAuthority),
+                Some(_) | None => {}
+            }
         }
         let in_date = !matches!(
             reason,

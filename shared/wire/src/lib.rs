@@ -21,7 +21,7 @@ pub use error::{
 pub use link::{DeviceFacts, Os, PROTOCOL, ProtocolVersion, projects};
 pub use prost::bytes::Bytes;
 pub use timezone::{Timezone, UnknownTimezone};
-pub use token::{EnrollmentToken, TokenError};
+pub use token::{EnrollmentToken, TokenError, is_address};
 
 /// The maximum size of one message in bytes, both ways.
 pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;

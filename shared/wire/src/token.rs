@@ -114,7 +114,8 @@ impl EnrollmentToken {
 }
 
 /// Returns whether the text is `host:port`, `[v6]:port` included.
-fn is_address(text: &str) -> bool {
+#[must_use]
+pub fn is_address(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else { return false };
     let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
     text.len() <= MAX_TEXT

@@ -24,6 +24,7 @@ fn ground(world: &World) -> Ground {
     ground.data = Some(world.data_dir());
     ground.set("DATA", world.data_dir().display());
     ground.set("BACKEND", format!("http://{}", world.people_address()));
+    ground.set("PORT_FOR_DEVICES", world.device_address());
     ground
 }
 

@@ -8,9 +8,12 @@ use anyhow::Context as _;
 use clap::Args;
 use orion_agent::config;
 use orion_agent::config::check::check_file;
-use orion_agent::enroll::{Enrollment, Notice, Replace, enroll};
+use orion_agent::enroll::{
+    CodeEnrollment, Enrollment, Notice, Replace, device_address, enroll, enroll_by_code,
+};
 use orion_agent::state::{Identity, Pending, State};
 use orion_domain::{DeviceName, Profile};
+use orion_mtls::Fingerprint;
 use orion_wire::EnrollmentToken;
 
 use super::{NO_FOLDER, Places, print, say, shown};
@@ -21,6 +24,13 @@ pub(super) struct Enroll {
     /// earlier token's approval goes on.
     #[arg(env = "ORION_AGENT_TOKEN", hide_env_values = true)]
     token: Option<String>,
+    /// Enrol without a token, at the backend with this address: the device shows a code that an admin types. Without a
+    /// port, 7443.
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = device_address, conflicts_with_all = ["token", "no_wait"])]
+    server: Option<String>,
+    /// The fingerprint of the backend's certificate authority, where it is known: no other backend is asked.
+    #[arg(long, value_name = "SHA256", requires = "server", value_parser = ca_fingerprint)]
+    ca_fingerprint: Option<Fingerprint>,
     /// What this device would like to be called; the backend decides.
     #[arg(long)]
     name: Option<DeviceName>,
@@ -51,6 +61,12 @@ fn waiting_seconds(text: &str) -> Result<u64, String> {
     seconds.ok_or_else(|| "write a number of seconds from 1 to 604800, a week".to_owned())
 }
 
+/// Parses the fingerprint of an authority.
+fn ca_fingerprint(text: &str) -> Result<Fingerprint, String> {
+    let wrong = "write 64 hexadecimal digits, as `orion-server ca list` shows them";
+    text.parse().map_err(|_| wrong.to_owned())
+}
+
 /// Parses the name of a profile.
 fn profile(text: &str) -> Result<Profile, String> {
     let all =
@@ -61,7 +77,18 @@ fn profile(text: &str) -> Result<Profile, String> {
 }
 
 pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()> {
-    let Enroll { token, name, allow_path, profile, force, wait: _, no_wait, timeout } = arguments;
+    let Enroll {
+        token,
+        server,
+        ca_fingerprint,
+        name,
+        allow_path,
+        profile,
+        force,
+        wait: _,
+        no_wait,
+        timeout,
+    } = arguments;
     let token = token.map(|text| read_token(&text)).transpose()?;
     let first = (profile.is_some() || !allow_path.is_empty())
         .then(|| config::first(&places.config, profile, &allow_path, &places.state_dir))
@@ -75,12 +102,8 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
     let mut written = Ok(());
     let missing = missing_folders(&places.state_dir);
     let state = State::open(&places.state_dir)?;
-    let wanted = Enrollment {
-        token,
-        name,
-        replace: if force { Replace::Force } else { Replace::Refuse },
-        wait: (!no_wait).then_some(Duration::from_secs(timeout)),
-    };
+    let replace = if force { Replace::Force } else { Replace::Refuse };
+    let wait = Duration::from_secs(timeout);
     let mut notice = |notice: Notice| {
         let text = match notice {
             Notice::Pending { name, words } => {
@@ -89,11 +112,23 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
                     "{name} waits for approval. Compare this fingerprint with the one the admin sees:\n\n    {words}\n\nAn admin approves it with: orion devices approve {name}"
                 )
             }
+            Notice::Code { code, words, valid } => how_to_confirm(&code, &words, valid),
             Notice::Unreachable { why } => format!("{why}; still trying"),
         };
         say(&text);
     };
-    let enrolled = match enroll(&state, wanted, &mut notice).await {
+    let enrolled = match server {
+        Some(address) => {
+            let authority = ca_fingerprint;
+            let wanted = CodeEnrollment { address, authority, name, replace, wait };
+            enroll_by_code(&state, wanted, &mut notice).await
+        }
+        None => {
+            let wait = (!no_wait).then_some(wait);
+            enroll(&state, Enrollment { token, name, replace, wait }, &mut notice).await
+        }
+    };
+    let enrolled = match enrolled {
         Ok(enrolled) => enrolled,
         Err(error) => {
             remove_unused(state, &missing);
@@ -113,6 +148,14 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
         "enrolled as {} ({}), certificate until {until}\nstart the agent with: orion-agent run, or as a service with: orion-agent install",
         enrolled.name, enrolled.device_id
     ))
+}
+
+/// Says what to do with a code, and what its words are for.
+fn how_to_confirm(code: &str, words: &str, valid: Duration) -> String {
+    let minutes = valid.as_secs().div_ceil(60);
+    format!(
+        "To enrol this device, ask an admin to run this within {minutes} min, or to type the code on the page under Devices, Enrol:\n\n    orion devices enroll {code}\n\nThe admin then sees six words, and confirms only if they are exactly these:\n\n    {words}\n\nOther words mean that somebody is between this device and the backend."
+    )
 }
 
 /// Says that an existing file is kept, and which allowed folder is missing.

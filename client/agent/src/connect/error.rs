@@ -116,6 +116,7 @@ impl ConnectError {
                 }
                 // Another address, or the same one later, may be the right backend.
                 Refusal::BackendNotPinned
+                | Refusal::BackendWithoutAuthority
                 | Refusal::BackendNotInDate
                 | Refusal::BackendUntrusted => false,
             },

@@ -1,9 +1,10 @@
-//! The two RPCs of an enrolment: the request, and the poll for its decision.
+//! The RPCs of an enrolment: the request, and the poll for its decision; and the same for a code.
 
 use std::time::Duration;
 
 use orion_domain::DeviceId;
-use orion_mtls::{PinSet, Refusal};
+use orion_domain::id::InviteId;
+use orion_mtls::{Fingerprint, PinSet, Refusal};
 use orion_wire::v1::enrollment_service_client::EnrollmentServiceClient;
 use orion_wire::{tool_error_from, v1};
 use tonic::transport::Channel;
@@ -45,6 +46,59 @@ impl Backend {
         Err(failure)
     }
 
+    /// Dials a backend whose authority nobody has vouched for, and returns the authority that it has. Where one is
+    /// given, no other is accepted.
+    pub(super) async fn meet(
+        address: &str,
+        authority: Option<Fingerprint>,
+    ) -> Result<(Self, Fingerprint), EnrollError> {
+        if let Some(authority) = authority {
+            let pins = PinSet::new([authority])?;
+            return Ok((Self::reach(&[address.to_owned()], &pins).await?, authority));
+        }
+        let (tls, seen) = orion_mtls::first_seen()?;
+        let dialled = match dial(address, tls).await {
+            Ok(dialled) => dialled,
+            Err(ConnectError::Certificate(refusal)) => {
+                return Err(EnrollError::WrongBackend(refusal));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let authority = seen.authority().ok_or(EnrollError::Answer("certificate authority"))?;
+        let client = EnrollmentServiceClient::new(dialled.channel.clone());
+        Ok((Self { dialled, client }, authority))
+    }
+
+    /// Asks for a code.
+    pub(super) async fn request(
+        &mut self,
+        request: v1::RequestEnrollmentRequest,
+    ) -> Result<v1::RequestEnrollmentResponse, EnrollError> {
+        let answer = tokio::time::timeout(TIMEOUT, self.client.request_enrollment(request)).await;
+        self.read_answer(answer).map_err(not_asked)
+    }
+
+    /// Returns whether an admin confirmed the code.
+    pub(super) async fn confirmation(
+        &mut self,
+        request_id: InviteId,
+        secret: &str,
+    ) -> Result<v1::ConfirmationState, EnrollError> {
+        let request = v1::AwaitConfirmationRequest {
+            request_id: request_id.to_string(),
+            secret: secret.to_owned(),
+        };
+        let answer = tokio::time::timeout(TIMEOUT, self.client.await_confirmation(request)).await;
+        if let Ok(Err(status)) = &answer
+            && status.code() == Code::NotFound
+        {
+            return Err(EnrollError::CodeEnded);
+        }
+        let v1::AwaitConfirmationResponse { state } =
+            self.read_answer(answer).map_err(not_asked)?;
+        v1::ConfirmationState::try_from(state).map_err(|_| EnrollError::Answer("state"))
+    }
+
     pub(super) async fn enroll(
         &mut self,
         request: v1::EnrollRequest,
@@ -79,6 +133,14 @@ impl Backend {
             }
         }
     }
+}
+
+/// The error of a request without a token.
+fn not_asked(error: EnrollError) -> EnrollError {
+    if let EnrollError::Refused(said) = error {
+        return EnrollError::NotAsked(said);
+    }
+    error
 }
 
 fn refused(status: &Status, verdict: Option<Refusal>) -> EnrollError {

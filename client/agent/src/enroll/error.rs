@@ -23,7 +23,7 @@ pub enum EnrollError {
     },
     /// No token was given, and no enrolment is pending.
     #[error(
-        "no enrolment is waiting for approval here; give the token that an admin makes with `orion devices invite`: `orion-agent enroll TOKEN`"
+        "no enrolment is waiting for approval here; give the token that an admin makes with `orion devices invite`: `orion-agent enroll TOKEN`, or the backend's address to show a code: `orion-agent enroll --server HOST`"
     )]
     NothingPending,
     /// The server does not match the token's pins. Nothing was sent to it.
@@ -35,6 +35,19 @@ pub enum EnrollError {
     /// The backend accepts no further device at the moment.
     #[error("the backend takes no more for the moment: {0}. Run the same command again later")]
     TooMany(String),
+    /// The backend rejected the request for a code.
+    #[error(
+        "the backend did not take the request: {0}. Run the same command again for another code, or ask an admin for a token"
+    )]
+    NotAsked(String),
+    /// No admin confirmed the code in time, or the backend has forgotten it.
+    #[error(
+        "no admin confirmed this device before the end of its code, or the backend was restarted meanwhile. Nothing was kept; run the same command again for another code"
+    )]
+    CodeEnded,
+    /// An admin refused the device.
+    #[error("an admin refused this device; ask why before you try again")]
+    CodeRefused,
     /// The request was sent, and the answer did not arrive.
     #[error(
         "the backend may have taken this device in, but its answer did not arrive: {0}. Run the same command again: it goes on where it was, and the token is not spent twice"
@@ -87,6 +100,9 @@ impl EnrollError {
             | Self::NothingPending
             | Self::WrongBackend(_)
             | Self::Refused(_)
+            | Self::NotAsked(_)
+            | Self::CodeEnded
+            | Self::CodeRefused
             | Self::Unfinished
             | Self::Rejected
             | Self::StillPending { .. }

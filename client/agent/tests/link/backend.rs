@@ -118,6 +118,20 @@ impl EnrollmentService for Service {
             Response::new(response)
         })
     }
+
+    async fn request_enrollment(
+        &self,
+        _: Request<v1::RequestEnrollmentRequest>,
+    ) -> Result<Response<v1::RequestEnrollmentResponse>, Status> {
+        Err(Status::unimplemented("no codes here"))
+    }
+
+    async fn await_confirmation(
+        &self,
+        _: Request<v1::AwaitConfirmationRequest>,
+    ) -> Result<Response<v1::AwaitConfirmationResponse>, Status> {
+        Err(Status::unimplemented("no codes here"))
+    }
 }
 
 impl Service {

@@ -1,5 +1,7 @@
 //! `orion devices`: the fleet, enrolment, and each device's grants.
 
+mod enroll;
+mod grant_flags;
 mod grants;
 mod invite;
 mod mode;
@@ -70,6 +72,8 @@ enum DevicesCommand {
     Show(DeviceArgument),
     /// Make an enrolment token
     Invite(invite::Invite),
+    /// Let in a device that shows a code; compare its words first
+    Enroll(enroll::Enroll),
     /// List devices that wait for approval
     #[command(after_help = "Example:\n  orion devices pending")]
     Pending,
@@ -150,7 +154,7 @@ impl DevicesCommand {
             | Self::Rename { device, .. } => Some(device),
             Self::Mode(command) => Some(command.device()),
             Self::Permissions(command) => Some(command.device()),
-            Self::List | Self::Invite(_) | Self::Pending => None,
+            Self::List | Self::Invite(_) | Self::Enroll(_) | Self::Pending => None,
         }
     }
 
@@ -164,6 +168,7 @@ impl DevicesCommand {
                 Ok(0)
             }
             Self::Invite(command) => command.run(app, client).await,
+            Self::Enroll(command) => command.run(app, client).await,
             Self::Approve(DeviceArgument { device }) => {
                 let before = get(client, device).await?;
                 if !app.yes && matches!(before.state, "pending" | "quarantined") {

@@ -34,6 +34,9 @@ pub enum EnrollError {
         /// The platform that the device stated.
         stated: String,
     },
+    /// The token is for another device's key.
+    #[error("this request was confirmed for the key of another device. Ask again for a code")]
+    NotThisKey,
     /// The certificate request is not valid.
     #[error("the certificate request is not one: {0}")]
     Request(#[from] CsrError),
@@ -91,6 +94,7 @@ impl From<RedeemError> for EnrollError {
             RedeemError::Spent => Self::Spent,
             RedeemError::Network(address) => Self::Network(address),
             RedeemError::Platform { allowed, stated } => Self::Platform { allowed, stated },
+            RedeemError::OtherKey => Self::NotThisKey,
             RedeemError::KeyKnown => Self::KeyKnown,
             RedeemError::Store(error) => Self::Store(error),
         }

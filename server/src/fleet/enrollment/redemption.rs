@@ -15,9 +15,9 @@ use crate::people::random_secret;
 use crate::store::{Candidate, DeviceState, Redemption};
 
 /// Minimum and maximum length of a ticket that a device generated, in bytes.
-const MIN_TICKET_BYTES: usize = 32;
+pub(super) const MIN_TICKET_BYTES: usize = 32;
 
-const MAX_TICKET_BYTES: usize = 128;
+pub(super) const MAX_TICKET_BYTES: usize = 128;
 
 /// A device that asks to be enrolled.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub async fn enroll(
 ) -> Result<Admission, EnrollError> {
     let csr = VerifiedCsr::parse(applicant.certificate_request.as_bytes())?;
     let fingerprint = csr.public_key_fingerprint();
-    let own_name = own_name(&applicant)?;
+    let own_name = own_name(&applicant.suggested_name, &applicant.hostname)?;
     if let Some(ticket) = &applicant.ticket
         && !(MIN_TICKET_BYTES..=MAX_TICKET_BYTES).contains(&ticket.expose().len())
     {
@@ -119,15 +119,15 @@ pub async fn enroll(
 }
 
 /// Returns the name of a device that the invitation does not name: the suggested name, else the host name.
-fn own_name(applicant: &Applicant) -> Result<DeviceName, EnrollError> {
-    let asked = applicant.suggested_name.to_lowercase();
+pub(super) fn own_name(suggested: &str, hostname: &str) -> Result<DeviceName, EnrollError> {
+    let asked = suggested.to_lowercase();
     if DeviceName::is_reserved(&asked) {
         return Err(EnrollError::Reserved);
     }
     if !asked.is_empty() {
         return asked.parse().map_err(|_| EnrollError::Name(asked.chars().take(63).collect()));
     }
-    let host = applicant.hostname.to_lowercase();
+    let host = hostname.to_lowercase();
     let name: String = host
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' })
@@ -138,14 +138,14 @@ fn own_name(applicant: &Applicant) -> Result<DeviceName, EnrollError> {
 }
 
 /// Returns the platform that a device states, as releases name it; an older agent states the system alone.
-fn platform(os: &str, arch: &str) -> String {
+pub(super) fn platform(os: &str, arch: &str) -> String {
     match (display(os), display(arch)) {
         (os, arch) if arch.is_empty() => os,
         (os, arch) => format!("{os}-{arch}"),
     }
 }
 
-fn display(text: &str) -> String {
+pub(super) fn display(text: &str) -> String {
     orion_domain::strip_hidden(text, 128)
 }
 
@@ -156,19 +156,7 @@ mod tests {
     #[test]
     fn a_device_without_a_name_is_called_after_its_host_and_never_by_an_id() {
         let name = |suggested: &str, hostname: &str| {
-            own_name(&Applicant {
-                invite_id: InviteId::new(new_uuid()),
-                secret: Secret::new(""),
-                ticket: None,
-                certificate_request: String::new(),
-                suggested_name: suggested.to_owned(),
-                hostname: hostname.to_owned(),
-                os: String::new(),
-                arch: String::new(),
-                address: [127, 0, 0, 1].into(),
-            })
-            .map(String::from)
-            .map_err(|error| error.to_string())
+            own_name(suggested, hostname).map(String::from).map_err(|error| error.to_string())
         };
         assert_eq!(name("Kiosk", "x"), Ok("kiosk".to_owned()));
         assert_eq!(name("", "Ann's MacBook"), Ok("ann-s-macbook".to_owned()));

@@ -28,13 +28,7 @@ pub(super) async fn invite_device(
         platforms,
         networks,
     } = message;
-    if DeviceName::is_reserved(&name) {
-        return Err(status::hinted(
-            ErrorCode::InvalidArgument,
-            "`backend` is the name of the backend itself",
-            "choose another name for the device",
-        ));
-    }
+    let name = device_name(&name)?;
     let scope = scope(&platforms, &networks)?;
     let grants = parse_grants(&grants)?;
     // The option allows everything at a path, so a path that is granted for less is left to the owner.
@@ -44,14 +38,7 @@ pub(super) async fn invite_device(
     // The first file of an owner has the profile operator.
     let profile = grants.profile.filter(|it| *it != Profile::Operator);
     let profile = profile.map(|it| format!(" --profile {it}")).unwrap_or_default();
-    let invitation = Invitation {
-        name: (!name.is_empty()).then(|| name.parse()).transpose().map_err(status::invalid)?,
-        valid_seconds,
-        uses,
-        preapproved,
-        grants,
-        scope,
-    };
+    let invitation = Invitation { name, valid_seconds, uses, preapproved, grants, scope };
     let token = invite(&api.enrollment, &identity.caller, invitation).await;
     let token = token.map_err(status::store)?;
     let text = token.to_string();
@@ -70,6 +57,18 @@ pub(super) async fn invite_device(
         invite_id: token.invite_id.to_string(),
         expires_at: token.expires_at,
     })
+}
+
+/// Parses the name that an admin gives a device; empty for the one that it suggests.
+pub(super) fn device_name(name: &str) -> Result<Option<DeviceName>, Status> {
+    if DeviceName::is_reserved(name) {
+        return Err(status::hinted(
+            ErrorCode::InvalidArgument,
+            "`backend` is the name of the backend itself",
+            "choose another name for the device",
+        ));
+    }
+    (!name.is_empty()).then(|| name.parse()).transpose().map_err(status::invalid)
 }
 
 /// Quotes a path for a shell. A leading `~` stays, which the agent reads as the shell does.

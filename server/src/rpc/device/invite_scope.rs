@@ -31,6 +31,7 @@ pub(super) fn scope(platforms: &[String], networks: &[String]) -> Result<InviteS
     Ok(InviteScope {
         platforms: platforms.iter().map(platform).collect::<Result<_, _>>()?,
         networks: networks.iter().map(|text| network(text)).collect::<Result<_, _>>()?,
+        public_key: None,
     })
 }
 

@@ -3,6 +3,7 @@
 use orion_wire::v1;
 
 use crate::clock::now_ms;
+use crate::fleet::enrollment::by_code::RequestView;
 use crate::fleet::presence::facts_from_json;
 use crate::fleet::{DeviceSnapshot, Fleet, OwnerPause};
 use crate::policy::GrantReview;
@@ -67,6 +68,22 @@ fn dangerous(known: &DeviceSnapshot) -> Option<v1::DangerousMode> {
 fn pause(pause: OwnerPause) -> v1::OwnerPause {
     let OwnerPause { by, since, until, fault } = pause;
     v1::OwnerPause { by, since, until, fault }
+}
+
+/// Converts a device that asks to be enrolled by a code.
+pub(super) fn pending_enrollment(view: RequestView) -> v1::PendingEnrollment {
+    let RequestView { record, agent_version, words, requested_at, expires_at } = view;
+    v1::PendingEnrollment {
+        request_id: record.request_id.to_string(),
+        suggested_name: record.device_name,
+        hostname: record.hostname,
+        platform: record.platform,
+        agent_version,
+        address: record.address.to_string(),
+        words,
+        requested_at,
+        expires_at,
+    }
 }
 
 /// Converts the review of one grant.

@@ -60,6 +60,7 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
         }
         EnrollError::Held(_)
         | EnrollError::KeyKnown
+        | EnrollError::NotThisKey
         | EnrollError::OtherKey
         | EnrollError::Network(_)
         | EnrollError::Platform { .. } => with(ErrorCode::PermissionDenied, error),

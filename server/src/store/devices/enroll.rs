@@ -83,6 +83,9 @@ pub enum RedeemError {
         /// The platform that the device stated.
         stated: String,
     },
+    /// The token is for another device's key.
+    #[error("this enrolment token was confirmed for the key of another device")]
+    OtherKey,
     /// A device with this key is stored already, in any state.
     #[error("a device with this key is on record already")]
     KeyKnown,

@@ -15,19 +15,26 @@ pub struct InviteScope {
     pub platforms: Vec<String>,
     /// The networks that the connection may come from, as the backend sees it.
     pub networks: Vec<IpNet>,
+    /// The fingerprint of the one public key that may use it. None for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<String>,
 }
 
 impl InviteScope {
     /// Checks a device against the scope.
     ///
     /// # Errors
-    /// [`RedeemError::Network`] or [`RedeemError::Platform`].
+    /// [`RedeemError::OtherKey`], [`RedeemError::Network`] or [`RedeemError::Platform`].
     pub(in crate::store) fn check(
         &self,
+        public_key: &str,
         platform: &str,
         address: IpAddr,
     ) -> Result<(), RedeemError> {
-        let Self { platforms, networks } = self;
+        let Self { platforms, networks, public_key: only } = self;
+        if only.as_ref().is_some_and(|only| only != public_key) {
+            return Err(RedeemError::OtherKey);
+        }
         let address = address.to_canonical();
         if !networks.is_empty() && !networks.iter().any(|network| network.contains(&address)) {
             return Err(RedeemError::Network(address));
@@ -45,7 +52,21 @@ mod tests {
     use super::*;
 
     fn checked(scope: &InviteScope, platform: &str, address: &str) -> Result<(), RedeemError> {
-        scope.check(platform, address.parse().unwrap())
+        scope.check("key", platform, address.parse().unwrap())
+    }
+
+    #[test]
+    fn a_token_for_one_key_is_for_no_other() {
+        let of_key =
+            |key: &str| InviteScope { public_key: Some(key.to_owned()), ..InviteScope::default() };
+        assert_eq!(checked(&of_key("key"), "", "::1"), Ok(()));
+        for other in ["", "ke", "key2"] {
+            assert_eq!(checked(&of_key(other), "", "::1"), Err(RedeemError::OtherKey), "{other}");
+        }
+        // What an earlier version stored has no key, and is for any.
+        let stored = r#"{"platforms":[],"networks":[]}"#;
+        assert_eq!(serde_json::from_str::<InviteScope>(stored).unwrap(), InviteScope::default());
+        assert_eq!(serde_json::to_string(&InviteScope::default()).unwrap(), stored);
     }
 
     #[test]

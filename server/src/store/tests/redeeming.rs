@@ -93,6 +93,7 @@ async fn a_token_lets_in_its_platforms_from_its_networks_and_nothing_is_spent_on
     let scope = InviteScope {
         platforms: vec!["linux-x86_64".to_owned()],
         networks: vec!["10.0.0.0/8".parse().unwrap()],
+        ..InviteScope::default()
     };
     place.store.create_invite(NewInvite { scope, ..invite(1, 1) }).await.unwrap();
     let refused = async |candidate| place.store.enroll_device(candidate).await.unwrap_err();

@@ -1,6 +1,7 @@
 // Enrol a device: a form, one command, and the device as it appears.
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { type FormEvent, useState } from "react";
+import { ByCode } from "../enrol/ByCode";
 import { Invited } from "../enrol/Invited";
 import { DeviceService, type InviteDeviceResponse } from "../gen/orion/v1/device_pb";
 import { useMe } from "../lib/session";
@@ -24,6 +25,7 @@ export default function Enrol() {
   const [profile, setProfile] = useState("reader");
   const [folders, setFolders] = useState("");
   const paths = folders.split("\n").map((it) => it.trim()).filter(Boolean);
+  const grants = profile === "" && paths.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: paths.map((path) => ({ path, access })) });
   const [before, setBefore] = useState<Set<string>>(new Set());
   const devices = useQuery(DeviceService.method.listDevices, {});
   const invite = useMutation(DeviceService.method.inviteDevice, { onSuccess: setInvitation });
@@ -35,14 +37,13 @@ export default function Enrol() {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name) ?? "").trim();
-    const grants = profile === "" && paths.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: paths.map((path) => ({ path, access })) });
     setBefore(new Set((devices.data?.devices ?? []).map(({ deviceId }) => deviceId)));
     invite.mutate({ name: text("name"), validSeconds: BigInt(text("valid")), uses: 1, preapproved: form.get("preapproved") === "on", grants });
   };
   if (!me.is("admin")) return <main className="page"><Head title="Enrol a device" /><Empty title="Admins enrol devices">Ask an admin for an invitation.</Empty></main>;
   return (
     <main className="page narrow">
-      <Head title="Enrol a device">A device joins by a one-time token, and is approved by comparing words.</Head>
+      <Head title="Enrol a device">A device joins by a one-time token or a code that it shows, and is approved by comparing words.</Head>
       {invitation ? (
         <Invited invitation={invitation} before={before} onAgain={() => setInvitation(undefined)} />
       ) : (
@@ -73,6 +74,7 @@ export default function Enrol() {
           </div>
         </form>
       )}
+      {!invitation && <ByCode grants={grants} />}
     </main>
   );
 }

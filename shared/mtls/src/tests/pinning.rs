@@ -210,3 +210,32 @@ async fn the_address_that_was_dialled_plays_no_part() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_device_that_knows_no_authority_notes_the_one_that_signed_and_keeps_to_it() {
+    let [world, other] = [World::new(), World::new()];
+    let (client, seen) = first_seen().unwrap();
+    assert_eq!(seen.authority(), None);
+    assert!(connect(&world.listener, Arc::clone(&client)).await.client.is_ok());
+    assert_eq!(seen.authority(), Some(world.authority.fingerprint()));
+    // The same configuration accepts no other backend after that.
+    connect(&other.listener, client).await.refused_by_client("NotPinned");
+    assert_eq!(seen.authority(), Some(world.authority.fingerprint()));
+}
+
+#[rstest]
+#[case::beside_its_own(true, "NotOneAuthority")]
+#[case::instead_of_its_own(false, "UnknownIssuer")]
+#[tokio::test]
+async fn a_device_notes_no_authority_that_did_not_sign(#[case] with_own: bool, #[case] why: &str) {
+    let [genuine, liar_world] = [World::new(), World::new()];
+    let issued = liar_world.authority.issue_server(&[], DAY, now_ms()).unwrap();
+    let mut chain = chain_from_pem(&issued.chain_pem).unwrap();
+    if !with_own {
+        chain.pop();
+    }
+    chain.push(one_from_pem(genuine.authority.cert_pem()).unwrap());
+    let (client, seen) = first_seen().unwrap();
+    connect(&liar(chain, issued.key_pem.expose()), client).await.refused_by_client(why);
+    assert_eq!(seen.authority(), None);
+}

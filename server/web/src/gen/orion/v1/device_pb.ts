@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file orion/v1/device.proto.
  */
 export const file_orion_v1_device: GenFile = /*@__PURE__*/
-  fileDesc("ChVvcmlvbi92MS9kZXZpY2UucHJvdG8SCG9yaW9uLnYxIsEECgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJAoFc3RhdGUYAyABKA4yFS5vcmlvbi52MS5EZXZpY2VTdGF0ZRIOCgZvbmxpbmUYBCABKAgSCgoCb3MYBSABKAkSEAoIaG9zdG5hbWUYBiABKAkSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIZChFmaW5nZXJwcmludF93b3JkcxgIIAEoCRITCgtlbnJvbGxlZF9hdBgJIAEoAxIUCgxsYXN0X3NlZW5fYXQYCiABKAMSFgoOcG9saWN5X3ZlcnNpb24YCyABKAkSIwobYWNrbm93bGVkZ2VkX3BvbGljeV92ZXJzaW9uGAwgASgJEh0KFWNlcnRpZmljYXRlX25vdF9hZnRlchgNIAEoAxIOCgZncmFudHMYDiABKAkSDwoHY2VpbGluZxgPIAEoCRIPCgdzYW5kYm94GBAgASgJEioKCWRhbmdlcm91cxgRIAEoCzIXLm9yaW9uLnYxLkRhbmdlcm91c01vZGUSFQoNcG9saWN5X3NvdXJjZRgSIAEoCRIXCg9wb2xpY3lfd2FybmluZ3MYEyADKAkSEQoJY2hhaW5fc2VxGBQgASgDEhIKCmNoYWluX2hhc2gYFSABKAwSFQoNY2hhaW5fcHJvYmxlbRgWIAEoCRIYChBjaGFpbl9wcm9ibGVtX2F0GBcgASgDEiMKBXBhdXNlGBggASgLMhQub3Jpb24udjEuT3duZXJQYXVzZSJFCgpPd25lclBhdXNlEgoKAmJ5GAEgASgJEg0KBXNpbmNlGAIgASgDEg0KBXVudGlsGAMgASgDEg0KBWZhdWx0GAQgASgJIk4KDURhbmdlcm91c01vZGUSDQoFdW50aWwYASABKAMSDgoGc2V0X2J5GAIgASgJEg4KBnNldF9hdBgDIAEoAxIOCgZyZWFzb24YBCABKAkiKgoSTGlzdERldmljZXNSZXF1ZXN0EhQKDHBlbmRpbmdfb25seRgBIAEoCCI4ChNMaXN0RGV2aWNlc1Jlc3BvbnNlEiEKB2RldmljZXMYASADKAsyEC5vcmlvbi52MS5EZXZpY2UiIgoQR2V0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiNQoRR2V0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIpIBChNJbnZpdGVEZXZpY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSFQoNdmFsaWRfc2Vjb25kcxgCIAEoBBIMCgR1c2VzGAMgASgNEhMKC3ByZWFwcHJvdmVkGAQgASgIEg4KBmdyYW50cxgFIAEoCRIRCglwbGF0Zm9ybXMYBiADKAkSEAoIbmV0d29ya3MYByADKAkikwEKFEludml0ZURldmljZVJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhEKCWludml0ZV9pZBgCIAEoCRISCgpleHBpcmVzX2F0GAMgASgDEg8KB2NvbW1hbmQYBCABKAkSGQoRaW5zdGFsbF93aXRoX2N1cmwYBSABKAkSGQoRaW5zdGFsbF93aXRoX3dnZXQYBiABKAkiJgoUQXBwcm92ZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJIjkKFUFwcHJvdmVEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiJQoTUmVqZWN0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiOAoUUmVqZWN0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIjUKE1Jldm9rZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSI4ChRSZXZva2VEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiMwoTUmVuYW1lRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDAoEbmFtZRgCIAEoCSI4ChRSZW5hbWVEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiNQoTUmVtb3ZlRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDgoGcmVhc29uGAIgASgJIhYKFFJlbW92ZURldmljZVJlc3BvbnNlIjkKF1F1YXJhbnRpbmVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiPAoYUXVhcmFudGluZURldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSJaChRTZXREZXZpY2VNb2RlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSEQoJZGFuZ2Vyb3VzGAIgASgIEg8KB3NlY29uZHMYAyABKAQSDgoGcmVhc29uGAQgASgJIjkKFVNldERldmljZU1vZGVSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiJQoTUmV2aWV3RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkigAEKFFJldmlld0RldmljZVJlc3BvbnNlEg4KBmRldmljZRgBIAEoCRIMCgRkYXlzGAIgASgNEg0KBWNhbGxzGAMgASgEEiUKBmdyYW50cxgEIAMoCzIVLm9yaW9uLnYxLkdyYW50UmV2aWV3EhQKDGxvb2tlZF9zaW5jZRgFIAEoAyK0AQoLR3JhbnRSZXZpZXcSDAoEa2luZBgBIAEoCRINCgVlbnRyeRgCIAEoCRIOCgZzZXJ2ZXIYAyABKAgSDwoHY2VpbGluZxgEIAEoCBIRCgllZmZlY3RpdmUYBSABKAgSDAoEdXNlcxgGIAEoBBIUCgxsYXN0X3VzZWRfYXQYByABKAMSDAoEbGludBgIIAMoCRIQCghwcm9wb3NhbBgJIAEoCRIQCghjYWxsX2lkcxgKIAMoCSqzAQoLRGV2aWNlU3RhdGUSHAoYREVWSUNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUREVWSUNFX1NUQVRFX1BFTkRJTkcQARIZChVERVZJQ0VfU1RBVEVfQVBQUk9WRUQQAhIZChVERVZJQ0VfU1RBVEVfUkVKRUNURUQQAxIcChhERVZJQ0VfU1RBVEVfUVVBUkFOVElORUQQBBIYChRERVZJQ0VfU1RBVEVfUkVWT0tFRBAFMvoGCg1EZXZpY2VTZXJ2aWNlEkoKC0xpc3REZXZpY2VzEhwub3Jpb24udjEuTGlzdERldmljZXNSZXF1ZXN0Gh0ub3Jpb24udjEuTGlzdERldmljZXNSZXNwb25zZRJECglHZXREZXZpY2USGi5vcmlvbi52MS5HZXREZXZpY2VSZXF1ZXN0Ghsub3Jpb24udjEuR2V0RGV2aWNlUmVzcG9uc2USTQoMSW52aXRlRGV2aWNlEh0ub3Jpb24udjEuSW52aXRlRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLkludml0ZURldmljZVJlc3BvbnNlElAKDUFwcHJvdmVEZXZpY2USHi5vcmlvbi52MS5BcHByb3ZlRGV2aWNlUmVxdWVzdBofLm9yaW9uLnYxLkFwcHJvdmVEZXZpY2VSZXNwb25zZRJNCgxSZWplY3REZXZpY2USHS5vcmlvbi52MS5SZWplY3REZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmVqZWN0RGV2aWNlUmVzcG9uc2USTQoMUmV2b2tlRGV2aWNlEh0ub3Jpb24udjEuUmV2b2tlRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJldm9rZURldmljZVJlc3BvbnNlElkKEFF1YXJhbnRpbmVEZXZpY2USIS5vcmlvbi52MS5RdWFyYW50aW5lRGV2aWNlUmVxdWVzdBoiLm9yaW9uLnYxLlF1YXJhbnRpbmVEZXZpY2VSZXNwb25zZRJNCgxSZW5hbWVEZXZpY2USHS5vcmlvbi52MS5SZW5hbWVEZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmVuYW1lRGV2aWNlUmVzcG9uc2USTQoMUmVtb3ZlRGV2aWNlEh0ub3Jpb24udjEuUmVtb3ZlRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJlbW92ZURldmljZVJlc3BvbnNlElAKDVNldERldmljZU1vZGUSHi5vcmlvbi52MS5TZXREZXZpY2VNb2RlUmVxdWVzdBofLm9yaW9uLnYxLlNldERldmljZU1vZGVSZXNwb25zZRJNCgxSZXZpZXdEZXZpY2USHS5vcmlvbi52MS5SZXZpZXdEZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmV2aWV3RGV2aWNlUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("ChVvcmlvbi92MS9kZXZpY2UucHJvdG8SCG9yaW9uLnYxIsEECgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJAoFc3RhdGUYAyABKA4yFS5vcmlvbi52MS5EZXZpY2VTdGF0ZRIOCgZvbmxpbmUYBCABKAgSCgoCb3MYBSABKAkSEAoIaG9zdG5hbWUYBiABKAkSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIZChFmaW5nZXJwcmludF93b3JkcxgIIAEoCRITCgtlbnJvbGxlZF9hdBgJIAEoAxIUCgxsYXN0X3NlZW5fYXQYCiABKAMSFgoOcG9saWN5X3ZlcnNpb24YCyABKAkSIwobYWNrbm93bGVkZ2VkX3BvbGljeV92ZXJzaW9uGAwgASgJEh0KFWNlcnRpZmljYXRlX25vdF9hZnRlchgNIAEoAxIOCgZncmFudHMYDiABKAkSDwoHY2VpbGluZxgPIAEoCRIPCgdzYW5kYm94GBAgASgJEioKCWRhbmdlcm91cxgRIAEoCzIXLm9yaW9uLnYxLkRhbmdlcm91c01vZGUSFQoNcG9saWN5X3NvdXJjZRgSIAEoCRIXCg9wb2xpY3lfd2FybmluZ3MYEyADKAkSEQoJY2hhaW5fc2VxGBQgASgDEhIKCmNoYWluX2hhc2gYFSABKAwSFQoNY2hhaW5fcHJvYmxlbRgWIAEoCRIYChBjaGFpbl9wcm9ibGVtX2F0GBcgASgDEiMKBXBhdXNlGBggASgLMhQub3Jpb24udjEuT3duZXJQYXVzZSJFCgpPd25lclBhdXNlEgoKAmJ5GAEgASgJEg0KBXNpbmNlGAIgASgDEg0KBXVudGlsGAMgASgDEg0KBWZhdWx0GAQgASgJIk4KDURhbmdlcm91c01vZGUSDQoFdW50aWwYASABKAMSDgoGc2V0X2J5GAIgASgJEg4KBnNldF9hdBgDIAEoAxIOCgZyZWFzb24YBCABKAkiKgoSTGlzdERldmljZXNSZXF1ZXN0EhQKDHBlbmRpbmdfb25seRgBIAEoCCI4ChNMaXN0RGV2aWNlc1Jlc3BvbnNlEiEKB2RldmljZXMYASADKAsyEC5vcmlvbi52MS5EZXZpY2UiIgoQR2V0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiNQoRR2V0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIpIBChNJbnZpdGVEZXZpY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSFQoNdmFsaWRfc2Vjb25kcxgCIAEoBBIMCgR1c2VzGAMgASgNEhMKC3ByZWFwcHJvdmVkGAQgASgIEg4KBmdyYW50cxgFIAEoCRIRCglwbGF0Zm9ybXMYBiADKAkSEAoIbmV0d29ya3MYByADKAkikwEKFEludml0ZURldmljZVJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhEKCWludml0ZV9pZBgCIAEoCRISCgpleHBpcmVzX2F0GAMgASgDEg8KB2NvbW1hbmQYBCABKAkSGQoRaW5zdGFsbF93aXRoX2N1cmwYBSABKAkSGQoRaW5zdGFsbF93aXRoX3dnZXQYBiABKAkixAEKEVBlbmRpbmdFbnJvbGxtZW50EhIKCnJlcXVlc3RfaWQYASABKAkSFgoOc3VnZ2VzdGVkX25hbWUYAiABKAkSEAoIaG9zdG5hbWUYAyABKAkSEAoIcGxhdGZvcm0YBCABKAkSFQoNYWdlbnRfdmVyc2lvbhgFIAEoCRIPCgdhZGRyZXNzGAYgASgJEg0KBXdvcmRzGAcgASgJEhQKDHJlcXVlc3RlZF9hdBgIIAEoAxISCgpleHBpcmVzX2F0GAkgASgDIiUKFUZpbmRFbnJvbGxtZW50UmVxdWVzdBIMCgRjb2RlGAEgASgJIkkKFkZpbmRFbnJvbGxtZW50UmVzcG9uc2USLwoKZW5yb2xsbWVudBgBIAEoCzIbLm9yaW9uLnYxLlBlbmRpbmdFbnJvbGxtZW50IlUKGENvbmZpcm1FbnJvbGxtZW50UmVxdWVzdBIMCgRjb2RlGAEgASgJEg0KBXdvcmRzGAIgASgJEgwKBG5hbWUYAyABKAkSDgoGZ3JhbnRzGAQgASgJImEKGUNvbmZpcm1FbnJvbGxtZW50UmVzcG9uc2USLwoKZW5yb2xsbWVudBgBIAEoCzIbLm9yaW9uLnYxLlBlbmRpbmdFbnJvbGxtZW50EhMKC3ZhbGlkX3VudGlsGAIgASgDIicKF1JlZnVzZUVucm9sbG1lbnRSZXF1ZXN0EgwKBGNvZGUYASABKAkiSwoYUmVmdXNlRW5yb2xsbWVudFJlc3BvbnNlEi8KCmVucm9sbG1lbnQYASABKAsyGy5vcmlvbi52MS5QZW5kaW5nRW5yb2xsbWVudCImChRBcHByb3ZlRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiOQoVQXBwcm92ZURldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSIlChNSZWplY3REZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCSI4ChRSZWplY3REZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiNQoTUmV2b2tlRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDgoGcmVhc29uGAIgASgJIjgKFFJldm9rZURldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSIzChNSZW5hbWVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIMCgRuYW1lGAIgASgJIjgKFFJlbmFtZURldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSI1ChNSZW1vdmVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiFgoUUmVtb3ZlRGV2aWNlUmVzcG9uc2UiOQoXUXVhcmFudGluZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSI8ChhRdWFyYW50aW5lRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIloKFFNldERldmljZU1vZGVSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIRCglkYW5nZXJvdXMYAiABKAgSDwoHc2Vjb25kcxgDIAEoBBIOCgZyZWFzb24YBCABKAkiOQoVU2V0RGV2aWNlTW9kZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSIlChNSZXZpZXdEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCSKAAQoUUmV2aWV3RGV2aWNlUmVzcG9uc2USDgoGZGV2aWNlGAEgASgJEgwKBGRheXMYAiABKA0SDQoFY2FsbHMYAyABKAQSJQoGZ3JhbnRzGAQgAygLMhUub3Jpb24udjEuR3JhbnRSZXZpZXcSFAoMbG9va2VkX3NpbmNlGAUgASgDIrQBCgtHcmFudFJldmlldxIMCgRraW5kGAEgASgJEg0KBWVudHJ5GAIgASgJEg4KBnNlcnZlchgDIAEoCBIPCgdjZWlsaW5nGAQgASgIEhEKCWVmZmVjdGl2ZRgFIAEoCBIMCgR1c2VzGAYgASgEEhQKDGxhc3RfdXNlZF9hdBgHIAEoAxIMCgRsaW50GAggAygJEhAKCHByb3Bvc2FsGAkgASgJEhAKCGNhbGxfaWRzGAogAygJKrMBCgtEZXZpY2VTdGF0ZRIcChhERVZJQ0VfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRERVZJQ0VfU1RBVEVfUEVORElORxABEhkKFURFVklDRV9TVEFURV9BUFBST1ZFRBACEhkKFURFVklDRV9TVEFURV9SRUpFQ1RFRBADEhwKGERFVklDRV9TVEFURV9RVUFSQU5USU5FRBAEEhgKFERFVklDRV9TVEFURV9SRVZPS0VEEAUyiAkKDURldmljZVNlcnZpY2USSgoLTGlzdERldmljZXMSHC5vcmlvbi52MS5MaXN0RGV2aWNlc1JlcXVlc3QaHS5vcmlvbi52MS5MaXN0RGV2aWNlc1Jlc3BvbnNlEkQKCUdldERldmljZRIaLm9yaW9uLnYxLkdldERldmljZVJlcXVlc3QaGy5vcmlvbi52MS5HZXREZXZpY2VSZXNwb25zZRJNCgxJbnZpdGVEZXZpY2USHS5vcmlvbi52MS5JbnZpdGVEZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuSW52aXRlRGV2aWNlUmVzcG9uc2USUwoORmluZEVucm9sbG1lbnQSHy5vcmlvbi52MS5GaW5kRW5yb2xsbWVudFJlcXVlc3QaIC5vcmlvbi52MS5GaW5kRW5yb2xsbWVudFJlc3BvbnNlElwKEUNvbmZpcm1FbnJvbGxtZW50EiIub3Jpb24udjEuQ29uZmlybUVucm9sbG1lbnRSZXF1ZXN0GiMub3Jpb24udjEuQ29uZmlybUVucm9sbG1lbnRSZXNwb25zZRJZChBSZWZ1c2VFbnJvbGxtZW50EiEub3Jpb24udjEuUmVmdXNlRW5yb2xsbWVudFJlcXVlc3QaIi5vcmlvbi52MS5SZWZ1c2VFbnJvbGxtZW50UmVzcG9uc2USUAoNQXBwcm92ZURldmljZRIeLm9yaW9uLnYxLkFwcHJvdmVEZXZpY2VSZXF1ZXN0Gh8ub3Jpb24udjEuQXBwcm92ZURldmljZVJlc3BvbnNlEk0KDFJlamVjdERldmljZRIdLm9yaW9uLnYxLlJlamVjdERldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZWplY3REZXZpY2VSZXNwb25zZRJNCgxSZXZva2VEZXZpY2USHS5vcmlvbi52MS5SZXZva2VEZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmV2b2tlRGV2aWNlUmVzcG9uc2USWQoQUXVhcmFudGluZURldmljZRIhLm9yaW9uLnYxLlF1YXJhbnRpbmVEZXZpY2VSZXF1ZXN0GiIub3Jpb24udjEuUXVhcmFudGluZURldmljZVJlc3BvbnNlEk0KDFJlbmFtZURldmljZRIdLm9yaW9uLnYxLlJlbmFtZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZW5hbWVEZXZpY2VSZXNwb25zZRJNCgxSZW1vdmVEZXZpY2USHS5vcmlvbi52MS5SZW1vdmVEZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmVtb3ZlRGV2aWNlUmVzcG9uc2USUAoNU2V0RGV2aWNlTW9kZRIeLm9yaW9uLnYxLlNldERldmljZU1vZGVSZXF1ZXN0Gh8ub3Jpb24udjEuU2V0RGV2aWNlTW9kZVJlc3BvbnNlEk0KDFJldmlld0RldmljZRIdLm9yaW9uLnYxLlJldmlld0RldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZXZpZXdEZXZpY2VSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message orion.v1.Device
@@ -433,6 +433,209 @@ export const InviteDeviceResponseSchema: GenMessage<InviteDeviceResponse> = /*@_
   messageDesc(file_orion_v1_device, 8);
 
 /**
+ * A device without a token that asks to be enrolled. Everything but the address and the words is what it states itself.
+ *
+ * @generated from message orion.v1.PendingEnrollment
+ */
+export type PendingEnrollment = Message<"orion.v1.PendingEnrollment"> & {
+  /**
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The name that it gets unless the admin gives another: the one that it suggests, or its host name.
+   *
+   * @generated from field: string suggested_name = 2;
+   */
+  suggestedName: string;
+
+  /**
+   * @generated from field: string hostname = 3;
+   */
+  hostname: string;
+
+  /**
+   * As `linux-x86_64`.
+   *
+   * @generated from field: string platform = 4;
+   */
+  platform: string;
+
+  /**
+   * @generated from field: string agent_version = 5;
+   */
+  agentVersion: string;
+
+  /**
+   * The address of its connection, as the backend sees it.
+   *
+   * @generated from field: string address = 6;
+   */
+  address: string;
+
+  /**
+   * The words of both ends, to compare with those on the device.
+   *
+   * @generated from field: string words = 7;
+   */
+  words: string;
+
+  /**
+   * Unix milliseconds.
+   *
+   * @generated from field: int64 requested_at = 8;
+   */
+  requestedAt: bigint;
+
+  /**
+   * @generated from field: int64 expires_at = 9;
+   */
+  expiresAt: bigint;
+};
+
+/**
+ * Describes the message orion.v1.PendingEnrollment.
+ * Use `create(PendingEnrollmentSchema)` to create a new message.
+ */
+export const PendingEnrollmentSchema: GenMessage<PendingEnrollment> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 9);
+
+/**
+ * @generated from message orion.v1.FindEnrollmentRequest
+ */
+export type FindEnrollmentRequest = Message<"orion.v1.FindEnrollmentRequest"> & {
+  /**
+   * The code, in any case, with or without the hyphen.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message orion.v1.FindEnrollmentRequest.
+ * Use `create(FindEnrollmentRequestSchema)` to create a new message.
+ */
+export const FindEnrollmentRequestSchema: GenMessage<FindEnrollmentRequest> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 10);
+
+/**
+ * @generated from message orion.v1.FindEnrollmentResponse
+ */
+export type FindEnrollmentResponse = Message<"orion.v1.FindEnrollmentResponse"> & {
+  /**
+   * @generated from field: orion.v1.PendingEnrollment enrollment = 1;
+   */
+  enrollment?: PendingEnrollment | undefined;
+};
+
+/**
+ * Describes the message orion.v1.FindEnrollmentResponse.
+ * Use `create(FindEnrollmentResponseSchema)` to create a new message.
+ */
+export const FindEnrollmentResponseSchema: GenMessage<FindEnrollmentResponse> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 11);
+
+/**
+ * @generated from message orion.v1.ConfirmEnrollmentRequest
+ */
+export type ConfirmEnrollmentRequest = Message<"orion.v1.ConfirmEnrollmentRequest"> & {
+  /**
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * The words that the device shows, separated by hyphens or spaces.
+   *
+   * @generated from field: string words = 2;
+   */
+  words: string;
+
+  /**
+   * The device's name; empty for the name that the device suggests.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * The device's initial grants, JSON; empty for none.
+   *
+   * @generated from field: string grants = 4;
+   */
+  grants: string;
+};
+
+/**
+ * Describes the message orion.v1.ConfirmEnrollmentRequest.
+ * Use `create(ConfirmEnrollmentRequestSchema)` to create a new message.
+ */
+export const ConfirmEnrollmentRequestSchema: GenMessage<ConfirmEnrollmentRequest> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 12);
+
+/**
+ * @generated from message orion.v1.ConfirmEnrollmentResponse
+ */
+export type ConfirmEnrollmentResponse = Message<"orion.v1.ConfirmEnrollmentResponse"> & {
+  /**
+   * The request, which is the id of its invitation from then on.
+   *
+   * @generated from field: orion.v1.PendingEnrollment enrollment = 1;
+   */
+  enrollment?: PendingEnrollment | undefined;
+
+  /**
+   * Until when the device may enrol, Unix milliseconds.
+   *
+   * @generated from field: int64 valid_until = 2;
+   */
+  validUntil: bigint;
+};
+
+/**
+ * Describes the message orion.v1.ConfirmEnrollmentResponse.
+ * Use `create(ConfirmEnrollmentResponseSchema)` to create a new message.
+ */
+export const ConfirmEnrollmentResponseSchema: GenMessage<ConfirmEnrollmentResponse> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 13);
+
+/**
+ * @generated from message orion.v1.RefuseEnrollmentRequest
+ */
+export type RefuseEnrollmentRequest = Message<"orion.v1.RefuseEnrollmentRequest"> & {
+  /**
+   * @generated from field: string code = 1;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message orion.v1.RefuseEnrollmentRequest.
+ * Use `create(RefuseEnrollmentRequestSchema)` to create a new message.
+ */
+export const RefuseEnrollmentRequestSchema: GenMessage<RefuseEnrollmentRequest> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 14);
+
+/**
+ * @generated from message orion.v1.RefuseEnrollmentResponse
+ */
+export type RefuseEnrollmentResponse = Message<"orion.v1.RefuseEnrollmentResponse"> & {
+  /**
+   * @generated from field: orion.v1.PendingEnrollment enrollment = 1;
+   */
+  enrollment?: PendingEnrollment | undefined;
+};
+
+/**
+ * Describes the message orion.v1.RefuseEnrollmentResponse.
+ * Use `create(RefuseEnrollmentResponseSchema)` to create a new message.
+ */
+export const RefuseEnrollmentResponseSchema: GenMessage<RefuseEnrollmentResponse> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 15);
+
+/**
  * @generated from message orion.v1.ApproveDeviceRequest
  */
 export type ApproveDeviceRequest = Message<"orion.v1.ApproveDeviceRequest"> & {
@@ -447,7 +650,7 @@ export type ApproveDeviceRequest = Message<"orion.v1.ApproveDeviceRequest"> & {
  * Use `create(ApproveDeviceRequestSchema)` to create a new message.
  */
 export const ApproveDeviceRequestSchema: GenMessage<ApproveDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 9);
+  messageDesc(file_orion_v1_device, 16);
 
 /**
  * @generated from message orion.v1.ApproveDeviceResponse
@@ -464,7 +667,7 @@ export type ApproveDeviceResponse = Message<"orion.v1.ApproveDeviceResponse"> & 
  * Use `create(ApproveDeviceResponseSchema)` to create a new message.
  */
 export const ApproveDeviceResponseSchema: GenMessage<ApproveDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 10);
+  messageDesc(file_orion_v1_device, 17);
 
 /**
  * @generated from message orion.v1.RejectDeviceRequest
@@ -481,7 +684,7 @@ export type RejectDeviceRequest = Message<"orion.v1.RejectDeviceRequest"> & {
  * Use `create(RejectDeviceRequestSchema)` to create a new message.
  */
 export const RejectDeviceRequestSchema: GenMessage<RejectDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 11);
+  messageDesc(file_orion_v1_device, 18);
 
 /**
  * @generated from message orion.v1.RejectDeviceResponse
@@ -498,7 +701,7 @@ export type RejectDeviceResponse = Message<"orion.v1.RejectDeviceResponse"> & {
  * Use `create(RejectDeviceResponseSchema)` to create a new message.
  */
 export const RejectDeviceResponseSchema: GenMessage<RejectDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 12);
+  messageDesc(file_orion_v1_device, 19);
 
 /**
  * @generated from message orion.v1.RevokeDeviceRequest
@@ -520,7 +723,7 @@ export type RevokeDeviceRequest = Message<"orion.v1.RevokeDeviceRequest"> & {
  * Use `create(RevokeDeviceRequestSchema)` to create a new message.
  */
 export const RevokeDeviceRequestSchema: GenMessage<RevokeDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 13);
+  messageDesc(file_orion_v1_device, 20);
 
 /**
  * @generated from message orion.v1.RevokeDeviceResponse
@@ -537,7 +740,7 @@ export type RevokeDeviceResponse = Message<"orion.v1.RevokeDeviceResponse"> & {
  * Use `create(RevokeDeviceResponseSchema)` to create a new message.
  */
 export const RevokeDeviceResponseSchema: GenMessage<RevokeDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 14);
+  messageDesc(file_orion_v1_device, 21);
 
 /**
  * @generated from message orion.v1.RenameDeviceRequest
@@ -561,7 +764,7 @@ export type RenameDeviceRequest = Message<"orion.v1.RenameDeviceRequest"> & {
  * Use `create(RenameDeviceRequestSchema)` to create a new message.
  */
 export const RenameDeviceRequestSchema: GenMessage<RenameDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 15);
+  messageDesc(file_orion_v1_device, 22);
 
 /**
  * @generated from message orion.v1.RenameDeviceResponse
@@ -578,7 +781,7 @@ export type RenameDeviceResponse = Message<"orion.v1.RenameDeviceResponse"> & {
  * Use `create(RenameDeviceResponseSchema)` to create a new message.
  */
 export const RenameDeviceResponseSchema: GenMessage<RenameDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 16);
+  messageDesc(file_orion_v1_device, 23);
 
 /**
  * @generated from message orion.v1.RemoveDeviceRequest
@@ -600,7 +803,7 @@ export type RemoveDeviceRequest = Message<"orion.v1.RemoveDeviceRequest"> & {
  * Use `create(RemoveDeviceRequestSchema)` to create a new message.
  */
 export const RemoveDeviceRequestSchema: GenMessage<RemoveDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 17);
+  messageDesc(file_orion_v1_device, 24);
 
 /**
  * @generated from message orion.v1.RemoveDeviceResponse
@@ -613,7 +816,7 @@ export type RemoveDeviceResponse = Message<"orion.v1.RemoveDeviceResponse"> & {
  * Use `create(RemoveDeviceResponseSchema)` to create a new message.
  */
 export const RemoveDeviceResponseSchema: GenMessage<RemoveDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 18);
+  messageDesc(file_orion_v1_device, 25);
 
 /**
  * @generated from message orion.v1.QuarantineDeviceRequest
@@ -635,7 +838,7 @@ export type QuarantineDeviceRequest = Message<"orion.v1.QuarantineDeviceRequest"
  * Use `create(QuarantineDeviceRequestSchema)` to create a new message.
  */
 export const QuarantineDeviceRequestSchema: GenMessage<QuarantineDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 19);
+  messageDesc(file_orion_v1_device, 26);
 
 /**
  * @generated from message orion.v1.QuarantineDeviceResponse
@@ -652,7 +855,7 @@ export type QuarantineDeviceResponse = Message<"orion.v1.QuarantineDeviceRespons
  * Use `create(QuarantineDeviceResponseSchema)` to create a new message.
  */
 export const QuarantineDeviceResponseSchema: GenMessage<QuarantineDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 20);
+  messageDesc(file_orion_v1_device, 27);
 
 /**
  * @generated from message orion.v1.SetDeviceModeRequest
@@ -690,7 +893,7 @@ export type SetDeviceModeRequest = Message<"orion.v1.SetDeviceModeRequest"> & {
  * Use `create(SetDeviceModeRequestSchema)` to create a new message.
  */
 export const SetDeviceModeRequestSchema: GenMessage<SetDeviceModeRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 21);
+  messageDesc(file_orion_v1_device, 28);
 
 /**
  * @generated from message orion.v1.SetDeviceModeResponse
@@ -707,7 +910,7 @@ export type SetDeviceModeResponse = Message<"orion.v1.SetDeviceModeResponse"> & 
  * Use `create(SetDeviceModeResponseSchema)` to create a new message.
  */
 export const SetDeviceModeResponseSchema: GenMessage<SetDeviceModeResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 22);
+  messageDesc(file_orion_v1_device, 29);
 
 /**
  * @generated from message orion.v1.ReviewDeviceRequest
@@ -724,7 +927,7 @@ export type ReviewDeviceRequest = Message<"orion.v1.ReviewDeviceRequest"> & {
  * Use `create(ReviewDeviceRequestSchema)` to create a new message.
  */
 export const ReviewDeviceRequestSchema: GenMessage<ReviewDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 23);
+  messageDesc(file_orion_v1_device, 30);
 
 /**
  * @generated from message orion.v1.ReviewDeviceResponse
@@ -770,7 +973,7 @@ export type ReviewDeviceResponse = Message<"orion.v1.ReviewDeviceResponse"> & {
  * Use `create(ReviewDeviceResponseSchema)` to create a new message.
  */
 export const ReviewDeviceResponseSchema: GenMessage<ReviewDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 24);
+  messageDesc(file_orion_v1_device, 31);
 
 /**
  * One entry of a device's grants.
@@ -854,7 +1057,7 @@ export type GrantReview = Message<"orion.v1.GrantReview"> & {
  * Use `create(GrantReviewSchema)` to create a new message.
  */
 export const GrantReviewSchema: GenMessage<GrantReview> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 25);
+  messageDesc(file_orion_v1_device, 32);
 
 /**
  * @generated from enum orion.v1.DeviceState
@@ -926,6 +1129,37 @@ export const DeviceService: GenService<{
     methodKind: "unary";
     input: typeof InviteDeviceRequestSchema;
     output: typeof InviteDeviceResponseSchema;
+  },
+  /**
+   * Finds the device that shows this code and asks to be enrolled. A wrong code counts, and a person who typed too many
+   * has to wait.
+   *
+   * @generated from rpc orion.v1.DeviceService.FindEnrollment
+   */
+  findEnrollment: {
+    methodKind: "unary";
+    input: typeof FindEnrollmentRequestSchema;
+    output: typeof FindEnrollmentResponseSchema;
+  },
+  /**
+   * Lets the device with this code enrol, once. Needs the words that the person compared with those on the device.
+   *
+   * @generated from rpc orion.v1.DeviceService.ConfirmEnrollment
+   */
+  confirmEnrollment: {
+    methodKind: "unary";
+    input: typeof ConfirmEnrollmentRequestSchema;
+    output: typeof ConfirmEnrollmentResponseSchema;
+  },
+  /**
+   * Turns the device with this code away.
+   *
+   * @generated from rpc orion.v1.DeviceService.RefuseEnrollment
+   */
+  refuseEnrollment: {
+    methodKind: "unary";
+    input: typeof RefuseEnrollmentRequestSchema;
+    output: typeof RefuseEnrollmentResponseSchema;
   },
   /**
    * @generated from rpc orion.v1.DeviceService.ApproveDevice

@@ -1,0 +1,320 @@
+//! Enrollment by a code, with the habits of RFC 8628: a device without a token shows a short code, an admin types it
+//! and compares words, and the confirmation is an invitation for that device's key alone. The device then enrolls
+//! with it as with any other ([`enroll`](super::enroll)), so that there is one path to a certificate.
+//!
+//! A device without a token knows no authority. The words cover the authority that it met and its own key
+//! ([`Comparison`](orion_mtls::Comparison)), so that somebody in between shows other words at each end.
+
+mod error;
+mod requests;
+mod wrong_codes;
+
+use std::net::IpAddr;
+
+use orion_domain::enrollment_code::CODE_LETTERS;
+use orion_domain::id::InviteId;
+use orion_domain::{Caller, DeviceName, Digest, EnrollmentCode, Grants};
+use orion_mtls::{Fingerprint, VerifiedCsr};
+use serde_json::json;
+
+use self::requests::{CodeRequests, OpenRequest};
+use super::Enrollment;
+use super::redemption::{MAX_TICKET_BYTES, MIN_TICKET_BYTES, display, own_name, platform};
+use crate::clock::{new_uuid, now_ms};
+use crate::listen::Source;
+use crate::store::{EnrollmentRequestRecord, InviteScope, NewInvite, StoreError};
+
+pub use error::CodeError;
+pub use requests::RequestState;
+
+/// How long a confirmed device may take to enroll, in milliseconds. It asks every few seconds.
+const CONFIRMED_MS: i64 = 10 * 60_000;
+/// How often a code is drawn before it is given up on. A code that is taken is one of 64 in 20⁸.
+const DRAWS: usize = 8;
+
+/// The devices that ask to be enrolled by a code.
+#[derive(Debug)]
+pub struct ByCode {
+    requests: CodeRequests,
+    /// How long a code is good, in seconds. 0 where there are none.
+    code_seconds: u32,
+}
+
+impl ByCode {
+    /// Creates the requests of a backend, of which there are none.
+    #[must_use]
+    pub fn new(code_seconds: u32) -> Self {
+        Self { requests: CodeRequests::default(), code_seconds }
+    }
+}
+
+/// A device that asks to be enrolled without a token. Everything but the address is what it states itself.
+#[derive(Debug)]
+pub struct Asking {
+    /// The certificate request, in PEM.
+    pub certificate_request: String,
+    /// SHA-256 of the device's secret, hexadecimal.
+    pub commitment: String,
+    /// The fingerprint of the authority that it met, hexadecimal.
+    pub authority: String,
+    /// The name that it suggests; may be empty.
+    pub suggested_name: String,
+    /// Its host name.
+    pub hostname: String,
+    /// Its operating system.
+    pub os: String,
+    /// Its architecture.
+    pub arch: String,
+    /// The version of its agent.
+    pub agent_version: String,
+    /// The address of its connection.
+    pub address: IpAddr,
+    /// What the address counts as.
+    pub source: Source,
+}
+
+/// The answer to a device that asks.
+#[derive(Debug)]
+pub struct Asked {
+    /// The request's id.
+    pub request_id: InviteId,
+    /// The code to show.
+    pub code: EnrollmentCode,
+    /// The random number that the words cover.
+    pub nonce: [u8; 32],
+    /// How long the code is good, in seconds.
+    pub expires_in_seconds: u32,
+}
+
+/// A request as an admin sees it. Everything but the address and the words is what the device states itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestView {
+    /// What the audit log has of it.
+    pub record: EnrollmentRequestRecord,
+    /// The version of the agent.
+    pub agent_version: String,
+    /// The words to compare.
+    pub words: String,
+    /// When it was made, Unix milliseconds.
+    pub requested_at: i64,
+    /// When its code ends, Unix milliseconds.
+    pub expires_at: i64,
+}
+
+/// What an admin gives a device that is confirmed.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// The device's name. None: the one that it suggests.
+    pub name: Option<DeviceName>,
+    /// The grants that it starts with.
+    pub grants: Grants,
+}
+
+impl From<OpenRequest> for RequestView {
+    fn from(request: OpenRequest) -> Self {
+        let OpenRequest { record, agent_version, words, requested_at, expires_at, .. } = request;
+        let words = words.unwrap_or_default();
+        Self { record, agent_version, words, requested_at, expires_at }
+    }
+}
+
+/// Keeps a device's request for as long as its code is good.
+///
+/// # Errors
+/// Codes are turned off, the request is not valid, the device met another authority, there are too many, or the
+/// store failed; then nothing is kept.
+pub async fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, CodeError> {
+    let ByCode { requests, code_seconds } = &*enrollment.by_code;
+    if *code_seconds == 0 {
+        return Err(CodeError::Off);
+    }
+    // A flood is refused before a signature is verified for it.
+    requests.has_room(&asking.source)?;
+    let key = VerifiedCsr::parse(asking.certificate_request.as_bytes())?.public_key_fingerprint();
+    let commitment: Digest =
+        asking.commitment.parse().map_err(|_| CodeError::Malformed("commitment"))?;
+    let authority: Fingerprint =
+        asking.authority.parse().map_err(|_| CodeError::Malformed("authority"))?;
+    if !enrollment.authority.set().iter().any(|own| own.fingerprint() == authority) {
+        return Err(CodeError::OtherAuthority);
+    }
+    let name = own_name(&asking.suggested_name, &asking.hostname)?;
+    let now = now_ms();
+    let mut open = OpenRequest {
+        record: EnrollmentRequestRecord {
+            request_id: InviteId::new(new_uuid()),
+            address: asking.address,
+            device_name: name.into(),
+            hostname: display(&asking.hostname),
+            platform: platform(&asking.os, &asking.arch),
+            public_key_fingerprint: key.to_string(),
+            by: None,
+        },
+        agent_version: display(&asking.agent_version),
+        code: draw(),
+        source: asking.source,
+        commitment,
+        authority,
+        key,
+        nonce: rand::random(),
+        words: None,
+        state: RequestState::Waiting,
+        requested_at: now,
+        expires_at: now + i64::from(*code_seconds) * 1000,
+    };
+    let mut draws = 1;
+    while !requests.keep(open.clone())? {
+        if draws == DRAWS {
+            return Err(CodeError::Busy("at this backend"));
+        }
+        (open.code, draws) = (draw(), draws + 1);
+    }
+    let OpenRequest { record, code, nonce, .. } = open;
+    let recorded = enrollment.devices.store.audit_event("enrollment.requested", &record, now).await;
+    if let Err(error) = recorded {
+        requests.forget(record.request_id);
+        return Err(error.into());
+    }
+    let expires_in_seconds = *code_seconds;
+    Ok(Asked { request_id: record.request_id, code, nonce, expires_in_seconds })
+}
+
+fn draw() -> EnrollmentCode {
+    let letters = EnrollmentCode::alphabet();
+    EnrollmentCode::new([(); CODE_LETTERS].map(|()| rand::random_range(0..letters)))
+}
+
+/// Returns what became of a request, for the device that knows its secret.
+///
+/// # Errors
+/// There is no such request, or the secret is another one.
+pub fn state(
+    enrollment: &Enrollment,
+    id: InviteId,
+    secret: &str,
+) -> Result<RequestState, CodeError> {
+    if !(MIN_TICKET_BYTES..=MAX_TICKET_BYTES).contains(&secret.len()) {
+        return Err(CodeError::Malformed("secret"));
+    }
+    enrollment.by_code.requests.reveal(id, secret, now_ms())
+}
+
+/// Returns the request with this code, for an admin who decides.
+///
+/// # Errors
+/// The code is wrong, too many were, or somebody decided.
+pub async fn find(
+    enrollment: &Enrollment,
+    by: &Caller,
+    code: &str,
+) -> Result<RequestView, CodeError> {
+    let (code, now) = (code.parse()?, now_ms());
+    let found = enrollment.by_code.requests.find(code, &by.user, now);
+    counted(enrollment, by, found, now).await.map(RequestView::from)
+}
+
+/// Makes the invitation of a request, for its key alone. Returns until when the device may use it.
+///
+/// # Errors
+/// The code or the words are wrong, somebody decided, or the store failed; then the request stays open.
+pub async fn confirm(
+    enrollment: &Enrollment,
+    by: &Caller,
+    code: &str,
+    words: &str,
+    terms: Terms,
+) -> Result<(RequestView, i64), CodeError> {
+    let (code, words, now) = (code.parse()?, joined(words), now_ms());
+    let requests = &enrollment.by_code.requests;
+    let claimed = requests.claim(code, &words, &by.user, now);
+    let mut request = counted(enrollment, by, claimed, now).await?;
+    request.record.by = Some(by.user.clone());
+    let (id, until) = (request.record.request_id, now + CONFIRMED_MS);
+    let new = NewInvite {
+        id,
+        // The device has shown that it knows the secret. It is the invitation's.
+        secret_hash: request.commitment,
+        name: terms.name,
+        uses: 1,
+        preapproved: true,
+        grants: serde_json::to_string(&terms.grants).unwrap_or_default(),
+        scope: InviteScope {
+            public_key: Some(request.record.public_key_fingerprint.clone()),
+            ..InviteScope::default()
+        },
+        created_by: by.user.clone(),
+        created_at: now,
+        expires_at: until,
+    };
+    let stored = enrollment.devices.store.confirm_enrollment(new, &request.record).await;
+    requests.settle(id, stored.is_ok().then(|| (by.user.clone(), until)));
+    stored?;
+    Ok((request.into(), until))
+}
+
+/// Turns the device with this code away.
+///
+/// # Errors
+/// The code is wrong, too many were, somebody decided, or the store failed; then the device is turned away all the
+/// same.
+pub async fn refuse(
+    enrollment: &Enrollment,
+    by: &Caller,
+    code: &str,
+) -> Result<RequestView, CodeError> {
+    let (code, now) = (code.parse()?, now_ms());
+    let refused = enrollment.by_code.requests.refuse(code, &by.user, now);
+    let mut request = counted(enrollment, by, refused, now).await?;
+    request.record.by = Some(by.user.clone());
+    enrollment.devices.store.audit_event("enrollment.refused", &request.record, now).await?;
+    Ok(request.into())
+}
+
+/// Ends the requests whose time is over. Returns how many.
+///
+/// # Errors
+/// The store failed; what is left ends the next time.
+pub async fn expire(enrollment: &Enrollment, now: i64) -> Result<usize, StoreError> {
+    let expired = enrollment.by_code.requests.expired(now);
+    for record in &expired {
+        enrollment.devices.store.audit_event("enrollment.expired", record, now).await?;
+        enrollment.by_code.requests.forget(record.request_id);
+    }
+    Ok(expired.len())
+}
+
+/// Records a wrong code or wrong words. There are only so many of one person.
+async fn counted<T>(
+    enrollment: &Enrollment,
+    by: &Caller,
+    result: Result<T, CodeError>,
+    now: i64,
+) -> Result<T, CodeError> {
+    let what = match &result {
+        Err(CodeError::WrongCode) => "code",
+        Err(CodeError::OtherWords) => "words",
+        Ok(_) | Err(_) => return result,
+    };
+    let body = json!({"by": by.user, "wrong": what});
+    enrollment.devices.store.audit_event("enrollment.wrong_code", body, now).await?;
+    result
+}
+
+/// Returns words as they are compared, however they were typed.
+fn joined(words: &str) -> String {
+    let separated = words.split(|c: char| c == '-' || c.is_whitespace());
+    let words: Vec<_> = separated.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    words.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_the_same_however_they_are_typed() {
+        assert_eq!(joined(" Babel dedan  LIVEX\n"), "babel-dedan-livex");
+        assert_eq!(joined("babel-dedan - livex"), "babel-dedan-livex");
+        assert_eq!(joined(" - "), "");
+    }
+}

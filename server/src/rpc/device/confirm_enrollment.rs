@@ -1,0 +1,26 @@
+//! `ConfirmEnrollment`: lets the device that shows a code enroll.
+
+use orion_wire::v1;
+use tonic::Status;
+
+use super::invite_device::device_name;
+use super::parse_grants::parse_grants;
+use super::{DeviceApi, to_proto};
+use crate::fleet::enrollment::by_code::{Terms, confirm};
+use crate::rpc::signed::Signed;
+use crate::rpc::status;
+
+/// Makes a one-use invitation for the key of the device with this code. The words are the person's word that the
+/// device in front of them shows the same ones, so that nothing is confirmed unseen.
+pub(super) async fn confirm_enrollment(
+    api: &DeviceApi,
+    request: Signed<v1::ConfirmEnrollmentRequest>,
+) -> Result<v1::ConfirmEnrollmentResponse, Status> {
+    let Signed { identity, message } = request;
+    let v1::ConfirmEnrollmentRequest { code, words, name, grants } = message;
+    let terms = Terms { name: device_name(&name)?, grants: parse_grants(&grants)? };
+    let confirmed = confirm(&api.enrollment, &identity.caller, &code, &words, terms).await;
+    let (view, valid_until) = confirmed.map_err(status::enrollment_code)?;
+    let enrollment = Some(to_proto::pending_enrollment(view));
+    Ok(v1::ConfirmEnrollmentResponse { enrollment, valid_until })
+}

@@ -1,0 +1,63 @@
+// A device that shows a code: an admin types it, sees what asks, and compares words before it is let in.
+import { useMutation } from "@connectrpc/connect-query";
+import { type FormEvent, useState } from "react";
+import { DeviceService, type PendingEnrollment } from "../gen/orion/v1/device_pb";
+import { useSettled } from "../lib/settled";
+import { Button, Field, Line, Time } from "../ui/basics";
+import { ErrorNote } from "../ui/ErrorNote";
+import { useToast } from "../ui/toasts";
+
+export function ByCode({ grants }: { grants: string }) {
+  const [code, setCode] = useState("");
+  const [asking, setAsking] = useState<PendingEnrollment>();
+  const find = useMutation(DeviceService.method.findEnrollment, { onSuccess: ({ enrollment }) => setAsking(enrollment) });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    find.mutate({ code });
+  };
+  const done = () => {
+    setAsking(undefined);
+    setCode("");
+  };
+  return (
+    <section className="panel" aria-label="A device that shows a code">
+      <header><h2>Or type the code that a device shows</h2></header>
+      <div className="body stack">
+        {asking ? <Asking code={code} asking={asking} grants={grants} onDone={done} /> : (
+          <form className="stack" onSubmit={submit}>
+            <Field label="Code" hint="On the device: orion-agent enroll --server, with this backend's address.">
+              {(props) => <input {...props} className="mono" value={code} onChange={(event) => setCode(event.target.value)} placeholder="XXXX-XXXX" maxLength={20} autoComplete="off" autoCapitalize="characters" spellCheck={false} />}
+            </Field>
+            <ErrorNote error={find.error} />
+            <div><Button type="submit" busy={find.isPending} disabled={code.trim() === ""}>See what asks</Button></div>
+          </form>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Asking({ code, asking, grants, onDone }: { code: string; asking: PendingEnrollment; grants: string; onDone: () => void }) {
+  const toast = useToast();
+  const isSettled = useSettled();
+  const [name, setName] = useState(asking.suggestedName);
+  const confirm = useMutation(DeviceService.method.confirmEnrollment, { onSuccess: () => { toast("The device is confirmed and enrols by itself."); onDone(); } });
+  const refuse = useMutation(DeviceService.method.refuseEnrollment, { onSuccess: () => { toast("The device is refused."); onDone(); } });
+  return (
+    <>
+      <p><strong><Line text={asking.address} most={60} /></strong> asks, since <Time at={asking.requestedAt} />. It says that it is <Line text={asking.hostname} most={80} />, on <Line text={asking.platform} most={40} />, with version <Line text={asking.agentVersion} most={40} />.</p>
+      <div>
+        <p>Confirm only if the device in front of you shows exactly these words. A code that somebody sent you may be of a device of theirs:</p>
+        <p className="words">{asking.words.split("-").map((word, index) => <code key={index}>{word}</code>)}</p>
+      </div>
+      <Field label="Name of the device" hint="It starts with the permissions that are chosen above.">
+        {(props) => <input {...props} value={name} onChange={(event) => setName(event.target.value)} autoComplete="off" autoCapitalize="none" />}
+      </Field>
+      <ErrorNote error={confirm.error ?? refuse.error} />
+      <div className="row">
+        <Button look="primary" disabled={!isSettled} busy={confirm.isPending} onClick={() => confirm.mutate({ code, words: asking.words, name: name.trim(), grants })}>The words are the same: confirm</Button>
+        <Button look="danger" disabled={!isSettled} busy={refuse.isPending} onClick={() => refuse.mutate({ code })}>Refuse</Button>
+      </div>
+    </>
+  );
+}
