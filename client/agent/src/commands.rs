@@ -7,7 +7,7 @@ mod consent;
 mod enroll;
 mod log;
 mod pause;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod service;
 #[cfg(target_os = "linux")]
 mod upgrade;
@@ -52,8 +52,10 @@ pub(crate) struct Arguments {
     /// The owner's file.
     #[arg(long, global = true, env = "ORION_AGENT_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Use the files of the system's service: /etc/orion/agent.toml and /var/lib/orion-agent.
-    #[cfg(target_os = "linux")]
+    /// Use the files of the system's service.
+    #[cfg_attr(target_os = "linux", doc = "They are /etc/orion/agent.toml and /var/lib/orion-agent.")]
+    #[cfg_attr(windows, doc = r"They are in C:\ProgramData\Orion.")]
+    #[cfg(any(target_os = "linux", windows))]
     #[arg(long, global = true)]
     system: bool,
     #[command(subcommand)]
@@ -69,16 +71,20 @@ enum Command {
         /// Stop when standard input ends, for a parent that may die.
         #[arg(long)]
         exit_with_stdin: bool,
+        /// Who started this, where that was no person.
+        #[cfg(windows)]
+        #[arg(long = "as", hide = true, value_enum)]
+        run_as: Option<orion_agent::service::RunAs>,
     },
-    /// Run as a service of systemd: of yours, or with --system of the system.
-    #[cfg(target_os = "linux")]
+    /// Run as a service: of yours, or with --system of the system.
+    #[cfg(any(target_os = "linux", windows))]
     #[command(after_help = "\
 Examples:
   orion-agent install                      a service of yours, which sees your desktop
-  orion-agent install --system             as root: a service of the system, under an account of its own")]
+  orion-agent install --system             as root or administrator: a service of the system, under an account of its own")]
     Install(service::Install),
     /// Stop the service and remove what `install` made.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     #[command(after_help = "\
 Examples:
   orion-agent uninstall                    the service and its program; asks about the rest
@@ -171,22 +177,43 @@ struct Places {
     state_dir: PathBuf,
     config: PathBuf,
     required: Required,
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     owner: orion_agent::service::Owner,
 }
 
-pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
+impl Arguments {
+    /// Returns whether the Service Control Manager has started this program.
+    #[cfg(windows)]
+    pub(crate) fn is_service(&self) -> bool {
+        use orion_agent::service::RunAs;
+        matches!(self.command, Command::Run { run_as: Some(RunAs::Service), .. })
+    }
+
+    /// Returns the options of every command as they were given.
+    #[cfg(windows)]
+    fn places(&self) -> Vec<std::ffi::OsString> {
+        let given = [("--state-dir", &self.state_dir), ("--config", &self.config)];
+        let paths = given.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)));
+        let paths = paths.flat_map(|(name, path)| [name.into(), path.into()]);
+        paths.chain(self.system.then(|| "--system".into())).collect()
+    }
+}
+
+/// Runs the command. `shutdown` ends `run`.
+pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Result<(), Failure> {
+    #[cfg(windows)]
+    let given = arguments.places();
     let Arguments {
         state_dir,
         config,
-        #[cfg(target_os = "linux")]
+        #[cfg(any(target_os = "linux", windows))]
         system,
         command,
     } = arguments;
     let defaults = config::default_locations();
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     let (owner, defaults) = if system {
-        (orion_agent::service::Owner::System, Some(orion_agent::service::system_locations()))
+        (orion_agent::service::Owner::System, orion_agent::service::system_locations())
     } else {
         (orion_agent::service::Owner::Person, defaults)
     };
@@ -199,18 +226,26 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         state_dir: place(state_dir, default_state, "--state-dir")?,
         config: place(config, default_config, "--config")?,
         required,
-        #[cfg(target_os = "linux")]
+        #[cfg(any(target_os = "linux", windows))]
         owner,
     };
     match command {
         Command::Enroll(arguments) => enroll::run(&places, arguments).await?,
-        #[cfg(target_os = "linux")]
+        #[cfg(any(target_os = "linux", windows))]
         Command::Install(arguments) => service::install(&places, arguments).await?,
-        #[cfg(target_os = "linux")]
+        #[cfg(any(target_os = "linux", windows))]
         Command::Uninstall(arguments) => service::uninstall(&places, arguments).await?,
         #[cfg(target_os = "linux")]
         Command::Upgrade(arguments) => upgrade::run(&places, arguments).await?,
-        Command::Run { exit_with_stdin } => {
+        #[cfg(windows)]
+        Command::Run { run_as: Some(orion_agent::service::RunAs::Launcher), .. } => {
+            orion_agent::service::launch(&given).map_err(anyhow::Error::from)?;
+        }
+        Command::Run {
+            exit_with_stdin,
+            #[cfg(windows)]
+            run_as,
+        } => {
             let settings = places.settings()?;
             if settings.ceiling.paths.is_empty() {
                 tracing::warn!("{NO_FOLDER}");
@@ -219,8 +254,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             if rustix::process::geteuid().is_root() {
                 tracing::warn!("{AS_ROOT}");
             }
-            let shutdown = CancellationToken::new();
             let _guard = shutdown.clone().drop_guard();
+            #[cfg(windows)]
+            if run_as == Some(orion_agent::service::RunAs::Background) {
+                let (state_dir, shutdown) = (places.state_dir.clone(), shutdown.clone());
+                tokio::spawn(async move {
+                    orion_agent::service::stop_asked(&state_dir).await;
+                    shutdown.cancel();
+                });
+            }
             let config = Config {
                 state_dir: places.state_dir,
                 settings,

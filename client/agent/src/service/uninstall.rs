@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::files::remove_empty;
-use super::{Layout, Owner, ServiceError, Systemd, account, unit};
+use super::{Layout, Manager, Owner, ServiceError, account};
 use crate::config::files_of_an_upgrade;
 use crate::owner_file::remove;
 use crate::state::{Identity, Pending, State};
@@ -33,20 +33,21 @@ pub struct Removed {
 /// [`ServiceError`], for the step that failed.
 pub async fn uninstall(
     layout: &Layout,
-    systemd: &Systemd,
+    manager: &Manager,
     purge: Purge,
 ) -> Result<Removed, ServiceError> {
     let mut removed = Removed::default();
-    if let Ok(text) = fs::read_to_string(&layout.unit) {
-        systemd.stop().await?;
-        if unit::has_copied(&text) {
-            removed.file(&layout.program)?;
+    if let Some(earlier) = manager.earlier(layout)? {
+        manager.stop(layout).await?;
+        if earlier.has_copied {
+            removed.program(&layout.program)?;
             for left in files_of_an_upgrade(&layout.program) {
                 removed.file(&left)?;
             }
         }
-        removed.file(&layout.unit)?;
-        systemd.reload().await?;
+        if manager.remove(layout).await? {
+            removed.paths.push(layout.unit.clone());
+        }
     }
     if purge == Purge::State {
         removed.state(&layout.state_dir)?;
@@ -57,6 +58,9 @@ pub async fn uninstall(
             layout.config.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
         }
     }
+    // On Windows, the folder of the program is Orion's own.
+    #[cfg(windows)]
+    layout.program.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
     if let (Owner::Person, Some(base)) = (layout.owner, directories::BaseDirs::new()) {
         for path in [&layout.program, &layout.unit, &layout.state_dir, &layout.config] {
             path.parent().into_iter().for_each(|folder| remove_empty(folder, base.home_dir()));
@@ -71,6 +75,24 @@ impl Removed {
             self.paths.push(path.to_owned());
         }
         Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn program(&mut self, path: &Path) -> Result<(), ServiceError> {
+        self.file(path)
+    }
+
+    /// Removes the program, also where it is this one, which Windows does not remove while it runs.
+    #[cfg(windows)]
+    fn program(&mut self, path: &Path) -> Result<(), ServiceError> {
+        let is_this = std::env::current_exe()
+            .and_then(|current| Ok(fs::canonicalize(current)? == fs::canonicalize(path)?));
+        if is_this.unwrap_or(false) {
+            self_replace::self_delete().map_err(ServiceError::at(path))?;
+            self.paths.push(path.to_owned());
+            return Ok(());
+        }
+        self.file(path)
     }
 
     /// Removes the folder of the state, if it is one.
