@@ -9,8 +9,7 @@ mod list;
 
 #[cfg(windows)]
 pub(crate) use files::{
-    copy_list, create_private, fault_at, give_to_service, make_private,
-    show_to_service,
+    copy_list, create_private, fault_at, give_to_service, make_private, show_to_service,
 };
 #[cfg(windows)]
 pub(crate) use list::{Fault, Others};

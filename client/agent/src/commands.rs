@@ -9,6 +9,7 @@ mod log;
 mod pause;
 #[cfg(any(target_os = "linux", windows))]
 mod service;
+mod status;
 #[cfg(target_os = "linux")]
 mod upgrade;
 mod watch;
@@ -22,8 +23,6 @@ use orion_agent::clock::shown;
 use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::EnrollError;
 use orion_agent::run::NotEnrolled;
-use orion_agent::sandbox::Sandbox;
-use orion_agent::state::{EnrollmentStage, Identity, Pending, State, StateError, Status};
 use orion_wire::TokenError;
 use tokio_util::sync::CancellationToken;
 
@@ -53,7 +52,10 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, env = "ORION_AGENT_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     /// Use the files of the system's service.
-    #[cfg_attr(target_os = "linux", doc = "They are /etc/orion/agent.toml and /var/lib/orion-agent.")]
+    #[cfg_attr(
+        target_os = "linux",
+        doc = "They are /etc/orion/agent.toml and /var/lib/orion-agent."
+    )]
     #[cfg_attr(windows, doc = r"They are in C:\ProgramData\Orion.")]
     #[cfg(any(target_os = "linux", windows))]
     #[arg(long, global = true)]
@@ -282,7 +284,7 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
         Command::Log(arguments) => log::run(&places.state_dir, &arguments)?,
         Command::Allow(arguments) => allow::allow(&places, &arguments)?,
         Command::Deny(arguments) => allow::deny(&places, &arguments)?,
-        Command::Status => status(&places)?,
+        Command::Status => status::run(&places)?,
         Command::Ceiling(command) => ceiling::run(&places, command)?,
         Command::Audit(command) => audit::run(&places.state_dir, command)?,
         Command::Man { folder } => man(folder.as_deref())?,
@@ -324,66 +326,6 @@ async fn signalled(shutdown: CancellationToken) {
     }
     tracing::info!("stopping");
     shutdown.cancel();
-}
-
-fn status(places: &Places) -> anyhow::Result<()> {
-    let Some(identity) = Identity::read(&places.state_dir)? else {
-        if let Some(pending) = Pending::read(&places.state_dir)? {
-            let words = pending.key.fingerprint_words();
-            return Err(match pending.stage {
-                EnrollmentStage::Known { .. } => EnrollError::StillPending { words },
-                EnrollmentStage::Asked { .. } => EnrollError::Unfinished,
-            }
-            .into());
-        }
-        return Err(NotEnrolled.into());
-    };
-    let is_running = matches!(State::open(&places.state_dir), Err(StateError::Busy { .. }));
-    let status = Status::read(&places.state_dir).unwrap_or_default();
-    let Status {
-        connected_to,
-        device_name,
-        policy_version,
-        ceiling_fault,
-        last_error,
-        paused_at: _,
-        config,
-        running_calls,
-        pid: _,
-        at,
-    } = status;
-    let running = match (is_running, running_calls) {
-        (false, _) => "no".to_owned(),
-        (true, 0) => "yes".to_owned(),
-        (true, 1) => "yes, 1 call".to_owned(),
-        (true, count) => format!("yes, {count} calls"),
-    };
-    let paused = pause::line(&places.state_dir)
-        .map_or_else(|| "no".to_owned(), |line| format!("yes. {line}"));
-    // A running agent may read another file than this command would.
-    let config = config.filter(|_| is_running).unwrap_or_else(|| places.config.clone());
-    let file = config.display();
-    let ceiling = ceiling_fault.unwrap_or_else(|| format!("as {file} says"));
-    let settings = Settings::load(&config, places.required, &places.state_dir);
-    if settings.is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
-        say(NO_FOLDER);
-    }
-    let none = || "none".to_owned();
-    let connection = match (is_running, connected_to) {
-        (true, Some(address)) => format!("connected to {address}"),
-        _ => format!("not connected{}", last_error.map(|e| format!(": {e}")).unwrap_or_default()),
-    };
-    print(&format!(
-        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\npaused       {paused}\nconnection   {connection}\npolicy       {}\nceiling      {ceiling}\nsandbox      {}\nas of        {}",
-        device_name.unwrap_or_else(|| identity.name.to_string()),
-        identity.device_id,
-        identity.addresses.join(", "),
-        identity.key.fingerprint_words(),
-        shown(identity.not_after),
-        policy_version.unwrap_or_else(none),
-        Sandbox::detect(),
-        if at > 0 { shown(at) } else { none() },
-    ))
 }
 
 /// Prints to standard error. If that is closed, the text is dropped.

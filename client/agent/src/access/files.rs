@@ -7,8 +7,7 @@ use std::path::Path;
 use windows_permissions::constants::{SeObjectType, SecurityInformation};
 use windows_permissions::utilities::current_process_sid;
 use windows_permissions::wrappers::{
-    ConvertSecurityDescriptorToStringSecurityDescriptor, GetNamedSecurityInfo,
-    SetNamedSecurityInfo,
+    ConvertSecurityDescriptorToStringSecurityDescriptor, GetNamedSecurityInfo, SetNamedSecurityInfo,
 };
 use windows_permissions::{LocalBox, SecurityDescriptor};
 

@@ -166,7 +166,9 @@ mod tests {
         assert_eq!(judged("O:SYD:NO_ACCESS_CONTROL", Others::Read), Some(Fault::NoList));
         // Everybody, as an owner's name that ends as a list begins.
         assert_eq!(judged("O:WDD:P", Others::Read), Some(Fault::Owner));
-        for entry in ["(XA;;FR;;;WD;(@User.a==1))", "(OA;;FR;1-2;;WD)", "(A;;FR)", "(ZZ;;;;;SY)", "("] {
+        for entry in
+            ["(XA;;FR;;;WD;(@User.a==1))", "(OA;;FR;1-2;;WD)", "(A;;FR)", "(ZZ;;;;;SY)", "("]
+        {
             let text = format!("O:SYD:P{entry}");
             assert_eq!(judged(&text, Others::Read), Some(Fault::Rights), "{entry}");
         }

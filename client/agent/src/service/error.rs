@@ -93,7 +93,9 @@ pub enum ServiceError {
     },
     /// An agent does not end.
     #[cfg(windows)]
-    #[error("the agent does not stop (process {pid}); end it in the Task Manager, and run this again")]
+    #[error(
+        "the agent does not stop (process {pid}); end it in the Task Manager, and run this again"
+    )]
     NotStopped {
         /// The process.
         pid: u32,

@@ -34,7 +34,10 @@ pub(super) fn place(
 #[derive(Debug)]
 pub(super) struct Staging {
     file: fs::File,
-    #[cfg_attr(windows, expect(dead_code, reason = "there, a file has the access list of its folder"))]
+    #[cfg_attr(
+        windows,
+        expect(dead_code, reason = "there, a file has the access list of its folder")
+    )]
     mode: u32,
     staged: Staged,
 }

@@ -108,7 +108,11 @@ impl Removed {
         }
         // No agent may be using it; one that was started by hand is not stopped by this.
         let state = State::open(folder)?;
+        // On Windows, a folder with an open file stays.
+        #[cfg(windows)]
+        state.remove_lock();
         fs::remove_dir_all(folder).map_err(ServiceError::at(folder))?;
+        #[cfg(not(windows))]
         drop(state);
         self.paths.push(folder.to_owned());
         Ok(())

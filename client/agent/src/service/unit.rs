@@ -40,11 +40,7 @@ impl Systemd {
     }
 
     /// Puts the unit in place.
-    pub(super) async fn place(
-        &self,
-        layout: &Layout,
-        unit: &Unit,
-    ) -> Result<Placed, ServiceError> {
+    pub(super) async fn place(&self, layout: &Layout, unit: &Unit) -> Result<Placed, ServiceError> {
         let placed = place(&layout.unit, UNIT_MODE, &mut unit.0.as_bytes())?;
         if let Err(error) = self.reload().await {
             // The first error is the one to report.
@@ -69,11 +65,7 @@ impl Systemd {
 }
 
 /// Returns the text of the unit for this program.
-fn text(
-    layout: &Layout,
-    program: &Path,
-    is_copied: bool,
-) -> Result<String, ServiceError> {
+fn text(layout: &Layout, program: &Path, is_copied: bool) -> Result<String, ServiceError> {
     let template = match layout.owner {
         Owner::Person => OF_A_PERSON,
         Owner::System => OF_THE_SYSTEM,

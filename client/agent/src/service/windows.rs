@@ -130,11 +130,7 @@ impl Manager {
     }
 
     /// Puts the unit in place.
-    pub(super) async fn place(
-        &self,
-        _: &Layout,
-        unit: &Unit,
-    ) -> Result<PlacedUnit, ServiceError> {
+    pub(super) async fn place(&self, _: &Layout, unit: &Unit) -> Result<PlacedUnit, ServiceError> {
         match self {
             Self::Person => sign_in::place(unit).map(PlacedUnit::Person),
             Self::System(control) => control.place(unit).map(PlacedUnit::System),

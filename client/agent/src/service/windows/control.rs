@@ -51,9 +51,7 @@ impl Control {
         match ServiceManager::local_computer(None::<&str>, access) {
             Ok(manager) => Ok(Self(manager)),
             Err(error) if code_of(&error) == Some(ACCESS_DENIED) => Err(ServiceError::NeedsRoot),
-            Err(error) => {
-                Err(failed("the Service Control Manager does not answer")(told(&error)))
-            }
+            Err(error) => Err(failed("the Service Control Manager does not answer")(told(&error))),
         }
     }
 
@@ -62,9 +60,7 @@ impl Control {
         match self.0.open_service(NAME, ServiceAccess::ALL_ACCESS) {
             Ok(service) => Ok(Some(service)),
             Err(error) if code_of(&error) == Some(NO_SUCH_SERVICE) => Ok(None),
-            Err(error) => {
-                Err(failed("the service orion-agent cannot be opened")(told(&error)))
-            }
+            Err(error) => Err(failed("the service orion-agent cannot be opened")(told(&error))),
         }
     }
 
