@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use orion_domain::CallState;
 use orion_tests::{World, eventually, tree};
@@ -74,12 +75,12 @@ impl<'a> Laptop<'a> {
 
     /// Nothing is there but this. The program that removed itself takes a moment.
     async fn has_left(&self, before: &BTreeSet<String>) {
-        eventually("nothing left", async || {
-            let after = self.left();
-            let more: Vec<_> = after.difference(before).cloned().collect();
-            if more.is_empty() { Some(()) } else { None }
-        })
-        .await;
+        let more = || -> Vec<_> { self.left().difference(before).cloned().collect() };
+        let until = Instant::now() + Duration::from_secs(20);
+        while !more().is_empty() && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(more(), Vec::<String>::new(), "this is left");
     }
 }
 

@@ -58,9 +58,11 @@ pub async fn uninstall(
             layout.config.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
         }
     }
-    // On Windows, the folder of the program is Orion's own.
     #[cfg(windows)]
-    layout.program.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
+    if layout.owner == Owner::System {
+        // The folder of the program is Orion's own.
+        layout.program.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
     if let (Owner::Person, Some(base)) = (layout.owner, directories::BaseDirs::new()) {
         for path in [&layout.program, &layout.unit, &layout.state_dir, &layout.config] {
             path.parent().into_iter().for_each(|folder| remove_empty(folder, base.home_dir()));

@@ -20,6 +20,7 @@ const DESCRIPTION: &str =
     "Runs tool calls of an Orion backend on this device, as far as its owner allows.";
 
 const ACCESS_DENIED: i32 = 5;
+const INVALID_LEVEL: i32 = 124;
 const NO_SUCH_SERVICE: i32 = 1060;
 const NOT_ACTIVE: i32 = 1062;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -93,10 +94,15 @@ impl Control {
             command: None,
             actions: Some(vec![restart; 3]),
         };
-        let described = service
-            .set_description(DESCRIPTION)
-            .and_then(|()| service.update_failure_actions(actions))
-            .and_then(|()| service.set_failure_actions_on_non_crash_failures(true));
+        let described = service.set_description(DESCRIPTION).and_then(|()| {
+            let restarts = service
+                .update_failure_actions(actions)
+                .and_then(|()| service.set_failure_actions_on_non_crash_failures(true));
+            // Wine's manager knows nothing of failures; a service without restarts is better there than none.
+            restarts.or_else(|error| {
+                if code_of(&error) == Some(INVALID_LEVEL) { Ok(()) } else { Err(error) }
+            })
+        });
         if let Err(error) = described {
             if is_new {
                 // The first error is the one to report.
