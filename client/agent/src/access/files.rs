@@ -52,14 +52,24 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     set(path, "FA", &own_account()?)
 }
 
-/// Lets the account of the system's service use a folder and what is in it, beside the system and administrators.
+/// Lets the account of the system's service use a folder and what is in it, beside the system and administrators, to
+/// whom it belongs.
 pub(crate) fn give_to_service(folder: &Path) -> io::Result<()> {
-    set(folder, "FA", SERVICE)
+    set(folder, "FA", SERVICE)?;
+    give_to_administrators(folder)
 }
 
 /// Lets the account of the system's service read a file or folder, which the system and administrators change.
 pub(crate) fn show_to_service(path: &Path) -> io::Result<()> {
-    set(path, "FRFX", SERVICE)
+    set(path, "FRFX", SERVICE)?;
+    give_to_administrators(path)
+}
+
+/// Makes administrators the owner. The service would refuse what belongs to one of them alone.
+fn give_to_administrators(path: &Path) -> io::Result<()> {
+    let wanted: LocalBox<SecurityDescriptor> = "O:BA".parse()?;
+    let (what, owner) = (SecurityInformation::Owner, wanted.owner());
+    SetNamedSecurityInfo(path, SeObjectType::SE_FILE_OBJECT, what, owner, None, None, None)
 }
 
 /// Gives a file the access list of another.
