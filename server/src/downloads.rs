@@ -1,4 +1,4 @@
-//! What devices download: the agents in one folder, by a manifest, and the script that installs one. Only
+//! What devices download: the agents in one folder, by a manifest, and the scripts that install one. Only
 //! `orion-server releases` changes the folder, and only what the manifest lists is served.
 
 pub mod command;
@@ -15,7 +15,7 @@ use orion_domain::Digest;
 use tokio::fs::File;
 
 pub use error::ReleaseError;
-pub use lines::InstallLines;
+pub use lines::{InstallLines, Words};
 pub use manifest::{Manifest, Release};
 pub use platform::Platform;
 pub use script::Script;
@@ -79,28 +79,43 @@ impl Downloads {
         Ok(manifest)
     }
 
-    /// Returns the script. None where devices do not reach this backend.
+    /// Returns the script of a shell. None where devices do not reach this backend.
     ///
     /// # Errors
     /// [`ReleaseError`].
     pub fn script(&self) -> Result<Option<Script>, ReleaseError> {
         let Some(base) = &self.base else { return Ok(None) };
-        Ok(Some(Script::new(&base.url, base.is_pinned, &self.manifest()?)))
+        Ok(Some(Script::for_a_shell(&base.url, base.is_pinned, &self.manifest()?)))
+    }
+
+    /// Returns the script of PowerShell. None where devices do not reach this backend.
+    ///
+    /// # Errors
+    /// [`ReleaseError`].
+    pub fn powershell_script(&self) -> Result<Option<Script>, ReleaseError> {
+        let Some(base) = &self.base else { return Ok(None) };
+        Ok(Some(Script::for_powershell(&base.url, base.is_pinned, &self.manifest()?)))
     }
 
     /// Returns the lines that install an agent with these words for it. None where nothing can be installed.
     ///
     /// # Errors
     /// [`ReleaseError`].
-    pub fn lines(&self, words: &str) -> Result<Option<InstallLines>, ReleaseError> {
+    pub fn lines(&self, words: &Words) -> Result<Option<InstallLines>, ReleaseError> {
         let Some(base) = &self.base else { return Ok(None) };
         let manifest = self.manifest()?;
         if manifest.is_empty() {
             return Ok(None);
         }
-        let script = Script::new(&base.url, base.is_pinned, &manifest);
-        let pin = base.is_pinned.then(|| Digest::of(script.text().as_bytes()));
-        Ok(Some(InstallLines::new(&base.url, pin, words)))
+        let Base { url, is_pinned } = base;
+        let pin = |script: &Script| is_pinned.then(|| Digest::of(script.text().as_bytes()));
+        let script = Script::for_a_shell(url, *is_pinned, &manifest);
+        let lines = InstallLines::new(url, pin(&script), words);
+        if manifest.get(Platform::WindowsX86_64).is_none() {
+            return Ok(Some(lines));
+        }
+        let script = Script::for_powershell(url, *is_pinned, &manifest);
+        Ok(Some(lines.with_powershell(url, pin(&script), words)))
     }
 
     /// Opens an agent, with its size in bytes. None if there is none.

@@ -7,8 +7,9 @@ mod consent;
 mod enroll;
 mod log;
 mod pause;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod service;
+mod status;
 #[cfg(target_os = "linux")]
 mod upgrade;
 mod watch;
@@ -22,8 +23,6 @@ use orion_agent::clock::shown;
 use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::EnrollError;
 use orion_agent::run::NotEnrolled;
-use orion_agent::sandbox::Sandbox;
-use orion_agent::state::{EnrollmentStage, Identity, Pending, State, StateError, Status};
 use orion_wire::TokenError;
 use tokio_util::sync::CancellationToken;
 
@@ -52,8 +51,13 @@ pub(crate) struct Arguments {
     /// The owner's file.
     #[arg(long, global = true, env = "ORION_AGENT_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Use the files of the system's service: /etc/orion/agent.toml and /var/lib/orion-agent.
-    #[cfg(target_os = "linux")]
+    /// Use the files of the system's service.
+    #[cfg_attr(
+        target_os = "linux",
+        doc = "They are /etc/orion/agent.toml and /var/lib/orion-agent."
+    )]
+    #[cfg_attr(windows, doc = r"They are in C:\ProgramData\Orion.")]
+    #[cfg(any(target_os = "linux", windows))]
     #[arg(long, global = true)]
     system: bool,
     #[command(subcommand)]
@@ -69,16 +73,20 @@ enum Command {
         /// Stop when standard input ends, for a parent that may die.
         #[arg(long)]
         exit_with_stdin: bool,
+        /// Who started this, where that was no person.
+        #[cfg(windows)]
+        #[arg(long = "as", hide = true, value_enum)]
+        run_as: Option<orion_agent::service::RunAs>,
     },
-    /// Run as a service of systemd: of yours, or with --system of the system.
-    #[cfg(target_os = "linux")]
+    /// Run as a service: of yours, or with --system of the system.
+    #[cfg(any(target_os = "linux", windows))]
     #[command(after_help = "\
 Examples:
   orion-agent install                      a service of yours, which sees your desktop
-  orion-agent install --system             as root: a service of the system, under an account of its own")]
+  orion-agent install --system             as root or administrator: a service of the system, under an account of its own")]
     Install(service::Install),
     /// Stop the service and remove what `install` made.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     #[command(after_help = "\
 Examples:
   orion-agent uninstall                    the service and its program; asks about the rest
@@ -171,22 +179,43 @@ struct Places {
     state_dir: PathBuf,
     config: PathBuf,
     required: Required,
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     owner: orion_agent::service::Owner,
 }
 
-pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
+impl Arguments {
+    /// Returns whether the Service Control Manager has started this program.
+    #[cfg(windows)]
+    pub(crate) fn is_service(&self) -> bool {
+        use orion_agent::service::RunAs;
+        matches!(self.command, Command::Run { run_as: Some(RunAs::Service), .. })
+    }
+
+    /// Returns the options of every command as they were given.
+    #[cfg(windows)]
+    fn places(&self) -> Vec<std::ffi::OsString> {
+        let given = [("--state-dir", &self.state_dir), ("--config", &self.config)];
+        let paths = given.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)));
+        let paths = paths.flat_map(|(name, path)| [name.into(), path.into()]);
+        paths.chain(self.system.then(|| "--system".into())).collect()
+    }
+}
+
+/// Runs the command. `shutdown` ends `run`.
+pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Result<(), Failure> {
+    #[cfg(windows)]
+    let given = arguments.places();
     let Arguments {
         state_dir,
         config,
-        #[cfg(target_os = "linux")]
+        #[cfg(any(target_os = "linux", windows))]
         system,
         command,
     } = arguments;
     let defaults = config::default_locations();
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     let (owner, defaults) = if system {
-        (orion_agent::service::Owner::System, Some(orion_agent::service::system_locations()))
+        (orion_agent::service::Owner::System, orion_agent::service::system_locations())
     } else {
         (orion_agent::service::Owner::Person, defaults)
     };
@@ -199,18 +228,26 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         state_dir: place(state_dir, default_state, "--state-dir")?,
         config: place(config, default_config, "--config")?,
         required,
-        #[cfg(target_os = "linux")]
+        #[cfg(any(target_os = "linux", windows))]
         owner,
     };
     match command {
         Command::Enroll(arguments) => enroll::run(&places, arguments).await?,
-        #[cfg(target_os = "linux")]
+        #[cfg(any(target_os = "linux", windows))]
         Command::Install(arguments) => service::install(&places, arguments).await?,
-        #[cfg(target_os = "linux")]
+        #[cfg(any(target_os = "linux", windows))]
         Command::Uninstall(arguments) => service::uninstall(&places, arguments).await?,
         #[cfg(target_os = "linux")]
         Command::Upgrade(arguments) => upgrade::run(&places, arguments).await?,
-        Command::Run { exit_with_stdin } => {
+        #[cfg(windows)]
+        Command::Run { run_as: Some(orion_agent::service::RunAs::Launcher), .. } => {
+            orion_agent::service::launch(&given).map_err(anyhow::Error::from)?;
+        }
+        Command::Run {
+            exit_with_stdin,
+            #[cfg(windows)]
+            run_as,
+        } => {
             let settings = places.settings()?;
             if settings.ceiling.paths.is_empty() {
                 tracing::warn!("{NO_FOLDER}");
@@ -219,8 +256,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             if rustix::process::geteuid().is_root() {
                 tracing::warn!("{AS_ROOT}");
             }
-            let shutdown = CancellationToken::new();
             let _guard = shutdown.clone().drop_guard();
+            #[cfg(windows)]
+            if run_as == Some(orion_agent::service::RunAs::Background) {
+                let (state_dir, shutdown) = (places.state_dir.clone(), shutdown.clone());
+                tokio::spawn(async move {
+                    orion_agent::service::stop_asked(&state_dir).await;
+                    shutdown.cancel();
+                });
+            }
             let config = Config {
                 state_dir: places.state_dir,
                 settings,
@@ -240,7 +284,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Log(arguments) => log::run(&places.state_dir, &arguments)?,
         Command::Allow(arguments) => allow::allow(&places, &arguments)?,
         Command::Deny(arguments) => allow::deny(&places, &arguments)?,
-        Command::Status => status(&places)?,
+        Command::Status => status::run(&places)?,
         Command::Ceiling(command) => ceiling::run(&places, command)?,
         Command::Audit(command) => audit::run(&places.state_dir, command)?,
         Command::Man { folder } => man(folder.as_deref())?,
@@ -282,66 +326,6 @@ async fn signalled(shutdown: CancellationToken) {
     }
     tracing::info!("stopping");
     shutdown.cancel();
-}
-
-fn status(places: &Places) -> anyhow::Result<()> {
-    let Some(identity) = Identity::read(&places.state_dir)? else {
-        if let Some(pending) = Pending::read(&places.state_dir)? {
-            let words = pending.key.fingerprint_words();
-            return Err(match pending.stage {
-                EnrollmentStage::Known { .. } => EnrollError::StillPending { words },
-                EnrollmentStage::Asked { .. } => EnrollError::Unfinished,
-            }
-            .into());
-        }
-        return Err(NotEnrolled.into());
-    };
-    let is_running = matches!(State::open(&places.state_dir), Err(StateError::Busy { .. }));
-    let status = Status::read(&places.state_dir).unwrap_or_default();
-    let Status {
-        connected_to,
-        device_name,
-        policy_version,
-        ceiling_fault,
-        last_error,
-        paused_at: _,
-        config,
-        running_calls,
-        pid: _,
-        at,
-    } = status;
-    let running = match (is_running, running_calls) {
-        (false, _) => "no".to_owned(),
-        (true, 0) => "yes".to_owned(),
-        (true, 1) => "yes, 1 call".to_owned(),
-        (true, count) => format!("yes, {count} calls"),
-    };
-    let paused = pause::line(&places.state_dir)
-        .map_or_else(|| "no".to_owned(), |line| format!("yes. {line}"));
-    // A running agent may read another file than this command would.
-    let config = config.filter(|_| is_running).unwrap_or_else(|| places.config.clone());
-    let file = config.display();
-    let ceiling = ceiling_fault.unwrap_or_else(|| format!("as {file} says"));
-    let settings = Settings::load(&config, places.required, &places.state_dir);
-    if settings.is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
-        say(NO_FOLDER);
-    }
-    let none = || "none".to_owned();
-    let connection = match (is_running, connected_to) {
-        (true, Some(address)) => format!("connected to {address}"),
-        _ => format!("not connected{}", last_error.map(|e| format!(": {e}")).unwrap_or_default()),
-    };
-    print(&format!(
-        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\npaused       {paused}\nconnection   {connection}\npolicy       {}\nceiling      {ceiling}\nsandbox      {}\nas of        {}",
-        device_name.unwrap_or_else(|| identity.name.to_string()),
-        identity.device_id,
-        identity.addresses.join(", "),
-        identity.key.fingerprint_words(),
-        shown(identity.not_after),
-        policy_version.unwrap_or_else(none),
-        Sandbox::detect(),
-        if at > 0 { shown(at) } else { none() },
-    ))
 }
 
 /// Prints to standard error. If that is closed, the text is dropped.

@@ -301,12 +301,23 @@ pub fn first(
 pub fn write_first(path: &Path, text: &str) -> Result<(), ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(failed)?;
+        create_folder(parent).map_err(failed)?;
     }
     let mut file = match fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         Err(error) => return Err(failed(error)),
     };
+    #[cfg(windows)]
+    crate::access::make_private(path).map_err(failed)?;
     io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)
+}
+
+/// Makes the folder of the owner's file, if it is missing: on Windows for the owner alone, as a folder of the drive may be
+/// everybody's.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(windows)]
+    return crate::access::create_private(folder);
+    #[cfg(not(windows))]
+    fs::create_dir_all(folder)
 }

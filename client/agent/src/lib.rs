@@ -5,6 +5,7 @@
 //! [`journal`], [`execute`] and [`report`], in that order; [`sandbox`] and [`roots`] are the two layers
 //! that confine a file tool.
 
+mod access;
 pub mod activity;
 pub mod agent;
 pub mod apps;
@@ -39,7 +40,7 @@ pub mod roots;
 pub mod run;
 pub mod sandbox;
 mod scan;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub mod service;
 pub mod state;
 mod survey;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser as _};
 use commands::{Arguments, Failure};
 use orion_domain::FailureText;
+use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -48,6 +49,17 @@ fn main() -> ExitCode {
         .with(tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(std::io::stderr))
         .init();
 
+    #[cfg(windows)]
+    if arguments.is_service() {
+        let served = orion_agent::service::serve(|shutdown| execute(arguments, shutdown));
+        let failed = |error| report(Failure::from(anyhow::Error::from(error)));
+        return ExitCode::from(served.map_or_else(failed, |()| 0));
+    }
+    ExitCode::from(execute(arguments, CancellationToken::new()))
+}
+
+/// Runs the command, and returns the exit code. `shutdown` ends `run`.
+fn execute(arguments: Arguments, shutdown: CancellationToken) -> u8 {
     // One thread does everything except the tools' work, so that an idle agent costs nothing.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -55,20 +67,20 @@ fn main() -> ExitCode {
         .build();
     let result = match runtime {
         Ok(runtime) => {
-            let result = runtime.block_on(commands::run(arguments));
+            let result = runtime.block_on(commands::run(arguments, shutdown));
             // The shutdown does not wait for a tool that hangs on the disk.
             runtime.shutdown_timeout(std::time::Duration::from_secs(1));
             result
         }
         Err(error) => Err(Failure::from(anyhow::Error::from(error))),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { error, code }) => {
-            let causes = error.chain().map(ToString::to_string);
-            // If standard error is closed, the message is dropped.
-            drop(writeln!(std::io::stderr(), "{}", FailureText::of(causes, OTHERWISE)));
-            ExitCode::from(code)
-        }
-    }
+    result.map_or_else(report, |()| 0)
+}
+
+/// Says why the command failed, and returns the exit code.
+fn report(Failure { error, code }: Failure) -> u8 {
+    let causes = error.chain().map(ToString::to_string);
+    // If standard error is closed, the message is dropped.
+    drop(writeln!(std::io::stderr(), "{}", FailureText::of(causes, OTHERWISE)));
+    code
 }

@@ -1,24 +1,59 @@
-//! The agent as a service of systemd: of one person, or of the system. [`install`] puts the program and its unit in
-//! place and starts it; [`uninstall`] stops it and removes what `install` made. [`upgrade`] puts a signed release in the
-//! place of the program, and goes back if the new one does not work.
+//! The agent as a service: of one person, or of the system. [`install`] puts the program and its unit in place and starts
+//! it; [`uninstall`] stops it and removes what `install` made. On Linux the manager of services is systemd; on Windows, the
+//! registry starts a person's agent at sign-in, and the Service Control Manager starts the system's. On Linux, [`upgrade`]
+//! puts a signed release in the place of the program, and goes back if the new one does not work.
 
+#[cfg(target_os = "linux")]
 mod account;
+#[cfg(any(windows, test))]
+mod command_line;
 mod error;
 mod files;
 mod install;
+#[cfg(target_os = "linux")]
+mod interrupted;
 mod layout;
+#[cfg(target_os = "linux")]
 mod release;
 mod running;
+#[cfg(target_os = "linux")]
 mod systemd;
 mod uninstall;
+#[cfg(target_os = "linux")]
 mod unit;
+#[cfg(target_os = "linux")]
 mod upgrade;
+#[cfg(windows)]
+mod windows;
 
 pub use error::ServiceError;
 pub use install::{Installed, install};
 pub use layout::{Layout, Owner, system_locations};
+#[cfg(target_os = "linux")]
 pub use release::{Release, ReleaseError};
 pub use running::connects;
+#[cfg(target_os = "linux")]
 pub use systemd::Systemd;
 pub use uninstall::{Purge, Removed, uninstall};
+#[cfg(target_os = "linux")]
 pub use upgrade::{UpgradeError, settle_interrupted, upgrade};
+#[cfg(windows)]
+pub use windows::{Manager, RunAs, launch, serve, stop_asked};
+
+/// The manager of services.
+#[cfg(target_os = "linux")]
+pub type Manager = Systemd;
+
+#[cfg(target_os = "linux")]
+use files::Placed as PlacedUnit;
+#[cfg(target_os = "linux")]
+use unit::Unit;
+#[cfg(windows)]
+use windows::{PlacedUnit, Unit, account};
+
+/// What the manager knows of a service that is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Earlier {
+    /// Whether `install` copied its program.
+    has_copied: bool,
+}

@@ -31,11 +31,11 @@ pub struct State {
 }
 
 impl State {
-    /// Locks the directory, and creates it (mode 0700) if it is missing.
+    /// Locks the directory, and creates it for its owner alone if it is missing.
     ///
     /// # Errors
-    /// [`StateError::Busy`] while another agent holds it, [`StateError::TooOpen`] when other users may
-    /// read it, [`StateError::Io`] for the rest.
+    /// [`StateError::Busy`] while another agent holds it, [`StateError::TooOpen`] or [`StateError::NotPrivate`] when
+    /// other users may read it, [`StateError::Io`] for the rest.
     pub fn open(dir: &Path) -> Result<Self, StateError> {
         make_private(dir)?;
         let path = dir.join(LOCK);
@@ -124,7 +124,38 @@ fn make_private(dir: &Path) -> Result<(), StateError> {
     fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(failed)
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
+fn make_private(dir: &Path) -> Result<(), StateError> {
+    use crate::access::{self, Fault, Others};
+
+    let failed = |source| StateError::Io { path: dir.to_owned(), source };
+    let refused = |why, fix| Err(StateError::NotPrivate { path: dir.to_owned(), why, fix });
+    let is_empty = || fs::read_dir(dir).map(|mut it| it.next().is_none()).map_err(failed);
+    access::create_private(dir).map_err(failed)?;
+    // A directory that is not empty may not be the agent's, so its list is not changed.
+    if is_empty()? {
+        access::make_private(dir).map_err(failed)?;
+        if !is_empty()? {
+            return refused("got a file of another account when it was made", "remove it");
+        }
+    }
+    match access::fault_at(dir, Others::Nothing) {
+        None => Ok(()),
+        Some(Fault::Owner) => {
+            refused("belongs to another account", "give it to this one with icacls /setowner")
+        }
+        Some(Fault::NoList) => refused(
+            "has no access list that can be read",
+            "give it one for this account, SYSTEM and Administrators with icacls",
+        ),
+        Some(Fault::Rights) => refused(
+            "is open to other accounts",
+            "leave this account, SYSTEM and Administrators alone in its access list, with icacls or in its properties under Security,",
+        ),
+    }
+}
+
+#[cfg(not(any(unix, windows)))]
 fn make_private(dir: &Path) -> Result<(), StateError> {
     fs::create_dir_all(dir).map_err(|source| StateError::Io { path: dir.to_owned(), source })
 }

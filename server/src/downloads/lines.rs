@@ -1,4 +1,4 @@
-//! The lines that a person pastes on a device, with curl and with wget.
+//! The lines that a person pastes on a device: with curl, with wget, and in PowerShell on Windows.
 
 use std::net::IpAddr;
 
@@ -11,28 +11,62 @@ pub struct InstallLines {
     pub curl: String,
     /// With wget.
     pub wget: String,
+    /// In PowerShell. None where there is no agent for Windows.
+    pub powershell: Option<String>,
+}
+
+/// The script's arguments, as each reader takes them apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// A shell.
+    pub shell: String,
+    /// PowerShell.
+    pub powershell: String,
 }
 
 impl InstallLines {
-    /// Returns the lines for the script at this address. `words` are the script's arguments, as a shell reads them. With
-    /// a pin, the script runs only if it has this SHA-256, and the connection need not be trusted. It stays in memory in
-    /// between: a file could be replaced after it was checked. wget would try a script that was cut again, and a shell
-    /// would read the beginning twice.
-    pub(super) fn new(url: &str, pin: Option<Digest>, words: &str) -> Self {
+    /// Returns the lines for the scripts at this address. With a pin, which is a script's SHA-256, the script runs only
+    /// if it has that, and the connection need not be trusted. It stays in memory in between: a file could be replaced
+    /// after it was checked. wget would try a script that was cut again, and a shell would read the beginning twice.
+    pub(super) fn new(url: &str, pin: Option<Digest>, words: &Words) -> Self {
+        let Words { shell, .. } = words;
         let line = |trusting: &str, insecure: &str| match pin {
-            None => format!("{trusting} {url}/install.sh | sh -s -- {words}"),
+            None => format!("{trusting} {url}/install.sh | sh -s -- {shell}"),
             Some(pin) => format!(
                 "if s=$({insecure} {url}/install.sh) && printf '%s\\n' \"$s\" | sha256sum | grep -q '^{pin} '; \
-                 then printf '%s\\n' \"$s\" | sh -s -- {words}; \
-                 else echo 'The script of this invitation did not arrive whole and unchanged, so nothing was run.' >&2; false; fi"
+                 then printf '%s\\n' \"$s\" | sh -s -- {shell}; \
+                 else echo '{NOT_THE_SCRIPT}' >&2; false; fi"
             ),
         };
         Self {
             curl: line("curl -fsSL", "curl -fsSk"),
             wget: line("wget -qO- --tries=1", "wget -qO- --tries=1 --no-check-certificate"),
+            powershell: None,
         }
     }
+
+    /// Adds the line for PowerShell. Both versions of it have curl.exe from Windows, and read a script line by line.
+    pub(super) fn with_powershell(self, url: &str, pin: Option<Digest>, words: &Words) -> Self {
+        let Words { powershell, .. } = words;
+        let run = format!("& ([ScriptBlock]::Create($s)) {powershell}");
+        let get =
+            |options: &str| format!("$s = (curl.exe {options} {url}/install.ps1) -join \"`n\"");
+        let line = match pin {
+            None => format!("{}; if ($LASTEXITCODE -eq 0) {{ {run} }}", get("-fsSL")),
+            Some(pin) => format!(
+                "{}; if ([BitConverter]::ToString([Security.Cryptography.SHA256]::Create().ComputeHash(\
+                 [Text.Encoding]::UTF8.GetBytes(\"$s`n\"))).Replace('-', '') -eq '{pin}') {{ {run} }} \
+                 else {{ Write-Error '{NOT_THE_SCRIPT}' }}",
+                get("-fsSk")
+            ),
+        };
+        Self { powershell: Some(line), ..self }
+    }
 }
+
+/// What the line says where the script is another one.
+const NOT_THE_SCRIPT: &str =
+    "The script of this invitation did not arrive whole and unchanged, so nothing was run.";
 
 /// Returns whether a device that reaches one of these addresses can reach this one too: an address of this machine alone
 /// is reached from this machine alone.
@@ -50,10 +84,18 @@ pub(super) fn reachable(people_url: &str, device_addresses: &[String]) -> bool {
 mod tests {
     use super::*;
 
+    const URL: &str = "https://orion.example";
+
+    fn words() -> Words {
+        Words {
+            shell: "orion1.x --allow-path ~/files".to_owned(),
+            powershell: "orion1.x --allow-path '~/files'".to_owned(),
+        }
+    }
+
     #[test]
     fn a_known_certificate_gives_the_short_line() {
-        let lines =
-            InstallLines::new("https://orion.example", None, "orion1.x --allow-path ~/files");
+        let lines = InstallLines::new(URL, None, &words());
         assert_eq!(
             lines,
             InstallLines {
@@ -61,8 +103,26 @@ mod tests {
                     .to_owned(),
                 wget: "wget -qO- --tries=1 https://orion.example/install.sh | sh -s -- orion1.x --allow-path ~/files"
                     .to_owned(),
+                powershell: None,
             }
         );
+        let lines = lines.with_powershell(URL, None, &words());
+        assert_eq!(
+            lines.powershell.unwrap(),
+            "$s = (curl.exe -fsSL https://orion.example/install.ps1) -join \"`n\"; \
+             if ($LASTEXITCODE -eq 0) { & ([ScriptBlock]::Create($s)) orion1.x --allow-path '~/files' }"
+        );
+    }
+
+    #[test]
+    fn a_pin_is_compared_before_anything_of_the_script_runs() {
+        let pin = Digest::of(b"script");
+        let lines = InstallLines::new(URL, Some(pin), &words());
+        let line = lines.with_powershell(URL, Some(pin), &words()).powershell.unwrap();
+        let (compared, run) = line.split_once("{ & ([ScriptBlock]::Create($s))").unwrap();
+        assert!(compared.ends_with(&format!("-eq '{pin}') ")), "{line}");
+        assert!(compared.starts_with("$s = (curl.exe -fsSk https://orion.example/install.ps1) "));
+        assert!(run.contains("} else { Write-Error 'The script of this invitation"), "{line}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `/install.sh` and `/download/PLATFORM/orion-agent`: the script and the agents, for devices that are no devices yet.
+//! `/install.sh`, `/install.ps1` and `/download/PLATFORM/orion-agent`: the scripts and the agents, for devices that are no devices yet.
 
 mod places;
 
@@ -18,7 +18,7 @@ use tokio::fs::File;
 use tokio::io::AsyncReadExt as _;
 
 use super::protocol::answer;
-use crate::downloads::{Downloads, Platform, ReleaseError};
+use crate::downloads::{Downloads, Platform, ReleaseError, Script};
 use crate::listen::{Peer, Source};
 use places::Places;
 
@@ -40,6 +40,7 @@ pub(super) fn routes(downloads: &Arc<Downloads>) -> Router {
     let downloads = Arc::clone(downloads);
     Router::new()
         .route("/install.sh", get(script))
+        .route("/install.ps1", get(powershell_script))
         .route("/download/{platform}/orion-agent", get(agent))
         .route("/download/{platform}/orion-agent.sha256", get(sha256))
         .route("/download/{platform}/orion-agent.minisig", get(signature))
@@ -52,8 +53,19 @@ pub(super) fn serves(path: &str) -> bool {
 }
 
 async fn script(State(it): State<Served>) -> Response {
-    match it.downloads.script() {
-        Ok(Some(script)) => text("text/x-shellscript; charset=utf-8", script.text().to_owned()),
+    answer_script("text/x-shellscript; charset=utf-8", it.downloads.script())
+}
+
+async fn powershell_script(State(it): State<Served>) -> Response {
+    answer_script("text/plain; charset=utf-8", it.downloads.powershell_script())
+}
+
+fn answer_script(
+    content_type: &'static str,
+    script: Result<Option<Script>, ReleaseError>,
+) -> Response {
+    match script {
+        Ok(Some(script)) => text(content_type, script.text().to_owned()),
         Ok(None) => missing(
             "Devices do not reach this address.",
             "set `url` in [downloads] of orion-server.toml to the address that they reach",

@@ -5,6 +5,7 @@ use orion_tests::World;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::invite;
 use super::person::serve;
 
 /// Gets what is at a path, with its head.
@@ -97,4 +98,35 @@ async fn so_many_agents_are_sent_to_one_address_at_once_and_a_place_is_free_agai
         get(&world, path).await.0.starts_with("HTTP/1.1 200").then_some(())
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_line_for_powershell_is_there_where_an_agent_for_windows_is() {
+    let world = World::new().await;
+    let file = world.folder().join("program");
+    let invited = async || invite(&world, &["--path", "C:/it's"]).await;
+    std::fs::write(&file, program(62, 1000)).unwrap();
+    serve(&world, &file).await;
+    let linux = invited().await;
+    assert!(linux["install_with_curl"].is_string(), "{linux}");
+    assert_eq!(linux["install_with_powershell"], serde_json::Value::Null);
+
+    let mut windows = b"MZ".to_vec();
+    windows.resize(1001, 0);
+    windows[60] = 128;
+    windows[128..134].copy_from_slice(b"PE\0\0\x64\x86");
+    std::fs::write(&file, &windows).unwrap();
+    serve(&world, &file).await;
+    let (head, script) = get(&world, "/install.ps1").await;
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("text/plain"), "{head}");
+    let text = String::from_utf8(script.clone()).unwrap();
+    assert!(text.contains(&format!("$sha256 = '{}'\n", Digest::of(&windows))), "{text}");
+    let both = invited().await;
+    let line = both["install_with_powershell"].as_str().unwrap();
+    let (compared, run) = line.split_once("{ & ([ScriptBlock]::Create($s))").unwrap();
+    assert!(compared.ends_with(&format!("-eq '{}') ", Digest::of(&script))), "{line}");
+    let token = both["token"].as_str().unwrap();
+    assert!(run.starts_with(&format!(" {token} --allow-path 'C:/it''s' }}")), "{line}");
+    let shown = world.cli().run(&["devices", "invite"]).await;
+    assert!(shown.stdout.contains("/install.ps1"), "{shown:?}");
 }

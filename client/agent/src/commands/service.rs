@@ -1,13 +1,14 @@
 //! `orion-agent install` and `uninstall`: the agent as a service of this system.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
+#[cfg(target_os = "linux")]
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use orion_agent::clock::now_ms;
 use orion_agent::run::NotEnrolled;
-use orion_agent::service::{self, Installed, Layout, Owner, Purge, Removed, Systemd};
+use orion_agent::service::{self, Installed, Layout, Manager, Owner, Purge, Removed};
 use orion_agent::state::Identity;
 
 use super::{Places, print, say};
@@ -19,6 +20,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Debug, Args)]
 pub(super) struct Install {
     /// The program to ask instead of the systemctl of this system.
+    #[cfg(target_os = "linux")]
     #[arg(long, value_name = "PROGRAM", env = "ORION_AGENT_SYSTEMCTL")]
     systemctl: Option<PathBuf>,
 }
@@ -30,8 +32,61 @@ pub(super) struct Uninstall {
     #[arg(long)]
     purge: bool,
     /// The program to ask instead of the systemctl of this system.
+    #[cfg(target_os = "linux")]
     #[arg(long, value_name = "PROGRAM", env = "ORION_AGENT_SYSTEMCTL")]
     systemctl: Option<PathBuf>,
+}
+
+#[cfg(target_os = "linux")]
+impl Install {
+    fn manager(self, owner: Owner) -> Result<Manager, service::ServiceError> {
+        Manager::find(owner, self.systemctl)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Uninstall {
+    fn manager(&self, owner: Owner) -> Result<Manager, service::ServiceError> {
+        Manager::find(owner, self.systemctl.clone())
+    }
+}
+
+#[cfg(windows)]
+impl Install {
+    fn manager(self, owner: Owner) -> Result<Manager, service::ServiceError> {
+        Manager::find(owner)
+    }
+}
+
+#[cfg(windows)]
+impl Uninstall {
+    fn manager(&self, owner: Owner) -> Result<Manager, service::ServiceError> {
+        Manager::find(owner)
+    }
+}
+
+/// Returns how to follow the service, the option of its commands, and when it starts.
+#[cfg(target_os = "linux")]
+const fn how_it_runs(owner: Owner) -> (&'static str, &'static str, &'static str) {
+    match owner {
+        Owner::Person => (
+            "journalctl --user -u orion-agent",
+            "",
+            "It starts when you sign in; to let it start with the machine: loginctl enable-linger",
+        ),
+        Owner::System => ("journalctl -u orion-agent", " --system", "It starts with the machine."),
+    }
+}
+
+/// Returns how to follow the service, the option of its commands, and when it starts.
+#[cfg(windows)]
+const fn how_it_runs(owner: Owner) -> (&'static str, &'static str, &'static str) {
+    match owner {
+        Owner::Person => ("orion-agent log --follow", "", "It starts when you sign in."),
+        Owner::System => {
+            ("orion-agent log --follow --system", " --system", "It starts with the machine.")
+        }
+    }
 }
 
 pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Result<()> {
@@ -41,27 +96,23 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
     // What is wrong with the owner's file is said now, and not by a service that does not start.
     places.settings()?;
     let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;
-    let systemd = Systemd::find(places.owner, arguments.systemctl)?;
+    let manager = arguments.manager(places.owner)?;
     let started_at = now_ms();
     let Installed { program, is_copied, unit, made_account } =
-        service::install(&layout, &systemd).await?;
+        service::install(&layout, &manager).await?;
     let connection = match service::connects(&layout, &program, started_at, CONNECT_TIMEOUT).await {
         Some(address) => format!("The service runs and is connected to {address}."),
         None => "The service was started, and is not connected yet.".to_owned(),
     };
-    let (follow, option, begins) = match places.owner {
-        Owner::Person => (
-            "journalctl --user -u orion-agent",
-            "",
-            "It starts when you sign in; to let it start with the machine: loginctl enable-linger",
-        ),
-        Owner::System => ("journalctl -u orion-agent", " --system", "It starts with the machine."),
-    };
+    let (follow, option, begins) = how_it_runs(places.owner);
     let copied = if is_copied { "" } else { " (was there)" };
     let account = match (places.owner, made_account) {
         (Owner::Person, _) => "",
         (Owner::System, true) => {
             "account   orion-agent (made for this), whose permissions files are used with\n"
+        }
+        (Owner::System, false) if cfg!(windows) => {
+            "account   NT SERVICE\\orion-agent (the service's own), whose permissions files are used with\n"
         }
         (Owner::System, false) => {
             "account   orion-agent (was there), whose permissions files are used with\n"
@@ -79,10 +130,10 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
 
 pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::Result<()> {
     let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;
-    let systemd = Systemd::find(places.owner, arguments.systemctl)?;
+    let manager = arguments.manager(places.owner)?;
     let name = Identity::read(&places.state_dir).ok().flatten().map(|identity| identity.name);
     let purge = if arguments.purge || is_wanted(&layout)? { Purge::State } else { Purge::Keep };
-    let Removed { paths, account } = service::uninstall(&layout, &systemd, purge).await?;
+    let Removed { paths, account } = service::uninstall(&layout, &manager, purge).await?;
     let mut lines: Vec<_> =
         paths.iter().map(|path| format!("removed   {}", path.display())).collect();
     if account {

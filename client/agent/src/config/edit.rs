@@ -192,13 +192,20 @@ fn entry(written: &str, accesses: &BTreeSet<Access>) -> Value {
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
+    super::create_folder(folder)?;
     let new = path.with_extension("toml.new");
     let written = || {
         // Nobody else's file: one of this name may be a link, or open elsewhere.
         drop(fs::remove_file(&new));
         let mut file =
             orion_mtls::secret_file::private().write(true).create_new(true).open(&new)?;
+        #[cfg(windows)]
+        if path.exists() {
+            crate::access::copy_list(path, &new)?;
+        } else {
+            crate::access::make_private(&new)?;
+        }
+        #[cfg(not(windows))]
         if let Ok(before) = fs::metadata(path) {
             file.set_permissions(before.permissions())?;
         }

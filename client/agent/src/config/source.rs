@@ -97,8 +97,42 @@ pub(crate) fn distrust(path: &Path, file: &Metadata) -> Option<(&'static str, &'
     }
 }
 
-/// Trusts every file: on other systems, only the account itself can write to its profile's folder.
-#[cfg(not(unix))]
+/// Returns why another account may have written the file, and what to do about it, as on Unix. Who can replace it at its
+/// path has the right in its folder, so that the open file need not be asked.
+#[cfg(windows)]
+pub(crate) fn distrust(path: &Path, _: &Metadata) -> Option<(&'static str, &'static str)> {
+    use crate::access::{Fault, Others, fault_at};
+
+    let folder =
+        path.parent().map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
+    let of_folder = || folder.and_then(|folder| fault_at(folder, Others::Read));
+    match (fault_at(path, Others::Read), of_folder()) {
+        (None, None) => None,
+        (Some(Fault::Owner), _) => Some((
+            "belongs to another account",
+            "give it to this one, or to Administrators, with icacls /setowner",
+        )),
+        (Some(Fault::NoList), _) => Some((
+            "has no access list that can be read",
+            "give it one with icacls in which this account, SYSTEM and Administrators alone may write",
+        )),
+        (Some(Fault::Rights), _) => Some((
+            "may be written by other accounts",
+            "take that away with icacls, or in its properties under Security",
+        )),
+        (None, Some(Fault::Owner)) => Some((
+            "lies in a folder of another account, which may replace it",
+            "keep it in a folder of this account or of Administrators",
+        )),
+        (None, Some(Fault::NoList | Fault::Rights)) => Some((
+            "lies in a folder in which other accounts may replace it",
+            "take that away with icacls on the folder, or in its properties under Security",
+        )),
+    }
+}
+
+/// Trusts every file: the rules of other systems are not known.
+#[cfg(not(any(unix, windows)))]
 pub(crate) fn distrust(_: &Path, _: &Metadata) -> Option<(&'static str, &'static str)> {
     None
 }

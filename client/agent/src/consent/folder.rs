@@ -177,6 +177,7 @@ fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
+/// The folder lies in the state folder, whose access list it has.
 #[cfg(not(unix))]
 fn make_private(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)

@@ -67,25 +67,15 @@ impl<'a, A: IntoIterator<Item = &'a String>> Detached<'a, A> {
     ///
     /// # Errors
     /// The error of the operating system.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "opening the person's own applications is what this file is for"
-    )]
     pub(crate) fn start(self) -> io::Result<Child> {
-        let mut command = Command::new(self.program);
-        command
-            .args(self.arguments)
-            .current_dir(self.folder)
-            .env_clear()
-            .envs(ENVIRONMENT.iter().filter_map(|&name| Some((name, std::env::var_os(name)?))))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        #[cfg(unix)]
+        let name = self.name;
+        let mut command = self.command();
         #[cfg(unix)]
         {
             use std::os::unix::process::CommandExt;
             // Its own process group, so that a signal to the agent's group does not end it.
-            command.arg0(self.name).process_group(0);
+            command.arg0(name).process_group(0);
             // The agent's parent process may have left inheritable file descriptors open.
             close_fds::set_fds_cloexec_threadsafe(3, &[]);
         }
@@ -96,5 +86,43 @@ impl<'a, A: IntoIterator<Item = &'a String>> Detached<'a, A> {
         #[cfg(target_os = "linux")]
         super::limits::use_huge_pages(false);
         started
+    }
+
+    /// Starts the program as [`start`](Self::start) does, without a console: it does not end with the terminal, and no
+    /// window opens for it.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    #[cfg(windows)]
+    pub(crate) fn start_in_background(self) -> io::Result<Child> {
+        use std::os::windows::process::CommandExt;
+
+        const DETACHED_PROCESS: u32 = 0x8;
+        const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+        const CREATE_BREAKAWAY_FROM_JOB: u32 = 0x0100_0000;
+        const ALONE: u32 = DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP;
+        let mut command = self.command();
+        // The terminal's job may end all of its processes. Not every job lets one go.
+        command
+            .creation_flags(ALONE | CREATE_BREAKAWAY_FROM_JOB)
+            .spawn()
+            .or_else(|_| command.creation_flags(ALONE).spawn())
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "opening the person's own applications is what this file is for"
+    )]
+    fn command(self) -> Command {
+        let mut command = Command::new(self.program);
+        command
+            .args(self.arguments)
+            .current_dir(self.folder)
+            .env_clear()
+            .envs(ENVIRONMENT.iter().filter_map(|&name| Some((name, std::env::var_os(name)?))))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
     }
 }

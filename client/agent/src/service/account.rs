@@ -10,18 +10,26 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chownat, openat, sta
 use rustix::process::{Gid, Uid};
 
 use super::ServiceError;
-use super::layout::{ACCOUNT, system_locations};
+use super::layout::{ACCOUNT, Layout, system_locations};
 use crate::process::{SystemProgram, SystemProgramError};
 
 /// An account of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Account {
+struct Account {
     uid: u32,
     gid: u32,
 }
 
+/// Makes the account, unless it is there, and gives it the state. Returns whether it was made.
+pub(super) async fn prepare(layout: &Layout) -> Result<bool, ServiceError> {
+    let (account, is_new) = find_or_create(&layout.state_dir).await?;
+    give(&layout.state_dir, account)?;
+    keep_for_root(&layout.config)?;
+    Ok(is_new)
+}
+
 /// Returns the account, and whether it was made for this.
-pub(super) async fn find_or_create(home: &Path) -> Result<(Account, bool), ServiceError> {
+async fn find_or_create(home: &Path) -> Result<(Account, bool), ServiceError> {
     if let Some(found) = find().await? {
         return Ok((found, false));
     }
@@ -80,7 +88,7 @@ fn missing(command: &str, what: &str) -> SystemProgramError {
 
 /// Gives a folder and everything in it to the account. No link is followed, and a file with a second name stays as it
 /// is: its other name may be anywhere.
-pub(super) fn give(folder: &Path, account: Account) -> Result<(), ServiceError> {
+fn give(folder: &Path, account: Account) -> Result<(), ServiceError> {
     let open =
         openat(CWD, folder, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
     open.map_err(io::Error::from)
@@ -119,12 +127,12 @@ fn give_open(folder: &OwnedFd, account: Account) -> io::Result<()> {
 }
 
 /// Lets every account read the owner's file in its usual place, and root alone write it.
-pub(super) fn keep_for_root(config: &Path) -> Result<(), ServiceError> {
+fn keep_for_root(config: &Path) -> Result<(), ServiceError> {
     use std::os::unix::fs::PermissionsExt as _;
     let set = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(ServiceError::at(path))
     };
-    if config != system_locations().0 || !config.exists() {
+    if system_locations().is_none_or(|(usual, _)| usual != config) || !config.exists() {
         return Ok(());
     }
     if let Some(folder) = config.parent() {

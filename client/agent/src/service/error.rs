@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(target_os = "linux")]
 use crate::process::SystemProgramError;
 use crate::state::StateError;
 
@@ -10,25 +11,40 @@ use crate::state::StateError;
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// Another service manager, or none.
+    #[cfg(target_os = "linux")]
     #[error(
         "this system has no systemctl; let its own service manager run `orion-agent run`, or name the program with --systemctl"
     )]
     NoSystemd,
-    /// A service of the system needs root.
-    #[error(
-        "a service of the system needs root; run this with sudo, or without --system for a service of your own"
+    /// A service of the system needs root, or on Windows an administrator.
+    #[cfg_attr(
+        target_os = "linux",
+        error(
+            "a service of the system needs root; run this with sudo, or without --system for a service of your own"
+        )
+    )]
+    #[cfg_attr(
+        windows,
+        error(
+            "a service of the system needs an administrator; run this in a terminal that was opened as administrator, or without --system for a service of your own"
+        )
     )]
     NeedsRoot,
     /// Root asked for a service of a person.
+    #[cfg(target_os = "linux")]
     #[error(
         "root has no desktop that a service of a person would serve; run this as that person, or with --system"
     )]
     NeedsPerson,
     /// The home folder is not known.
-    #[error("no home folder is known; set HOME")]
+    #[cfg_attr(target_os = "linux", error("no home folder is known; set HOME"))]
+    #[cfg_attr(
+        windows,
+        error("Windows does not say where programs are kept; repair this account's profile")
+    )]
     NoHome,
     /// A path cannot be written into a unit.
-    #[error("{path} has characters that a unit of systemd cannot contain; use another folder", path = path.display())]
+    #[error("{path} has characters that the command of a service cannot contain; use another folder", path = path.display())]
     BadPath {
         /// The path.
         path: PathBuf,
@@ -52,8 +68,38 @@ pub enum ServiceError {
         source: io::Error,
     },
     /// systemd or a tool for accounts failed.
+    #[cfg(target_os = "linux")]
     #[error("{0}; correct it and run this again")]
     Program(#[from] SystemProgramError),
+    /// The registry or the Service Control Manager failed.
+    #[cfg(windows)]
+    #[error("{what}: {why}; correct it and run this again")]
+    Windows {
+        /// What was asked for.
+        what: &'static str,
+        /// Why it was not done.
+        why: String,
+    },
+    /// The command is longer than Windows starts one at sign-in.
+    #[cfg(windows)]
+    #[error(
+        "the command that Windows would run at sign-in has {length} characters, and may have {max}; use the usual folders, or ones with shorter names"
+    )]
+    TooLong {
+        /// The length of the command, in characters.
+        length: usize,
+        /// The most.
+        max: usize,
+    },
+    /// An agent does not end.
+    #[cfg(windows)]
+    #[error(
+        "the agent does not stop (process {pid}); end it in the Task Manager, and run this again"
+    )]
+    NotStopped {
+        /// The process.
+        pid: u32,
+    },
     /// The state is in use, or cannot be read.
     #[error(transparent)]
     State(#[from] StateError),

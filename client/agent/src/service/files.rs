@@ -2,16 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+use orion_mtls::secret_file;
 
 use super::ServiceError;
 use crate::config::files_of_an_upgrade;
 use crate::owner_file::remove;
-
-const OTHERS_WRITE: u32 = 0o002;
-const GROUP_WRITES: u32 = 0o020;
-const STICKY: u32 = 0o1000;
 
 /// A file that was put in place. Unless it is kept, what was there before is put back.
 #[derive(Debug)]
@@ -37,6 +34,10 @@ pub(super) fn place(
 #[derive(Debug)]
 pub(super) struct Staging {
     file: fs::File,
+    #[cfg_attr(
+        windows,
+        expect(dead_code, reason = "there, a file has the access list of its folder")
+    )]
     mode: u32,
     staged: Staged,
 }
@@ -57,28 +58,33 @@ impl Staging {
         let [new, ..] = files_of_an_upgrade(path);
         let open = || {
             remove(&new)?;
-            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)
+            secret_file::private().write(true).create_new(true).open(&new)
         };
         let file = open().map_err(ServiceError::at(path))?;
         Ok(Self { file, mode, staged: Staged { new, path: path.to_owned() } })
     }
 
     /// Returns the open file, and its path for messages.
+    #[cfg(target_os = "linux")]
     pub(super) fn parts(&mut self) -> (&mut fs::File, &Path) {
         (&mut self.file, &self.staged.new)
     }
 
     /// Ends the writing. The file has its mode and is on the disk afterwards.
     pub(super) fn close(self) -> Result<Staged, ServiceError> {
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(self.mode);
-        let written = self.file.set_permissions(mode).and_then(|()| self.file.sync_all());
-        written.map_err(ServiceError::at(&self.staged.path))?;
+        let finish = || {
+            #[cfg(unix)]
+            self.file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(self.mode))?;
+            self.file.sync_all()
+        };
+        finish().map_err(ServiceError::at(&self.staged.path))?;
         Ok(self.staged)
     }
 }
 
 impl Staged {
     /// Returns where the file is.
+    #[cfg(target_os = "linux")]
     pub(super) fn staged_at(&self) -> &Path {
         &self.new
     }
@@ -121,41 +127,6 @@ impl Drop for Staged {
     }
 }
 
-/// Notes that a file is being upgraded.
-pub(super) fn begin_upgrade(path: &Path) -> Result<(), ServiceError> {
-    let [.., note] = files_of_an_upgrade(path);
-    fs::File::create(&note).and_then(|file| file.sync_all()).map_err(ServiceError::at(path))
-}
-
-/// Returns whether an upgrade of a file did not come to its end.
-pub(super) fn is_upgrading(path: &Path) -> bool {
-    let [.., note] = files_of_an_upgrade(path);
-    fs::symlink_metadata(note).is_ok()
-}
-
-/// Removes the note of an upgrade.
-pub(super) fn end_upgrade(path: &Path) -> Result<(), ServiceError> {
-    let [.., note] = files_of_an_upgrade(path);
-    remove(&note).map(drop).map_err(ServiceError::at(path))
-}
-
-/// Forgets the file from before, where a change was cut off between its two ends.
-pub(super) fn forget_previous(path: &Path) -> Result<(), ServiceError> {
-    let [_, before, _] = files_of_an_upgrade(path);
-    remove(&before).map(drop).map_err(ServiceError::at(path))
-}
-
-/// Puts back the file from before, where a change was cut off between its two ends. Returns whether there was one.
-pub(super) fn restore_previous(path: &Path) -> Result<bool, ServiceError> {
-    let [_, before, _] = files_of_an_upgrade(path);
-    match fs::rename(&before, path) {
-        // Where both are names of one file, nothing was renamed.
-        Ok(()) => forget_previous(path).map(|()| true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(ServiceError::at(path)(error)),
-    }
-}
-
 impl Placed {
     /// Keeps the file, and gives up what was there before.
     pub(super) fn keep(self) {
@@ -177,7 +148,13 @@ impl Placed {
 
 /// Refuses a folder, links resolved, in which another account than this one and root could replace a file or the folder
 /// itself.
+#[cfg(unix)]
 fn refuse_others_folder(folder: &Path) -> Result<(), ServiceError> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    const OTHERS_WRITE: u32 = 0o002;
+    const GROUP_WRITES: u32 = 0o020;
+    const STICKY: u32 = 0o1000;
     let me = rustix::process::geteuid().as_raw();
     let real = fs::canonicalize(folder).map_err(ServiceError::at(folder))?;
     for folder in real.ancestors() {
@@ -197,6 +174,35 @@ fn refuse_others_folder(folder: &Path) -> Result<(), ServiceError> {
     Ok(())
 }
 
+/// Refuses a folder in which another account than this one, the system and administrators could replace a file or the
+/// folder itself.
+#[cfg(windows)]
+fn refuse_others_folder(folder: &Path) -> Result<(), ServiceError> {
+    use crate::access::{Fault, Others, fault_at};
+
+    for (depth, above) in folder.ancestors().enumerate() {
+        // Above, others may add what they like.
+        let others = if depth == 0 { Others::Read } else { Others::Add };
+        let refuse = |why, fix| Err(ServiceError::Distrusted { path: above.to_owned(), why, fix });
+        match fault_at(above, others) {
+            None => {}
+            Some(Fault::Owner) => {
+                return refuse(
+                    "belongs to another account",
+                    "give it to this one, or to Administrators, with icacls /setowner",
+                );
+            }
+            Some(Fault::NoList | Fault::Rights) => {
+                return refuse(
+                    "may be written by other accounts",
+                    "take that away with icacls, or in its properties under Security",
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Removes the folder and the empty folders above it, below `end`. Folders with something in them stay.
 pub(super) fn remove_empty(folder: &Path, end: &Path) {
     for folder in folder.ancestors() {
@@ -206,8 +212,10 @@ pub(super) fn remove_empty(folder: &Path, end: &Path) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
     use super::*;
 
     #[test]

@@ -4,10 +4,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::files::{Placed, place, remove_empty};
-use super::{Layout, Owner, ServiceError, Systemd, account, unit};
+use super::{Layout, Manager, Owner, PlacedUnit, ServiceError, Unit, account};
 
 pub(super) const PROGRAM_MODE: u32 = 0o755;
-const UNIT_MODE: u32 = 0o644;
 
 /// What was installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,66 +21,85 @@ pub struct Installed {
     pub made_account: bool,
 }
 
+/// What was done until a step failed.
+#[derive(Debug, Default)]
+struct Changes {
+    program: Option<Placed>,
+    unit: Option<PlacedUnit>,
+    has_stopped: bool,
+}
+
 /// Installs this program as a service, and starts it. An earlier installation is replaced.
 ///
 /// # Errors
 /// [`ServiceError`]; then everything is as it was, but for an account that was made.
-pub async fn install(layout: &Layout, systemd: &Systemd) -> Result<Installed, ServiceError> {
+pub async fn install(layout: &Layout, manager: &Manager) -> Result<Installed, ServiceError> {
     let current = std::env::current_exe().map_err(ServiceError::at(Path::new("this program")))?;
     let (program, may_copy) = layout.program_of(&current);
-    let earlier = fs::read_to_string(&layout.unit).unwrap_or_default();
-    let is_there = fs::canonicalize(&program).ok() == fs::canonicalize(&current).ok();
+    let earlier = manager.earlier(layout)?;
+    let is_there = is_same(&program, &current);
     // Where this program is the installed one, the unit knows who put it there.
-    let is_copied = may_copy && (!is_there || unit::has_copied(&earlier));
-    let text = unit::text(layout, &program, is_copied)?;
+    let is_copied = may_copy && (!is_there || earlier.as_ref().is_some_and(|it| it.has_copied));
+    let unit = Unit::new(layout, &program, is_copied)?;
     let made_account = match layout.owner {
         Owner::Person => false,
-        Owner::System => {
-            let (account, is_new) = account::find_or_create(&layout.state_dir).await?;
-            account::give(&layout.state_dir, account)?;
-            account::keep_for_root(&layout.config)?;
-            is_new
-        }
+        Owner::System => account::prepare(layout).await?,
     };
-    let mut placed = Vec::new();
-    if let Err(error) =
-        put_and_start(layout, systemd, (&current, &program), &text, &mut placed).await
-    {
-        take_back(layout, systemd, placed, earlier.is_empty()).await;
+    let mut changes = Changes::default();
+    let put = put_and_start(layout, manager, (&current, &program), &unit, &mut changes);
+    if let Err(error) = put.await {
+        take_back(layout, manager, &unit, changes, earlier.is_none()).await;
         return Err(error);
     }
-    placed.into_iter().for_each(Placed::keep);
+    changes.program.into_iter().for_each(Placed::keep);
+    changes.unit.into_iter().for_each(PlacedUnit::keep);
     Ok(Installed { program, is_copied, unit: layout.unit.clone(), made_account })
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    fs::canonicalize(one).ok() == fs::canonicalize(other).ok()
 }
 
 async fn put_and_start(
     layout: &Layout,
-    systemd: &Systemd,
+    manager: &Manager,
     (current, program): (&Path, &Path),
-    text: &str,
-    placed: &mut Vec<Placed>,
+    unit: &Unit,
+    changes: &mut Changes,
 ) -> Result<(), ServiceError> {
-    if fs::canonicalize(program).ok() != fs::canonicalize(current).ok() {
+    if !is_same(program, current) {
+        // Windows replaces no program that runs.
+        #[cfg(windows)]
+        {
+            changes.has_stopped = true;
+            manager.stop(layout).await?;
+        }
         let mut content = File::open(current).map_err(ServiceError::at(current))?;
-        placed.push(place(program, PROGRAM_MODE, &mut content)?);
+        changes.program = Some(place(program, PROGRAM_MODE, &mut content)?);
     }
-    placed.push(place(&layout.unit, UNIT_MODE, &mut text.as_bytes())?);
-    systemd.reload().await?;
-    Ok(systemd.start().await?)
+    changes.unit = Some(manager.place(layout, unit).await?);
+    manager.start(layout, unit).await
 }
 
 /// Takes back what was put in place. What fails here is not reported: the first error is.
-async fn take_back(layout: &Layout, systemd: &Systemd, placed: Vec<Placed>, is_first: bool) {
-    let has_placed = !placed.is_empty();
-    if has_placed && is_first {
-        drop(systemd.stop().await);
+async fn take_back(
+    layout: &Layout,
+    manager: &Manager,
+    unit: &Unit,
+    changes: Changes,
+    is_first: bool,
+) {
+    let Changes { program, unit: placed_unit, has_stopped } = changes;
+    let has_changed = program.is_some() || placed_unit.is_some() || has_stopped;
+    if has_changed && is_first {
+        drop(manager.stop(layout).await);
     }
-    placed.into_iter().rev().for_each(|placed| drop(placed.undo()));
-    if has_placed {
-        drop(systemd.reload().await);
-        if !is_first {
-            drop(systemd.start().await);
-        }
+    if let Some(placed) = placed_unit {
+        drop(manager.take_back(placed).await);
+    }
+    program.into_iter().for_each(|placed| drop(placed.undo()));
+    if has_changed && !is_first {
+        drop(manager.start(layout, unit).await);
     }
     if let (Owner::Person, Some(base)) = (layout.owner, directories::BaseDirs::new()) {
         for file in [&layout.program, &layout.unit] {

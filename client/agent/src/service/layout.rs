@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use super::ServiceError;
 
 /// The name of the unit.
+#[cfg(target_os = "linux")]
 pub(super) const UNIT: &str = "orion-agent.service";
 /// The name of the program.
+#[cfg(target_os = "linux")]
 const PROGRAM: &str = "orion-agent";
 /// The account of the system's service.
+#[cfg(target_os = "linux")]
 pub(super) const ACCOUNT: &str = "orion-agent";
 
 /// Whose service it is.
@@ -25,7 +28,7 @@ pub enum Owner {
 pub struct Layout {
     /// Whose service it is.
     pub owner: Owner,
-    /// The unit.
+    /// The unit: a file, or on Windows the name under which the registry or the manager of services knows it.
     pub unit: PathBuf,
     /// Where the program is copied to, unless a package keeps it.
     pub program: PathBuf,
@@ -35,10 +38,13 @@ pub struct Layout {
     pub config: PathBuf,
 }
 
-/// Returns the owner's file and the state folder of the system's service.
+/// Returns the owner's file and the state folder of the system's service. None where the system does not say them.
 #[must_use]
-pub fn system_locations() -> (PathBuf, PathBuf) {
-    (PathBuf::from("/etc/orion/agent.toml"), PathBuf::from("/var/lib/orion-agent"))
+pub fn system_locations() -> Option<(PathBuf, PathBuf)> {
+    #[cfg(target_os = "linux")]
+    return Some((PathBuf::from("/etc/orion/agent.toml"), PathBuf::from("/var/lib/orion-agent")));
+    #[cfg(windows)]
+    super::windows::system_locations()
 }
 
 impl Layout {
@@ -47,24 +53,12 @@ impl Layout {
     /// # Errors
     /// [`ServiceError`] where this account has no such service.
     pub fn new(owner: Owner, state_dir: &Path, config: &Path) -> Result<Self, ServiceError> {
-        let is_root = rustix::process::geteuid().is_root();
         let absolute = |path: &Path| std::path::absolute(path).map_err(ServiceError::at(path));
-        let (unit, program) = match (owner, is_root) {
-            (Owner::System, false) => return Err(ServiceError::NeedsRoot),
-            (Owner::Person, true) => return Err(ServiceError::NeedsPerson),
-            (Owner::System, true) => {
-                (PathBuf::from("/etc/systemd/system"), PathBuf::from("/usr/local/bin"))
-            }
-            (Owner::Person, false) => {
-                let base = directories::BaseDirs::new().ok_or(ServiceError::NoHome)?;
-                let programs = base.executable_dir().ok_or(ServiceError::NoHome)?.to_owned();
-                (base.config_dir().join("systemd/user"), programs)
-            }
-        };
+        let (unit, program) = places(owner)?;
         Ok(Self {
             owner,
-            unit: unit.join(UNIT),
-            program: program.join(PROGRAM),
+            unit,
+            program,
             state_dir: absolute(state_dir)?,
             config: absolute(config)?,
         })
@@ -77,3 +71,24 @@ impl Layout {
         if is_packaged { (current.to_owned(), false) } else { (self.program.clone(), true) }
     }
 }
+
+/// Returns the unit and the program.
+#[cfg(target_os = "linux")]
+fn places(owner: Owner) -> Result<(PathBuf, PathBuf), ServiceError> {
+    let (unit, program) = match (owner, rustix::process::geteuid().is_root()) {
+        (Owner::System, false) => return Err(ServiceError::NeedsRoot),
+        (Owner::Person, true) => return Err(ServiceError::NeedsPerson),
+        (Owner::System, true) => {
+            (PathBuf::from("/etc/systemd/system"), PathBuf::from("/usr/local/bin"))
+        }
+        (Owner::Person, false) => {
+            let base = directories::BaseDirs::new().ok_or(ServiceError::NoHome)?;
+            let programs = base.executable_dir().ok_or(ServiceError::NoHome)?.to_owned();
+            (base.config_dir().join("systemd/user"), programs)
+        }
+    };
+    Ok((unit.join(UNIT), program.join(PROGRAM)))
+}
+
+#[cfg(windows)]
+use super::windows::places;

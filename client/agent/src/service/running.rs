@@ -1,8 +1,6 @@
 //! Whether the service runs its program and is connected.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::Layout;
@@ -32,11 +30,21 @@ pub async fn connects(
 /// program is now: one that was replaced is another.
 pub(super) fn connected_to(layout: &Layout, program: &Path, since: i64) -> Option<String> {
     let status = Status::read(&layout.state_dir).filter(|status| status.at >= since)?;
-    let running = PathBuf::from(format!("/proc/{}/exe", status.pid));
-    status.connected_to.filter(|_| is_same_file(&running, program))
+    status.connected_to.filter(|_| runs(status.pid, program))
 }
 
+/// Returns whether a process runs this program.
+#[cfg(target_os = "linux")]
+fn runs(pid: u32, program: &Path) -> bool {
+    is_same_file(Path::new(&format!("/proc/{pid}/exe")), program)
+}
+
+#[cfg(windows)]
+use super::windows::runs;
+
+#[cfg(target_os = "linux")]
 pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |path: &Path| std::fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
     identity(one).is_some_and(|one| Some(one) == identity(other))
 }

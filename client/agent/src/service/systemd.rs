@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::layout::UNIT;
-use super::{Owner, ServiceError};
+use super::{Layout, Owner, ServiceError, Unit};
 use crate::process::{SystemProgram, SystemProgramError};
 
 /// The manager of services.
@@ -29,9 +29,9 @@ impl Systemd {
     }
 
     /// Lets the service start with its owner, and starts it, also where it runs.
-    pub(super) async fn start(&self) -> Result<(), SystemProgramError> {
+    pub(super) async fn start(&self, _: &Layout, _: &Unit) -> Result<(), ServiceError> {
         self.ask(&["enable", UNIT]).await?;
-        self.restart().await
+        Ok(self.restart().await?)
     }
 
     /// Starts the service, also where it runs.
@@ -40,8 +40,8 @@ impl Systemd {
     }
 
     /// Stops the service, and lets it start no more.
-    pub(super) async fn stop(&self) -> Result<(), SystemProgramError> {
-        self.ask(&["disable", "--now", UNIT]).await
+    pub(super) async fn stop(&self, _: &Layout) -> Result<(), ServiceError> {
+        Ok(self.ask(&["disable", "--now", UNIT]).await?)
     }
 
     async fn ask(&self, words: &[&str]) -> Result<(), SystemProgramError> {

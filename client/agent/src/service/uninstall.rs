@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::files::remove_empty;
-use super::{Layout, Owner, ServiceError, Systemd, account, unit};
+use super::{Layout, Manager, Owner, ServiceError, account};
 use crate::config::files_of_an_upgrade;
 use crate::owner_file::remove;
 use crate::state::{Identity, Pending, State};
@@ -33,20 +33,21 @@ pub struct Removed {
 /// [`ServiceError`], for the step that failed.
 pub async fn uninstall(
     layout: &Layout,
-    systemd: &Systemd,
+    manager: &Manager,
     purge: Purge,
 ) -> Result<Removed, ServiceError> {
     let mut removed = Removed::default();
-    if let Ok(text) = fs::read_to_string(&layout.unit) {
-        systemd.stop().await?;
-        if unit::has_copied(&text) {
-            removed.file(&layout.program)?;
+    if let Some(earlier) = manager.earlier(layout)? {
+        manager.stop(layout).await?;
+        if earlier.has_copied {
+            removed.program(&layout.program)?;
             for left in files_of_an_upgrade(&layout.program) {
                 removed.file(&left)?;
             }
         }
-        removed.file(&layout.unit)?;
-        systemd.reload().await?;
+        if manager.remove(layout).await? {
+            removed.paths.push(layout.unit.clone());
+        }
     }
     if purge == Purge::State {
         removed.state(&layout.state_dir)?;
@@ -56,6 +57,11 @@ pub async fn uninstall(
             // The folder of the owner's file, which `enroll` made.
             layout.config.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
         }
+    }
+    #[cfg(windows)]
+    if layout.owner == Owner::System {
+        // The folder of the program is Orion's own.
+        layout.program.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
     }
     if let (Owner::Person, Some(base)) = (layout.owner, directories::BaseDirs::new()) {
         for path in [&layout.program, &layout.unit, &layout.state_dir, &layout.config] {
@@ -73,6 +79,24 @@ impl Removed {
         Ok(())
     }
 
+    #[cfg(target_os = "linux")]
+    fn program(&mut self, path: &Path) -> Result<(), ServiceError> {
+        self.file(path)
+    }
+
+    /// Removes the program, also where it is this one, which Windows does not remove while it runs.
+    #[cfg(windows)]
+    fn program(&mut self, path: &Path) -> Result<(), ServiceError> {
+        let is_this = std::env::current_exe()
+            .and_then(|current| Ok(fs::canonicalize(current)? == fs::canonicalize(path)?));
+        if is_this.unwrap_or(false) {
+            self_replace::self_delete().map_err(ServiceError::at(path))?;
+            self.paths.push(path.to_owned());
+            return Ok(());
+        }
+        self.file(path)
+    }
+
     /// Removes the folder of the state, if it is one.
     fn state(&mut self, folder: &Path) -> Result<(), ServiceError> {
         if !folder.exists() {
@@ -86,7 +110,11 @@ impl Removed {
         }
         // No agent may be using it; one that was started by hand is not stopped by this.
         let state = State::open(folder)?;
+        // On Windows, a folder with an open file stays.
+        #[cfg(windows)]
+        state.remove_lock();
         fs::remove_dir_all(folder).map_err(ServiceError::at(folder))?;
+        #[cfg(not(windows))]
         drop(state);
         self.paths.push(folder.to_owned());
         Ok(())

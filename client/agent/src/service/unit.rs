@@ -1,23 +1,71 @@
-//! The text of the unit, from `deploy/systemd/`.
+//! The unit of systemd: its text, from `deploy/systemd/`, and its file.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Layout, Owner, ServiceError};
+use super::files::{Placed, place};
+use super::{Earlier, Layout, Owner, ServiceError, Systemd};
+use crate::owner_file::remove;
 
 const OF_A_PERSON: &str = include_str!("../../../../deploy/systemd/orion-agent.user.service");
 const OF_THE_SYSTEM: &str = include_str!("../../../../deploy/systemd/orion-agent.service");
 /// The line that says that the program was copied.
 const COPIED: &str = "ProgramCopied=yes";
 
+const UNIT_MODE: u32 = 0o644;
+
+/// What the manager of services is to know of the service.
+#[derive(Debug)]
+pub(super) struct Unit(String);
+
+impl Unit {
+    /// Returns the unit of a service that runs this program.
+    ///
+    /// # Errors
+    /// [`ServiceError::BadPath`].
+    pub(super) fn new(
+        layout: &Layout,
+        program: &Path,
+        is_copied: bool,
+    ) -> Result<Self, ServiceError> {
+        text(layout, program, is_copied).map(Self)
+    }
+}
+
+impl Systemd {
+    /// Returns what is known of a service that is installed. None if there is none.
+    pub(super) fn earlier(&self, layout: &Layout) -> Result<Option<Earlier>, ServiceError> {
+        let text = fs::read_to_string(&layout.unit).ok();
+        Ok(text.map(|text| Earlier { has_copied: has_copied(&text) }))
+    }
+
+    /// Puts the unit in place.
+    pub(super) async fn place(&self, layout: &Layout, unit: &Unit) -> Result<Placed, ServiceError> {
+        let placed = place(&layout.unit, UNIT_MODE, &mut unit.0.as_bytes())?;
+        if let Err(error) = self.reload().await {
+            // The first error is the one to report.
+            drop(placed.undo());
+            return Err(error.into());
+        }
+        Ok(placed)
+    }
+
+    /// Takes back a unit.
+    pub(super) async fn take_back(&self, placed: Placed) -> Result<(), ServiceError> {
+        placed.undo()?;
+        Ok(self.reload().await?)
+    }
+
+    /// Removes the unit. Returns whether there was one.
+    pub(super) async fn remove(&self, layout: &Layout) -> Result<bool, ServiceError> {
+        let was_there = remove(&layout.unit).map_err(ServiceError::at(&layout.unit))?;
+        self.reload().await?;
+        Ok(was_there)
+    }
+}
+
 /// Returns the text of the unit for this program.
-///
-/// # Errors
-/// [`ServiceError::BadPath`].
-pub(super) fn text(
-    layout: &Layout,
-    program: &Path,
-    is_copied: bool,
-) -> Result<String, ServiceError> {
+fn text(layout: &Layout, program: &Path, is_copied: bool) -> Result<String, ServiceError> {
     let template = match layout.owner {
         Owner::Person => OF_A_PERSON,
         Owner::System => OF_THE_SYSTEM,

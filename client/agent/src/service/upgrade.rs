@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use semver::Version;
 
-use super::files::{
-    Staging, begin_upgrade, end_upgrade, forget_previous, is_upgrading, restore_previous,
-};
+use super::files::Staging;
 use super::install::PROGRAM_MODE;
+use super::interrupted::{
+    begin_upgrade, end_upgrade, forget_previous, is_upgrading, restore_previous,
+};
 use super::release::{Release, ReleaseError, current};
 use super::running::{connected_to, connects, is_same_file};
 use super::{Layout, ServiceError, Systemd, unit};

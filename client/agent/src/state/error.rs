@@ -29,6 +29,19 @@ pub enum StateError {
         /// Its permission bits.
         mode: u32,
     },
+    /// Other accounts of Windows may use the directory.
+    #[error(
+        "{path} {why} and would hold this device's key; {fix} if it is the agent's, or choose another with --state-dir",
+        path = path.display()
+    )]
+    NotPrivate {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+        /// What to do.
+        fix: &'static str,
+    },
     /// A file in the directory has invalid content.
     #[error("{path} is damaged; enrol this device again with a new token and --force", path = path.display())]
     Damaged {

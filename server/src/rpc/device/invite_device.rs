@@ -7,7 +7,7 @@ use tonic::Status;
 use super::DeviceApi;
 use super::invite_scope::scope;
 use super::parse_grants::parse_grants;
-use crate::downloads::InstallLines;
+use crate::downloads::{InstallLines, Words};
 use crate::fleet::enrollment::{Invitation, invite};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
@@ -34,7 +34,11 @@ pub(super) async fn invite_device(
     // The option allows everything at a path, so a path that is granted for less is left to the owner.
     let every = [Access::Read, Access::Write, Access::Delete];
     let whole = grants.paths.iter().filter(|it| every.iter().all(|one| it.access.contains(one)));
-    let paths: String = whole.map(|it| format!(" --allow-path {}", quoted(&it.path))).collect();
+    let whole: Vec<_> = whole.map(|it| it.path.clone()).collect();
+    let paths = |quoted: fn(&str) -> String| -> String {
+        whole.iter().map(|path| format!(" --allow-path {}", quoted(path))).collect()
+    };
+    let (for_a_shell, for_powershell) = (paths(quoted), paths(quoted_for_powershell));
     // The first file of an owner has the profile operator.
     let profile = grants.profile.filter(|it| *it != Profile::Operator);
     let profile = profile.map(|it| format!(" --profile {it}")).unwrap_or_default();
@@ -42,15 +46,20 @@ pub(super) async fn invite_device(
     let token = invite(&api.enrollment, &identity.caller, invitation).await;
     let token = token.map_err(status::store)?;
     let text = token.to_string();
-    let words = format!("{text}{profile}{paths}");
+    let words = Words {
+        shell: format!("{text}{profile}{for_a_shell}"),
+        powershell: format!("{text}{profile}{for_powershell}"),
+    };
     let lines = api.downloads.lines(&words).unwrap_or_else(|error| {
         tracing::error!(%error, "the agents for devices cannot be served");
         None
     });
-    let (install_with_curl, install_with_wget) =
-        lines.map(|InstallLines { curl, wget }| (curl, wget)).unwrap_or_default();
+    let (install_with_curl, install_with_wget, install_with_powershell) = lines
+        .map(|InstallLines { curl, wget, powershell }| (curl, wget, powershell.unwrap_or_default()))
+        .unwrap_or_default();
     Ok(v1::InviteDeviceResponse {
-        command: format!("orion-agent enroll {words}"),
+        command: format!("orion-agent enroll {}", words.shell),
+        install_with_powershell,
         install_with_curl,
         install_with_wget,
         token: text,
@@ -80,6 +89,15 @@ fn quoted(path: &str) -> String {
     format!("'{}'", path.replace('\'', "'\\''"))
 }
 
+/// Quotes a path for PowerShell, which takes curved quotes for straight ones.
+fn quoted_for_powershell(path: &str) -> String {
+    let doubled = |text: String, c: char| {
+        let is_quote = matches!(c, '\'' | '\u{2018}'..='\u{201b}');
+        if is_quote { format!("{text}{c}{c}") } else { format!("{text}{c}") }
+    };
+    format!("'{}'", path.chars().fold(String::new(), doubled))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +108,13 @@ mod tests {
         assert_eq!(quoted("C:/Users/ann"), "C:/Users/ann");
         assert_eq!(quoted("/srv/my files"), "'/srv/my files'");
         assert_eq!(quoted("/srv/$(x)'y"), "'/srv/$(x)'\\''y'");
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_powershell() {
+        assert_eq!(quoted_for_powershell("C:/Users/ann"), "'C:/Users/ann'");
+        assert_eq!(quoted_for_powershell("C:/$(x)`y"), "'C:/$(x)`y'");
+        assert_eq!(quoted_for_powershell("C:/it's"), "'C:/it''s'");
+        assert_eq!(quoted_for_powershell("C:/\u{2019};x"), "'C:/\u{2019}\u{2019};x'");
     }
 }

@@ -63,6 +63,8 @@ struct Invitation {
     /// The lines that install the agent and enrol the device. Null where the backend serves no agent.
     install_with_curl: Option<String>,
     install_with_wget: Option<String>,
+    /// The same for PowerShell. Null where the backend serves no agent for Windows.
+    install_with_powershell: Option<String>,
 }
 
 impl Invite {
@@ -89,6 +91,7 @@ impl Invite {
             command,
             install_with_curl,
             install_with_wget,
+            install_with_powershell,
         } = answer;
         let given = |line: String| (!line.is_empty()).then_some(line);
         let invitation = Invitation {
@@ -98,13 +101,18 @@ impl Invite {
             command,
             install_with_curl: given(install_with_curl),
             install_with_wget: given(install_with_wget),
+            install_with_powershell: given(install_with_powershell),
         };
         let until = text::when(&app.out.zone, invitation.expires_at);
-        app.out.note(&match invitation.install_with_curl {
-            Some(_) => format!(
+        let lines = (&invitation.install_with_curl, &invitation.install_with_powershell);
+        app.out.note(&match lines {
+            (Some(_), None) => format!(
                 "Run one of these on the device before {until}. The first two install the agent, the third is for a device that has it."
             ),
-            None => format!("Run this on the device before {until}:"),
+            (_, Some(_)) => format!(
+                "Run one of these on the device before {until}. The first two install the agent on Linux, the third does in PowerShell on Windows, and the fourth is for a device that has it."
+            ),
+            (None, None) => format!("Run this on the device before {until}:"),
         });
         app.out.show(&invitation, || invitation.lines())?;
         if app.out.is_for_people() {
@@ -134,7 +142,8 @@ impl Invitation {
     /// Returns the lines for the device, those that install the agent first.
     fn lines(&self) -> String {
         let Self { command, install_with_curl: curl, install_with_wget: wget, .. } = self;
-        let lines = curl.iter().chain(wget).chain([command]);
+        let powershell = &self.install_with_powershell;
+        let lines = curl.iter().chain(wget).chain(powershell).chain([command]);
         lines.map(|line| text::plain(line)).collect::<Vec<_>>().join("\n")
     }
 }

@@ -1,0 +1,70 @@
+//! `orion-agent status`: who this device is and how it stands.
+
+use orion_agent::clock::shown;
+use orion_agent::config::Settings;
+use orion_agent::enroll::EnrollError;
+use orion_agent::run::NotEnrolled;
+use orion_agent::sandbox::Sandbox;
+use orion_agent::state::{EnrollmentStage, Identity, Pending, State, StateError, Status};
+
+use super::{NO_FOLDER, Places, pause, print, say};
+
+pub(super) fn run(places: &Places) -> anyhow::Result<()> {
+    let Some(identity) = Identity::read(&places.state_dir)? else {
+        if let Some(pending) = Pending::read(&places.state_dir)? {
+            let words = pending.key.fingerprint_words();
+            return Err(match pending.stage {
+                EnrollmentStage::Known { .. } => EnrollError::StillPending { words },
+                EnrollmentStage::Asked { .. } => EnrollError::Unfinished,
+            }
+            .into());
+        }
+        return Err(NotEnrolled.into());
+    };
+    let is_running = matches!(State::open(&places.state_dir), Err(StateError::Busy { .. }));
+    let status = Status::read(&places.state_dir).unwrap_or_default();
+    let Status {
+        connected_to,
+        device_name,
+        policy_version,
+        ceiling_fault,
+        last_error,
+        paused_at: _,
+        config,
+        running_calls,
+        pid: _,
+        at,
+    } = status;
+    let running = match (is_running, running_calls) {
+        (false, _) => "no".to_owned(),
+        (true, 0) => "yes".to_owned(),
+        (true, 1) => "yes, 1 call".to_owned(),
+        (true, count) => format!("yes, {count} calls"),
+    };
+    let paused = pause::line(&places.state_dir)
+        .map_or_else(|| "no".to_owned(), |line| format!("yes. {line}"));
+    // A running agent may read another file than this command would.
+    let config = config.filter(|_| is_running).unwrap_or_else(|| places.config.clone());
+    let file = config.display();
+    let ceiling = ceiling_fault.unwrap_or_else(|| format!("as {file} says"));
+    let settings = Settings::load(&config, places.required, &places.state_dir);
+    if settings.is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
+        say(NO_FOLDER);
+    }
+    let none = || "none".to_owned();
+    let connection = match (is_running, connected_to) {
+        (true, Some(address)) => format!("connected to {address}"),
+        _ => format!("not connected{}", last_error.map(|e| format!(": {e}")).unwrap_or_default()),
+    };
+    print(&format!(
+        "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\npaused       {paused}\nconnection   {connection}\npolicy       {}\nceiling      {ceiling}\nsandbox      {}\nas of        {}",
+        device_name.unwrap_or_else(|| identity.name.to_string()),
+        identity.device_id,
+        identity.addresses.join(", "),
+        identity.key.fingerprint_words(),
+        shown(identity.not_after),
+        policy_version.unwrap_or_else(none),
+        Sandbox::detect(),
+        if at > 0 { shown(at) } else { none() },
+    ))
+}

@@ -1,0 +1,58 @@
+//! The process of an agent, seen from another one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
+
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Returns whether a process runs this program.
+pub(in super::super) fn runs(pid: u32, program: &Path) -> bool {
+    let same = || Some(fs::canonicalize(program_of(pid)?).ok()? == fs::canonicalize(program).ok()?);
+    same().unwrap_or(false)
+}
+
+/// Returns the program of a process. None if there is no such process.
+fn program_of(pid: u32) -> Option<PathBuf> {
+    look_at(pid)?.process(Pid::from_u32(pid))?.exe().map(Path::to_owned)
+}
+
+/// Waits until a process of an agent is gone. Returns whether it is.
+pub(super) async fn is_gone(pid: u32, within: Duration) -> bool {
+    let until = Instant::now() + within;
+    loop {
+        if !is_agent(pid) {
+            return true;
+        }
+        if Instant::now() >= until {
+            return false;
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// Returns whether a process is an agent: its number may be another one's by now.
+fn is_agent(pid: u32) -> bool {
+    let name = program_of(pid).and_then(|it| Some(it.file_name()?.to_owned()));
+    name.is_some_and(|name| name.eq_ignore_ascii_case("orion-agent.exe"))
+}
+
+/// Ends a process of an agent.
+pub(super) fn end(pid: u32) {
+    let system = look_at(pid).filter(|_| is_agent(pid));
+    if let Some(process) = system.as_ref().and_then(|system| system.process(Pid::from_u32(pid))) {
+        // Whether it ended is seen afterwards.
+        process.kill();
+    }
+}
+
+/// Returns what the system says of a process.
+fn look_at(pid: u32) -> Option<System> {
+    let mut system = System::new().ok()?;
+    let wanted = ProcessRefreshKind::nothing().with_exe(UpdateKind::Always);
+    let pids = [Pid::from_u32(pid)];
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&pids), true, wanted);
+    Some(system)
+}
