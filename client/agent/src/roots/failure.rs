@@ -106,7 +106,7 @@ const KNOWN: &[(ErrorKind, ErrorCode, &str, &str)] = &[
         ErrorKind::PermissionDenied,
         ErrorCode::PermissionDenied,
         "the operating system refused it to the account that the agent runs as",
-        "",
+        "give that account access to the file, or choose one that it has access to",
     ),
     (
         ErrorKind::ReadOnlyFilesystem,

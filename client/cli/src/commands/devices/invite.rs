@@ -115,6 +115,9 @@ impl Invite {
             (None, None) => format!("Run this on the device before {until}:"),
         });
         app.out.show(&invitation, || invitation.lines())?;
+        if lines == (&None, &None) {
+            app.out.note("A line that also installs the agent is printed where the backend serves it to devices: `orion-server releases add`, and `url` in [downloads].");
+        }
         if app.out.is_for_people() {
             self.show_qr(app, &invitation)?;
         }
