@@ -142,8 +142,7 @@ async fn a_policy_comes_to_its_devices_and_goes_back_by_version() {
     assert_eq!(call.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)));
     // The file names the device, so `devices permissions set` would be refused.
     let hints: Vec<_> = call.error().hints.iter().filter_map(|hint| hint.command.clone()).collect();
-    let steps =
-        "orion policy show > policy.yaml, change line 3, then orion policy apply policy.yaml";
+    let steps = "orion policy show > policy.yaml, change line 3 or the profile that it names, then orion policy apply policy.yaml";
     assert_eq!(hints[0], steps);
     // A rule without devices holds on those that the file does not name, which keep their grants.
     let call = admin.call("other", "get_device_info", json!({})).await;

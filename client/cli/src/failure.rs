@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tonic::{Code, Status};
 
 pub(crate) use self::report::Report;
-pub(crate) use self::typed::as_typed;
+pub(crate) use self::typed::{as_typed, quoted};
 use crate::global::token_variable;
 
 /// Why a command failed.

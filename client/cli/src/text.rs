@@ -95,6 +95,12 @@ pub(crate) fn short_id(id: &str) -> &str {
     id.get(..18).unwrap_or(id)
 }
 
+/// Returns ids as a list shows them: shortened, or whole where `is_wide` or where another one begins alike.
+pub(crate) fn listed_ids<'a>(ids: &[&'a str], is_wide: bool) -> Vec<&'a str> {
+    let begins_so = |id: &str| ids.iter().filter(|other| short_id(other) == short_id(id)).count();
+    ids.iter().map(|id| if is_wide || begins_so(id) > 1 { id } else { short_id(id) }).collect()
+}
+
 /// Formats a number of things in singular or plural.
 pub(crate) fn counted<N: std::fmt::Display + PartialEq + From<u8>>(
     count: N,

@@ -95,7 +95,7 @@ impl DeviceSnapshot {
         let is_theirs = |hint: &&mut Hint| hint.command.as_deref().is_some_and(changes_own_grants);
         for hint in error.hints.iter_mut().filter(is_theirs) {
             hint.command = Some(format!(
-                "orion policy show > {FILE_NAME}, change line {line}, then orion policy apply {FILE_NAME}"
+                "orion policy show > {FILE_NAME}, change line {line} or the profile that it names, then orion policy apply {FILE_NAME}"
             ));
         }
         error

@@ -96,8 +96,8 @@ pub(crate) fn store(error: StoreError) -> Status {
         ),
         StoreError::Conflict => hinted(
             ErrorCode::PreconditionFailed,
-            "it has changed since it was read, its state does not allow this, or the shortened id fits several",
-            "read it again and retry",
+            "it has changed since it was read, its state does not allow this, or several ids begin like this one",
+            "read it again, or give the whole id, which lists show with -o wide",
         ),
         StoreError::Full => hinted(
             ErrorCode::ResourceExhausted,

@@ -15,7 +15,7 @@ pub enum EnrollError {
     Expired,
     /// The device is enrolled already.
     #[error(
-        "this device is enrolled already, as {name}; with --force it becomes a new device and its old certificate is of no use any more"
+        "this device is enrolled already (as {name} at that time); with --force it becomes a new device and its old certificate is of no use any more"
     )]
     AlreadyEnrolled {
         /// The device's name.

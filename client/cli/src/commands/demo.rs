@@ -7,7 +7,7 @@ mod model;
 mod program;
 mod ready;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use clap::Args;
@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::chat::{Choice, Session, converse, said};
 use crate::client::Client;
 use crate::commands::page;
-use crate::failure::Failure;
+use crate::failure::{Failure, quoted};
 use crate::global::Global;
 use crate::output::{DIM, Output};
 use crate::terminal::{Restore, Spinner};
@@ -140,21 +140,23 @@ impl Demo {
         }
         let mut code = 0;
         for text in &self.say {
-            code = said(&mut session, text).await.map_err(nobody_approves)?;
+            let said = said(&mut session, text).await;
+            code = said.map_err(|failure| nobody_approves(failure, &self.dir))?;
         }
         Ok(code)
     }
 }
 
 /// Says what to type where an approval is missing: the backend ends with the demo, so nobody can give it later.
-fn nobody_approves(failure: Failure) -> Failure {
+fn nobody_approves(failure: Failure, dir: &Path) -> Failure {
     let Failure::Tool(error) = failure else { return failure };
     if error.code != ErrorCode::ApprovalRequired {
         return Failure::Tool(error);
     }
     let message = format!("{} The demo ends now, so nobody can approve it.", error.message);
+    let chat = format!("orion demo --dir {}", quoted(&dir.display().to_string()));
     ToolError { message, hints: Vec::new(), ..*error }
-        .hint(Hint::run("answer its questions in a chat", "orion demo"))
+        .hint(Hint::run("answer its questions in a chat", chat))
         .hint("say it again with --yes, which approves it")
         .into()
 }

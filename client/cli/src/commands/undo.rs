@@ -61,12 +61,13 @@ impl Undo {
         let client = app.signed_in().await?;
         let recorded = match recorded(client, call.clone()).await {
             Ok(call) => call,
-            Err(missing) => {
+            Err(missing) if missing.exit_code() == 3 => {
                 return match several::find(client, &call).await? {
                     Some(calls) => several::undo(app, client, &calls, dry_run, wait).await,
                     None => Err(missing),
                 };
             }
+            Err(failure) => return Err(failure),
         };
         if recorded.call_id != call && several::find(client, &call).await?.is_some() {
             let message = format!("{} begins a call and a plan or turn", text::one_line(&call, 80));

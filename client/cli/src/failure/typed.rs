@@ -115,6 +115,10 @@ fn example(example: &Value, meta: &Meta) -> Option<String> {
     let device = if meta.device.is_empty() { "DEVICE" } else { &meta.device };
     let arguments = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "tool" | "device"));
     let arguments = arguments.map(|(name, value)| match value {
+        // A shell keeps a control character in JSON alone.
+        Value::String(text) if text.contains(char::is_control) => {
+            format!("{name}:={}", quoted(&value.to_string()))
+        }
         Value::String(text) => format!("{name}={}", quoted(text)),
         Value::Array(_) | Value::Object(_) => format!("{name}:={}", quoted(&value.to_string())),
         Value::Null | Value::Bool(_) | Value::Number(_) => format!("{name}={value}"),
@@ -125,7 +129,7 @@ fn example(example: &Value, meta: &Meta) -> Option<String> {
 }
 
 /// Quotes a word for a shell where it needs it.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-~:+@%,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();

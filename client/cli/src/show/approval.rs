@@ -245,12 +245,8 @@ pub(crate) fn approvals_table(out: &Output, approvals: &[ApprovalView]) -> Strin
     if out.is_wide() {
         header.extend(["DECIDED BY", "REASON", "RULE", "CALL"]);
     }
-    let row = |approval: &ApprovalView| {
-        let id = if out.is_wide() {
-            approval.approval_id.as_str()
-        } else {
-            text::short_id(&approval.approval_id)
-        };
+    let ids: Vec<_> = approvals.iter().map(|approval| &*approval.approval_id).collect();
+    let row = |(approval, id): (&ApprovalView, &str)| {
         let arguments = if approval.is_cut {
             "(see `orion approvals show`)".to_owned()
         } else {
@@ -277,5 +273,5 @@ pub(crate) fn approvals_table(out: &Output, approvals: &[ApprovalView]) -> Strin
         }
         row
     };
-    table(&header, approvals.iter().map(row))
+    table(&header, approvals.iter().zip(text::listed_ids(&ids, out.is_wide())).map(row))
 }

@@ -111,8 +111,8 @@ impl CallView {
 
 /// Formats calls, a row each.
 pub(crate) fn calls_table(out: &Output, calls: &[CallView]) -> String {
-    let rows = calls.iter().map(|call| {
-        let id = if out.is_wide() { &call.call_id } else { text::short_id(&call.call_id) };
+    let ids: Vec<_> = calls.iter().map(|call| &*call.call_id).collect();
+    let rows = calls.iter().zip(text::listed_ids(&ids, out.is_wide())).map(|(call, id)| {
         let mut cells = vec![
             id.to_owned(),
             call.words(),

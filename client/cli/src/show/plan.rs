@@ -295,8 +295,8 @@ fn steps_table(out: &Output, plan: &PlanView) -> String {
 /// Formats plans for people.
 pub(crate) fn plans_table(out: &Output, plans: &[PlanView]) -> String {
     let header = ["ID", "STATE", "STEPS", "BY", "MADE", "UNTIL", "DECIDED BY"];
-    let row = |plan: &PlanView| {
-        let id = if out.is_wide() { plan.plan_id.as_str() } else { text::short_id(&plan.plan_id) };
+    let ids: Vec<_> = plans.iter().map(|plan| &*plan.plan_id).collect();
+    let row = |(plan, id): (&PlanView, &str)| {
         vec![
             id.to_owned(),
             plan.state.to_owned(),
@@ -307,7 +307,7 @@ pub(crate) fn plans_table(out: &Output, plans: &[PlanView]) -> String {
             plan.decided_by.clone(),
         ]
     };
-    table(&header, plans.iter().map(row))
+    table(&header, plans.iter().zip(text::listed_ids(&ids, out.is_wide())).map(row))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use orion_domain::DeviceId;
 use orion_domain::audit::AuditRow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -61,7 +62,7 @@ pub struct FoundRow {
     /// Whom the row is about, beside the one who did it.
     subject: String,
     /// The device, where the row has its id alone.
-    unnamed: Option<String>,
+    unnamed: Option<DeviceId>,
     is_denial: bool,
 }
 
@@ -119,7 +120,9 @@ impl FoundRow {
         let result = if is_preview { format!("preview: {result}") } else { result };
         let device = text(body.device).or(call.device).or_else(named);
         Self {
-            unnamed: text(body.device_id).filter(|_| device.is_none()),
+            unnamed: text(body.device_id)
+                .filter(|_| device.is_none())
+                .and_then(|id| id.parse().ok()),
             device: device.unwrap_or_default(),
             user: by.or(call.user).or_else(|| subject.clone()).unwrap_or_default(),
             tool: text(body.tool).or(call.tool).unwrap_or_default(),
@@ -130,19 +133,12 @@ impl FoundRow {
         }
     }
 
-    /// Names the device of a row that has only its id. A removed device has no name any more.
-    fn named(mut self, names: &HashMap<String, String>) -> Self {
-        if let Some(name) = self.unnamed.as_ref().and_then(|id| names.get(id)) {
-            self.device.clone_from(name);
-        }
-        self
-    }
-
-    /// Returns whether a filter wants the row.
-    fn is_wanted(&self, filter: &AuditFilter) -> bool {
+    /// Returns whether a filter wants the row. `device` is the id of the device that it names.
+    fn is_wanted(&self, filter: &AuditFilter, device: Option<DeviceId>) -> bool {
         let is = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
         (is(&filter.user, &self.user) || is(&filter.user, &self.subject))
-            && is(&filter.device, &self.device)
+            && (is(&filter.device, &self.device)
+                || self.unnamed.is_some() && self.unnamed == device)
             && is(&filter.tool, &self.tool)
             && (self.is_denial || !filter.denied)
     }
@@ -168,7 +164,11 @@ impl Store {
         limit: usize,
     ) -> Result<Found, StoreError> {
         self.db().flush().await?;
-        let names = self.device_names().await?;
+        let device = match &*filter.device {
+            "" => None,
+            // The name of a removed device stands in older rows.
+            name => self.device(name).await.ok().map(|device| device.id),
+        };
         let first = match filter.since {
             Some(since) => self.first_row_at(since).await?,
             None => 1,
@@ -180,9 +180,9 @@ impl Store {
         if !filter.call.is_empty() {
             let most = usize::try_from(MAX_SEARCHED).unwrap_or(limit);
             let rows = self.rows_of_calls(&filter.call, before, most).await?;
-            let rows = rows.into_iter().map(|it| it.named(&names));
-            let rows = rows.filter(|it| it.row.seq >= first && it.is_wanted(filter));
-            return Ok(Found { rows: rows.take(limit).collect(), searched_to: None });
+            let is_wanted = |it: &FoundRow| it.row.seq >= first && it.is_wanted(filter, device);
+            let rows = rows.into_iter().filter(is_wanted).take(limit).collect();
+            return Ok(Found { rows: self.named(rows).await?, searched_to: None });
         }
         let (mut found, mut searched) = (Found::default(), 0);
         let wanted = i64::try_from(limit).unwrap_or(PAGE).clamp(1, PAGE);
@@ -200,26 +200,39 @@ impl Store {
                 .await?;
             let count = i64::try_from(rows.len()).unwrap_or(PAGE);
             let last = rows.last().map(|it| it.row.seq);
-            let rows = rows.into_iter().map(|it| it.named(&names));
-            found.rows.extend(rows.filter(|it| it.is_wanted(filter)));
+            found.rows.extend(rows.into_iter().filter(|it| it.is_wanted(filter, device)));
             searched += count;
             if found.rows.len() >= limit {
                 found.rows.truncate(limit);
-                return Ok(found);
+                break;
             }
-            let Some(last) = last.filter(|_| count == page) else { return Ok(found) };
+            let Some(last) = last.filter(|_| count == page) else { break };
             before = last;
             if searched >= MAX_SEARCHED {
                 found.searched_to = Some(last);
-                return Ok(found);
+                break;
             }
         }
+        found.rows = self.named(found.rows).await?;
+        Ok(found)
     }
 
-    async fn device_names(&self) -> Result<HashMap<String, String>, StoreError> {
-        let rows: Vec<(String, String)> =
-            self.db().query(sql("SELECT id, name FROM devices")).await?;
-        Ok(rows.into_iter().collect())
+    /// Names the devices of rows that have only their ids. A removed device has no name any more.
+    async fn named(&self, mut rows: Vec<FoundRow>) -> Result<Vec<FoundRow>, StoreError> {
+        let mut names = HashMap::new();
+        for row in &mut rows {
+            let Some(id) = row.unnamed else { continue };
+            if !names.contains_key(&id) {
+                let name = match self.device_by_id(id).await {
+                    Ok(device) => device.name.to_string(),
+                    Err(StoreError::NotFound) => String::new(),
+                    Err(error) => return Err(error),
+                };
+                names.insert(id, name);
+            }
+            row.device.clone_from(&names[&id]);
+        }
+        Ok(rows)
     }
 
     async fn rows_of_calls(

@@ -29,7 +29,7 @@ fn it_tells_what_is_there_in_order() {
         })
     };
     let expected = json!({
-        "path": device.text("files"), "count": 2, "truncated": false,
+        "path": device.text("files"), "pattern": "*", "count": 2, "truncated": false,
         "entries": [entry("a", "directory", 0), entry("b.txt", "file", 5)],
     });
     assert_eq!(data, expected);

@@ -43,8 +43,8 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// The key that the export must be signed with, as `orion audit key` printed it, or @FILE
-    #[arg(long, value_name = "KEY", requires = "file", value_parser = known_key)]
-    key: Option<VerifierKey>,
+    #[arg(long, value_name = "KEY", requires = "file")]
+    key: Option<String>,
     /// An older export, which this one has to go on from
     #[arg(long, value_name = "OLDER", requires = "file")]
     since: Option<PathBuf>,
@@ -62,6 +62,7 @@ impl Verify {
         let Self { file, key, since, device } = self;
         if let Some(path) = file {
             let devices = device.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+            let key = key.map(|given| known_key(&given)).transpose()?;
             let is_pinned = key.is_some();
             let since = since.map(lines).transpose()?;
             let verdict = verify(Files { export: lines(path)?, since, devices, key })?;
@@ -92,9 +93,13 @@ impl Verify {
     }
 }
 
-fn known_key(given: &str) -> Result<VerifierKey, String> {
-    let text = input::value(given).map_err(|failure| failure.to_string())?;
-    text.trim().parse().map_err(|error: NoteError| error.to_string())
+/// Reads the key of `--key`.
+fn known_key(given: &str) -> Result<VerifierKey, Failure> {
+    let text = input::value(given)?;
+    text.trim().parse().map_err(|error: NoteError| {
+        Failure::Usage(format!("the value of --key: {error}"))
+            .hint(Hint::run("print the key", "orion audit key"))
+    })
 }
 
 fn answered(answer: v1::VerifyAuditResponse, app: &App<'_>) -> Verdict {
