@@ -1,7 +1,8 @@
-//! Becoming a device without a token: it shows a code and words, and nobody gets in whose words were not compared.
+//! Becoming a device without a token: it shows a code and words, and nobody gets in whose words an admin has not typed.
 
 mod admins;
 mod ground;
+mod liar;
 mod middle;
 
 use orion_domain::CallState;
@@ -9,13 +10,14 @@ use orion_tests::{World, eventually};
 use orion_wire::v1;
 use serde_json::json;
 
-use ground::{Raw, Shown, asking, audited, seen_by_nobody};
+use ground::{ASKS, Raw, Shown, asking, at_terminal, audited, seen_by_nobody};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_device_shows_a_code_and_gets_in_once_an_admin_has_compared_its_words() {
+async fn a_device_shows_a_code_and_gets_in_once_both_ends_have_typed_the_others_words() {
     let world = World::new().await;
     let (kiosk, _) = world.device("kiosk").invite().await;
-    let (agent, Shown { code, words }) = asking(&world, &kiosk, &[]).await;
+    let (mut agent, Shown { code, words }) =
+        at_terminal(&world.device_address(), &kiosk, &[]).await;
     seen_by_nobody(&world, &kiosk).await;
 
     // As a person types it: in lower case, without the hyphen.
@@ -23,18 +25,32 @@ async fn a_device_shows_a_code_and_gets_in_once_an_admin_has_compared_its_words(
     let files = kiosk.files().display().to_string();
     let mut admin =
         world.cli().terminal(&format!("devices enroll {typed} --name till --path {files}"));
-    let card = admin.sees("show the same words? (y/N)").await;
+    let question = "Type the words that the device shows:";
+    let card = admin.sees(question).await;
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
-    for shown in [&*words, "kiosk", "127.0.0.1", &platform, env!("CARGO_PKG_VERSION")] {
+    for shown in ["it says: name", "kiosk", "127.0.0.1", &platform, env!("CARGO_PKG_VERSION")] {
         assert!(card.contains(shown), "{shown} is not in:\n{card}");
     }
-    assert!(
-        card.contains("Confirm only if the device in front of you shows these words"),
-        "{card}"
-    );
-    admin.line("y").await;
+    assert!(!card.contains(&words), "the admin reads them on the device:\n{card}");
+    assert!(card.contains("Type the words only from the device in front of you"), "{card}");
+    // A mere Enter decides nothing.
+    admin.line("").await;
+    admin.sees(question).await;
+    admin.line(&words.to_uppercase().replace('-', " ")).await;
+    let noted = admin.sees("Confirmed. On the device, type: ").await;
+    assert!(noted.contains("till, which asked from 127.0.0.1"), "{noted}");
+    let answer = admin.sees("\n").await;
     assert_eq!(admin.ended().await, 0, "{}", admin.rest());
-    assert_eq!(agent.exit_code().await, 0, "{}", agent.log());
+    // One slip is forgiven, and an Enter is none.
+    agent.sees(ASKS).await;
+    agent.line("").await;
+    agent.sees(ASKS).await;
+    agent.line(&words).await;
+    agent.sees("These are other words").await;
+    seen_by_nobody(&world, &kiosk).await;
+    agent.line(&answer.trim().replace('-', " ")).await;
+    agent.sees("enrolled as till").await;
+    assert_eq!(agent.ended().await, 0, "{}", agent.rest());
 
     // It is the admin's name, and a device as any other.
     let device = world.admin().device("till").await.unwrap();
@@ -75,7 +91,7 @@ async fn a_script_gives_the_words_and_yes_alone_confirms_nothing() {
         let line = [&["devices", "enroll", &code], more].concat();
         world.cli().run(&line).await
     };
-    for blind in [&["--yes"][..], &[]] {
+    for blind in [&["--yes"][..], &[], &["--words", &words]] {
         let refused = enroll(blind).await;
         assert_eq!(refused.code, 2, "{refused:?}");
         assert!(refused.stderr.contains("--words"), "{refused:?}");
@@ -84,15 +100,15 @@ async fn a_script_gives_the_words_and_yes_alone_confirms_nothing() {
             "the words are for a person to read: {refused:?}"
         );
     }
-    let other = enroll(&["--words", "babel-babel-babel-babel-babel-babel", "--yes"]).await;
+    let other = enroll(&["--words", "babel-babel-babel", "--yes"]).await;
     assert_eq!(other.code, 9, "{other:?}");
     assert!(other.stderr.contains("not the words of this request"), "{other:?}");
-    let empty = enroll(&["--words", ""]).await;
+    let empty = enroll(&["--words", "", "--yes"]).await;
     assert_eq!(empty.code, 9, "{empty:?}");
     seen_by_nobody(&world, &kiosk).await;
 
     let spoken = words.to_uppercase().replace('-', " ");
-    let confirmed = enroll(&["--words", &spoken, "-o", "json"]).await;
+    let confirmed = enroll(&["--words", &spoken, "--yes", "-o", "json"]).await;
     assert_eq!(confirmed.code, 0, "{confirmed:?}");
     assert_eq!(confirmed.json()["name"], "kiosk");
     assert_eq!(agent.exit_code().await, 0, "{}", agent.log());
@@ -109,7 +125,7 @@ async fn a_code_ends_with_its_time_and_leaves_nothing() {
         (audited(&world, ["enrollment.expired"]).await == [1]).then_some(())
     })
     .await;
-    let late = world.cli().run(&["devices", "enroll", &code, "--words", &words]).await;
+    let late = world.cli().run(&["devices", "enroll", &code, "--words", &words, "--yes"]).await;
     assert_eq!(late.code, 3, "{late:?}");
     assert!(late.stderr.contains("No device that asks to be enrolled shows this code"), "{late:?}");
     seen_by_nobody(&world, &kiosk).await;
@@ -124,7 +140,7 @@ async fn a_device_that_an_admin_refuses_is_told_so_and_stays_out() {
     assert_eq!(refused.code, 0, "{refused:?}");
     assert_eq!(agent.exit_code().await, 4);
     assert!(agent.log().contains("an admin refused this device"), "{}", agent.log());
-    let after = world.cli().run(&["devices", "enroll", &code, "--words", &words]).await;
+    let after = world.cli().run(&["devices", "enroll", &code, "--words", &words, "--yes"]).await;
     assert_eq!(after.code, 9, "{after:?}");
     assert!(after.stderr.contains("This request was refused already, by admin"), "{after:?}");
     assert_eq!(audited(&world, ["enrollment.refused", "enrollment.confirmed"]).await, [1, 0]);
@@ -157,9 +173,11 @@ async fn what_was_confirmed_is_good_once_and_for_one_key() {
 
     client.await_confirmation(poll(&raw.secret)).await.unwrap();
     let found = find().await.unwrap().into_inner().enrollment.unwrap();
-    assert_eq!(found.words, raw.words(&world));
-    raw.confirm(world.admin(), &found.words).await.unwrap();
-    let again = raw.confirm(world.admin(), &found.words).await.unwrap_err();
+    assert_eq!(found.request_id, raw.asked.request_id);
+    let words = raw.words(&world);
+    let confirmed = raw.confirm(world.admin(), &words).await.unwrap();
+    assert_eq!(confirmed.answer, raw.answer(&world));
+    let again = raw.confirm(world.admin(), &words).await.unwrap_err();
     assert_eq!(again.code(), tonic::Code::FailedPrecondition);
     assert!(again.message().contains("was confirmed already, by admin"), "{again}");
 
@@ -186,12 +204,13 @@ async fn an_open_request_does_not_survive_the_backend_and_the_device_says_so() {
     world.restart_server().await;
     assert_eq!(agent.exit_code().await, 4);
     assert!(agent.log().contains("or the backend was restarted meanwhile"), "{}", agent.log());
-    let late = world.cli().run(&["devices", "enroll", &code, "--words", &words]).await;
+    let late = world.cli().run(&["devices", "enroll", &code, "--words", &words, "--yes"]).await;
     assert_eq!(late.code, 3, "{late:?}");
     seen_by_nobody(&world, &kiosk).await;
     // The next code is good.
     let (agent, Shown { code, words }) = asking(&world, &kiosk, &["--force"]).await;
-    let confirmed = world.cli().run(&["devices", "enroll", &code, "--words", &words]).await;
+    let confirmed =
+        world.cli().run(&["devices", "enroll", &code, "--words", &words, "--yes"]).await;
     assert_eq!(confirmed.code, 0, "{confirmed:?}");
     assert_eq!(agent.exit_code().await, 0, "{}", agent.log());
 }

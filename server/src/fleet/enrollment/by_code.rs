@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use orion_domain::enrollment_code::CODE_LETTERS;
 use orion_domain::id::InviteId;
 use orion_domain::{Caller, DeviceName, Digest, EnrollmentCode, Grants};
-use orion_mtls::{Fingerprint, VerifiedCsr};
+use orion_mtls::{Fingerprint, VerifiedCsr, typed_words};
 use serde_json::json;
 
 use self::requests::{CodeRequests, OpenRequest};
@@ -86,19 +86,29 @@ pub struct Asked {
     pub expires_in_seconds: u32,
 }
 
-/// A request as an admin sees it. Everything but the address and the words is what the device states itself.
+/// A request as an admin sees it. Everything but the address is what the device states itself. The words are not part
+/// of it: the admin types those that the device shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestView {
     /// What the audit log has of it.
     pub record: EnrollmentRequestRecord,
     /// The version of the agent.
     pub agent_version: String,
-    /// The words to compare.
-    pub words: String,
     /// When it was made, Unix milliseconds.
     pub requested_at: i64,
     /// When its code ends, Unix milliseconds.
     pub expires_at: i64,
+}
+
+/// A request that is confirmed.
+#[derive(Debug)]
+pub struct Confirmed {
+    /// The request.
+    pub view: RequestView,
+    /// Until when the device may enroll, Unix milliseconds.
+    pub valid_until: i64,
+    /// The words that a person types at the device.
+    pub answer: String,
 }
 
 /// What an admin gives a device that is confirmed.
@@ -112,9 +122,8 @@ pub struct Terms {
 
 impl From<OpenRequest> for RequestView {
     fn from(request: OpenRequest) -> Self {
-        let OpenRequest { record, agent_version, words, requested_at, expires_at, .. } = request;
-        let words = words.unwrap_or_default();
-        Self { record, agent_version, words, requested_at, expires_at }
+        let OpenRequest { record, agent_version, requested_at, expires_at, .. } = request;
+        Self { record, agent_version, requested_at, expires_at }
     }
 }
 
@@ -157,7 +166,7 @@ pub async fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, C
         authority,
         key,
         nonce: rand::random(),
-        words: None,
+        shown: None,
         state: RequestState::Waiting,
         requested_at: now,
         expires_at: now + i64::from(*code_seconds) * 1000,
@@ -213,7 +222,7 @@ pub async fn find(
     counted(enrollment, by, found, now).await.map(RequestView::from)
 }
 
-/// Makes the invitation of a request, for its key alone. Returns until when the device may use it.
+/// Makes the invitation of a request, for its key alone, and then returns what the device has to be told.
 ///
 /// # Errors
 /// The code or the words are wrong, somebody decided, or the store failed; then the request stays open.
@@ -223,8 +232,8 @@ pub async fn confirm(
     code: &str,
     words: &str,
     terms: Terms,
-) -> Result<(RequestView, i64), CodeError> {
-    let (code, words, now) = (code.parse()?, joined(words), now_ms());
+) -> Result<Confirmed, CodeError> {
+    let (code, words, now) = (code.parse()?, typed_words(words), now_ms());
     let requests = &enrollment.by_code.requests;
     let claimed = requests.claim(code, &words, &by.user, now);
     let mut request = counted(enrollment, by, claimed, now).await?;
@@ -249,7 +258,8 @@ pub async fn confirm(
     let stored = enrollment.devices.store.confirm_enrollment(new, &request.record).await;
     requests.settle(id, stored.is_ok().then(|| (by.user.clone(), until)));
     stored?;
-    Ok((request.into(), until))
+    let answer = request.shown.take().map(|shown| shown.answer).unwrap_or_default();
+    Ok(Confirmed { view: request.into(), valid_until: until, answer })
 }
 
 /// Turns the device with this code away.
@@ -298,23 +308,4 @@ async fn counted<T>(
     let body = json!({"by": by.user, "wrong": what});
     enrollment.devices.store.audit_event("enrollment.wrong_code", body, now).await?;
     result
-}
-
-/// Returns words as they are compared, however they were typed.
-fn joined(words: &str) -> String {
-    let separated = words.split(|c: char| c == '-' || c.is_whitespace());
-    let words: Vec<_> = separated.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    words.join("-")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_the_same_however_they_are_typed() {
-        assert_eq!(joined(" Babel dedan  LIVEX\n"), "babel-dedan-livex");
-        assert_eq!(joined("babel-dedan - livex"), "babel-dedan-livex");
-        assert_eq!(joined(" - "), "");
-    }
 }

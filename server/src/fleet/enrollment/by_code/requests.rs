@@ -39,12 +39,21 @@ pub(super) struct OpenRequest {
     pub(super) key: Fingerprint,
     /// The backend's random number.
     pub(super) nonce: [u8; 32],
-    /// The words to compare. None until the device has revealed its secret.
-    pub(super) words: Option<String>,
+    /// The words of both directions. None until the device has revealed its secret.
+    pub(super) shown: Option<Shown>,
     /// Who decided, and how.
     pub(super) state: RequestState,
     pub(super) requested_at: i64,
     pub(super) expires_at: i64,
+}
+
+/// The words of a request.
+#[derive(Debug, Clone)]
+pub(super) struct Shown {
+    /// Those that the device shows.
+    pub(super) words: String,
+    /// Those that it awaits once it is confirmed.
+    pub(super) answer: String,
 }
 
 /// What became of a request.
@@ -127,8 +136,10 @@ impl CodeRequests {
             return Err(CodeError::Ended);
         }
         let OpenRequest { authority, key, nonce, .. } = *request;
-        let words = || Comparison { authority, key, nonce, secret }.words();
-        request.words.get_or_insert_with(words);
+        request.shown.get_or_insert_with(|| {
+            let comparison = Comparison { authority, key, nonce, secret };
+            Shown { words: comparison.words(), answer: comparison.answer() }
+        });
         Ok(request.state.clone())
     }
 
@@ -157,7 +168,8 @@ impl CodeRequests {
         now: i64,
     ) -> Result<OpenRequest, CodeError> {
         let mut kept = self.kept();
-        if kept.open(code, by, now)?.words.as_deref() != Some(words) {
+        let shown = kept.open(code, by, now)?.shown.as_ref();
+        if shown.is_none_or(|shown| shown.words != words) {
             kept.wrong.count(by, now);
             return Err(CodeError::OtherWords);
         }
@@ -226,7 +238,7 @@ impl Kept {
     ) -> Result<&mut OpenRequest, CodeError> {
         self.wrong.check(by, now)?;
         let is_it =
-            |it: &&mut OpenRequest| it.code == code && now < it.expires_at && it.words.is_some();
+            |it: &&mut OpenRequest| it.code == code && now < it.expires_at && it.shown.is_some();
         let Some(request) = self.requests.values_mut().find(is_it) else {
             self.wrong.count(by, now);
             return Err(CodeError::WrongCode);

@@ -40,7 +40,7 @@ fn request(number: usize, from: u8) -> OpenRequest {
         authority: Fingerprint([1; 32]),
         key: Fingerprint([2; 32]),
         nonce: [3; 32],
-        words: None,
+        shown: None,
         state: RequestState::Waiting,
         requested_at: 1_000,
         expires_at: 2_000,
@@ -56,7 +56,7 @@ fn open() -> (CodeRequests, OpenRequest, String) {
     let (requests, one) = (CodeRequests::default(), request(1, 1));
     assert!(requests.keep(one.clone()).unwrap());
     assert_eq!(requests.reveal(id(&one), SECRET, 1_000).unwrap(), RequestState::Waiting);
-    let words = requests.find(code(1), &user("admin"), 1_000).unwrap().words.unwrap();
+    let words = requests.find(code(1), &user("admin"), 1_000).unwrap().shown.unwrap().words;
     (requests, one, words)
 }
 
