@@ -127,28 +127,30 @@ impl From<OpenRequest> for RequestView {
     }
 }
 
-/// Keeps a device's request for as long as its code is good.
+/// Keeps a device's request for as long as its code is good and the device asks. Nothing is stored: a stranger writes
+/// nothing.
 ///
 /// # Errors
-/// Codes are turned off, the request is not valid, the device met another authority, there are too many, or the
-/// store failed; then nothing is kept.
-pub async fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, CodeError> {
+/// Codes are turned off, the request is not valid, the device met another authority, or there are too many; then
+/// nothing is kept.
+pub fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, CodeError> {
     let ByCode { requests, code_seconds } = &*enrollment.by_code;
     if *code_seconds == 0 {
         return Err(CodeError::Off);
     }
+    let now = now_ms();
     // A flood is refused before a signature is verified for it.
-    requests.has_room(&asking.source)?;
+    requests.has_room(&asking.source, now)?;
     let key = VerifiedCsr::parse(asking.certificate_request.as_bytes())?.public_key_fingerprint();
     let commitment: Digest =
         asking.commitment.parse().map_err(|_| CodeError::Malformed("commitment"))?;
     let authority: Fingerprint =
         asking.authority.parse().map_err(|_| CodeError::Malformed("authority"))?;
-    if !enrollment.authority.set().iter().any(|own| own.fingerprint() == authority) {
+    // One that is being retired or not shown yet was not met by this device.
+    if enrollment.authority.set().shown(now).fingerprint() != authority {
         return Err(CodeError::OtherAuthority);
     }
     let name = own_name(&asking.suggested_name, &asking.hostname)?;
-    let now = now_ms();
     let mut open = OpenRequest {
         record: EnrollmentRequestRecord {
             request_id: InviteId::new(new_uuid()),
@@ -168,7 +170,9 @@ pub async fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, C
         nonce: rand::random(),
         shown: None,
         state: RequestState::Waiting,
+        is_found: false,
         requested_at: now,
+        seen: now,
         expires_at: now + i64::from(*code_seconds) * 1000,
     };
     let mut draws = 1;
@@ -179,11 +183,6 @@ pub async fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, C
         (open.code, draws) = (draw(), draws + 1);
     }
     let OpenRequest { record, code, nonce, .. } = open;
-    let recorded = enrollment.devices.store.audit_event("enrollment.requested", &record, now).await;
-    if let Err(error) = recorded {
-        requests.forget(record.request_id);
-        return Err(error.into());
-    }
     let expires_in_seconds = *code_seconds;
     Ok(Asked { request_id: record.request_id, code, nonce, expires_in_seconds })
 }
@@ -217,9 +216,29 @@ pub async fn find(
     by: &Caller,
     code: &str,
 ) -> Result<RequestView, CodeError> {
-    let (code, now) = (code.parse()?, now_ms());
-    let found = enrollment.by_code.requests.find(code, &by.user, now);
-    counted(enrollment, by, found, now).await.map(RequestView::from)
+    found(enrollment, by, code.parse()?, now_ms()).await.map(RequestView::from)
+}
+
+/// Finds a request, which the audit log has from the first time on.
+async fn found(
+    enrollment: &Enrollment,
+    by: &Caller,
+    code: EnrollmentCode,
+    now: i64,
+) -> Result<OpenRequest, CodeError> {
+    let requests = &enrollment.by_code.requests;
+    let found = requests.find(code, &by.user, now);
+    let request = counted(enrollment, by, found, now).await?;
+    let id = request.record.request_id;
+    if !requests.set_found(id, true) {
+        let kind = "enrollment.requested";
+        let recorded = enrollment.devices.store.audit_event(kind, &request.record, now).await;
+        if let Err(error) = recorded {
+            requests.set_found(id, false);
+            return Err(error.into());
+        }
+    }
+    Ok(request)
 }
 
 /// Makes the invitation of a request, for its key alone, and then returns what the device has to be told.
@@ -235,6 +254,10 @@ pub async fn confirm(
 ) -> Result<Confirmed, CodeError> {
     let (code, words, now) = (code.parse()?, typed_words(words), now_ms());
     let requests = &enrollment.by_code.requests;
+    let grants = serde_json::to_string(&terms.grants)?;
+    let OpenRequest { record, .. } = found(enrollment, by, code, now).await?;
+    // The name that the admin has seen, and not what the device says later.
+    let shown = record.device_name.parse().map_err(|_| CodeError::Malformed("name"))?;
     let claimed = requests.claim(code, &words, &by.user, now);
     let mut request = counted(enrollment, by, claimed, now).await?;
     request.record.by = Some(by.user.clone());
@@ -243,10 +266,10 @@ pub async fn confirm(
         id,
         // The device has shown that it knows the secret. It is the invitation's.
         secret_hash: request.commitment,
-        name: terms.name,
+        name: Some(terms.name.unwrap_or(shown)),
         uses: 1,
         preapproved: true,
-        grants: serde_json::to_string(&terms.grants).unwrap_or_default(),
+        grants,
         scope: InviteScope {
             public_key: Some(request.record.public_key_fingerprint.clone()),
             ..InviteScope::default()
@@ -273,6 +296,7 @@ pub async fn refuse(
     code: &str,
 ) -> Result<RequestView, CodeError> {
     let (code, now) = (code.parse()?, now_ms());
+    found(enrollment, by, code, now).await?;
     let refused = enrollment.by_code.requests.refuse(code, &by.user, now);
     let mut request = counted(enrollment, by, refused, now).await?;
     request.record.by = Some(by.user.clone());
@@ -280,7 +304,7 @@ pub async fn refuse(
     Ok(request.into())
 }
 
-/// Ends the requests whose time is over. Returns how many.
+/// Ends the requests whose time is over. Returns how many of them an admin had found.
 ///
 /// # Errors
 /// The store failed; what is left ends the next time.
@@ -300,12 +324,16 @@ async fn counted<T>(
     result: Result<T, CodeError>,
     now: i64,
 ) -> Result<T, CodeError> {
-    let what = match &result {
-        Err(CodeError::WrongCode) => "code",
-        Err(CodeError::OtherWords) => "words",
+    let body = match &result {
+        Err(CodeError::WrongCode) => json!({"by": by.user, "wrong": "code"}),
+        Err(CodeError::OtherWords { request_id, address }) => {
+            let why =
+                "wrong words of a device that asks: somebody may be between it and the backend";
+            tracing::warn!(request = %request_id, %address, by = %by.user, "{why}");
+            json!({"by": by.user, "wrong": "words", "request_id": request_id, "address": address})
+        }
         Ok(_) | Err(_) => return result,
     };
-    let body = json!({"by": by.user, "wrong": what});
     enrollment.devices.store.audit_event("enrollment.wrong_code", body, now).await?;
     result
 }
