@@ -111,6 +111,14 @@ async fn a_script_gives_the_words_and_yes_alone_confirms_nothing() {
     assert!(wrong.contains("request_id") && wrong.contains("127.0.0.1"), "{wrong}");
     seen_by_nobody(&world, &kiosk).await;
 
+    // At a terminal the words alone show the card and ask, and no decides nothing.
+    let mut admin = world.cli().terminal(&format!("devices enroll {code} --words {words}"));
+    let card = admin.sees("Does the device in front of you show these words? (y/N)").await;
+    assert!(card.contains("127.0.0.1"), "{card}");
+    admin.line("").await;
+    admin.sees("nothing was decided").await;
+    assert_eq!(admin.ended().await, 9);
+
     let spoken = words.to_uppercase().replace('-', " ");
     let confirmed = enroll(&["--words", &spoken, "--yes", "-o", "json"]).await;
     assert_eq!(confirmed.code, 0, "{confirmed:?}");
@@ -193,6 +201,7 @@ async fn what_was_confirmed_is_good_once_and_for_one_key() {
     assert_eq!(stolen.code(), tonic::Code::PermissionDenied, "{stolen}");
     let enrolled = client.enroll(enroll(raw.key.csr().unwrap())).await.unwrap().into_inner();
     assert!(enrolled.certificate.is_some());
+    assert_eq!(enrolled.device_name, "kiosk", "the name that the admin has seen");
     for csr in [thief, raw.key.csr().unwrap()] {
         let replayed = client.enroll(enroll(csr)).await.unwrap_err();
         assert_eq!(replayed.code(), tonic::Code::Unauthenticated, "{replayed}");

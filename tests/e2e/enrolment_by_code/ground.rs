@@ -190,7 +190,8 @@ impl Raw {
             invite_id: self.asked.request_id.clone(),
             secret: self.secret.clone(),
             certificate_request: csr,
-            suggested_name: "kiosk".to_owned(),
+            // No admin has seen this name.
+            suggested_name: "backdoor".to_owned(),
             hostname: "kiosk.lab".to_owned(),
             os: "linux".to_owned(),
             ticket: String::new(),

@@ -1,7 +1,7 @@
 //! Somebody with an authority of their own who answers a device by themselves: that it is confirmed, and with a
 //! certificate. No backend hears of it.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ const NONCE: [u8; 32] = [7; 32];
 #[derive(Clone)]
 struct Liar {
     own: Arc<CertificateAuthority>,
+    /// Whether they are as an older backend, which knows no codes.
+    is_old: Arc<AtomicBool>,
     /// How often the device is told to wait first.
     waits: Arc<AtomicU32>,
     /// How much was asked.
@@ -38,6 +40,7 @@ impl Liar {
         let own = Arc::new(CertificateAuthority::create(now_ms()).unwrap());
         let liar = Self {
             own: Arc::clone(&own),
+            is_old: Arc::default(),
             waits: Arc::new(AtomicU32::new(waits)),
             asked: Arc::default(),
             issued: Arc::default(),
@@ -60,6 +63,9 @@ impl EnrollmentService for Liar {
         request: Request<v1::RequestEnrollmentRequest>,
     ) -> Result<Response<v1::RequestEnrollmentResponse>, Status> {
         self.asked.fetch_add(1, Ordering::SeqCst);
+        if self.is_old.load(Ordering::SeqCst) {
+            return Err(Status::unimplemented(""));
+        }
         let csr = request.into_inner().certificate_request;
         let key = VerifiedCsr::parse(csr.as_bytes()).unwrap().public_key_fingerprint();
         *self.key.lock().unwrap() = Some(key);
@@ -193,5 +199,19 @@ async fn without_a_terminal_and_a_fingerprint_nobody_is_asked() {
     }
     assert_eq!(liar.asked.load(Ordering::SeqCst), 0);
     seen_by_nobody(&world, &kiosk).await;
+    stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_older_backend_is_named_as_one() {
+    let world = World::new().await;
+    let (kiosk, _) = world.device("kiosk").invite().await;
+    let (address, liar, stop) = Liar::start(0).await;
+    liar.is_old.store(true, Ordering::SeqCst);
+    let pin = liar.own.fingerprint().to_string();
+    let line = ["enroll", "--server", &address, "--ca-fingerprint", &pin];
+    let (code, said) = kiosk.agent_says(&line).await;
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("this backend is older and knows no codes"), "{said}");
     stop.cancel();
 }
