@@ -16,7 +16,7 @@ use crate::connect::printable;
 use crate::connect::renew::{Renewed, check, renew_at};
 use crate::state::{EnrollmentStage, Identity, Pending, State};
 use ask::Backend;
-pub use by_code::{CodeEnrollment, device_address, enroll_by_code};
+pub use by_code::{CodeEnrollment, Proof, ReadLine, device_address, enroll_by_code};
 pub use error::EnrollError;
 
 /// How often a pending device polls, before jitter.
@@ -63,6 +63,11 @@ pub enum Notice {
         /// How long the code is good.
         valid: Duration,
     },
+    /// The backend says that an admin confirmed the code; a person types the words that the admin sees.
+    Confirmed {
+        /// How often other words were typed.
+        wrong: u32,
+    },
     /// The backend cannot be reached now.
     Unreachable {
         /// The reason, as a sentence.
@@ -99,7 +104,7 @@ pub async fn enroll(
     }
     let Some(token) = token else {
         let pending = Pending::read(state.dir())?.ok_or(EnrollError::NothingPending)?;
-        return go_on(state, pending, wait, say).await;
+        return go_on(state, pending, wait, None, say).await;
     };
     let EnrollmentToken { addresses, pins, invite_id, secret, expires_at: _ } = &token;
     let pins = PinSet::new(pins.iter().map(|pin| Fingerprint(*pin.as_bytes())))?.to_string();
@@ -117,14 +122,15 @@ pub async fn enroll(
             key: DeviceKey::generate()?,
         },
     };
-    go_on(state, pending, wait, say).await
+    go_on(state, pending, wait, None, say).await
 }
 
-/// Continues the enrolment from its stage.
+/// Continues the enrolment from its stage, with a backend that was reached or with the one of the enrolment.
 async fn go_on(
     state: &State,
     pending: Pending,
     wait: Option<Duration>,
+    reached: Option<Backend>,
     say: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<Enrolled, EnrollError> {
     let EnrollmentStage::Asked { invite, secret, name } = &pending.stage else {
@@ -141,7 +147,10 @@ async fn go_on(
         ticket: pending.ticket.expose().to_owned(),
         arch: std::env::consts::ARCH.to_owned(),
     };
-    let mut backend = Backend::reach(&pending.addresses, &pending.pins.parse()?).await?;
+    let mut backend = match reached {
+        Some(backend) => backend,
+        None => Backend::reach(&pending.addresses, &pending.pins.parse()?).await?,
+    };
     // Key and ticket are on disk before they are sent: if the answer is lost, they identify the device.
     let waiting = Pending::read(state.dir()).ok().flatten().filter(Pending::is_known);
     pending.save(state)?;

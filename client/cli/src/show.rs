@@ -32,7 +32,7 @@ pub(crate) use approval_stats::{ApprovalStatsView, approval_stats};
 pub(crate) use call::{CallView, HIDDEN_SECRET, call_page, calls_table, note_hidden_secrets};
 pub(crate) use custom_tool::{CustomToolView, custom_tool_page, custom_tools_table};
 pub(crate) use device::{DeviceView, devices_table, pending_table};
-pub(crate) use enrollment::EnrollmentView;
+pub(crate) use enrollment::{ConfirmedView, EnrollmentView};
 pub(crate) use insights::{InsightsView, insights_page};
 pub(crate) use macros::{MacroView, macro_page, macros_table};
 pub(crate) use memory::{MemoryView, memories_table};

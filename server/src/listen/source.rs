@@ -21,7 +21,13 @@ impl Source {
         if let Some(device) = &peer.device {
             return Self::Device(device.device_id.clone());
         }
-        Self::Address(match peer.address.ip().to_canonical() {
+        Self::of_address(peer.address.ip())
+    }
+
+    /// Returns the source of an address, whatever certificate was shown from there.
+    #[must_use]
+    pub fn of_address(address: IpAddr) -> Self {
+        Self::Address(match address.to_canonical() {
             // A client with one IPv6 address usually controls the 64 bits below it as well.
             IpAddr::V6(address) if !address.is_loopback() => {
                 IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64))

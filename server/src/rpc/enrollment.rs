@@ -36,7 +36,7 @@ impl EnrollmentService for EnrollmentApi {
         &self,
         request: Request<v1::RequestEnrollmentRequest>,
     ) -> RpcResult<v1::RequestEnrollmentResponse> {
-        request_enrollment::request_enrollment(self, request).await.map(Response::new)
+        request_enrollment::request_enrollment(self, request).map(Response::new)
     }
 
     async fn await_confirmation(

@@ -31,7 +31,7 @@ mod tests;
 pub use authorities::Authorities;
 pub use authority::{CertificateAuthority, IssuedCertificate, IssuedServerCertificate};
 pub use client_config::{FirstSeen, first_seen, mutual, pinned};
-pub use comparison::Comparison;
+pub use comparison::{Comparison, typed_words};
 pub use csr::{CsrError, VerifiedCsr};
 pub use device_verifier::{DeviceTrust, RevocationCheck};
 pub use error::{MtlsError, PeerError};

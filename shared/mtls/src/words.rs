@@ -21,7 +21,12 @@ const SECOND: [&str; 16] = [
 
 /// Returns the short form of a SHA-256 fingerprint: words for its first bytes, joined by hyphens.
 pub(crate) fn fingerprint_words(sha256: &[u8; 32]) -> String {
-    sha256.iter().take(WORDS).map(|byte| word(*byte)).collect::<Vec<_>>().join("-")
+    first_words(sha256, WORDS)
+}
+
+/// Returns words for the first bytes of a hash, joined by hyphens.
+pub(crate) fn first_words(sha256: &[u8; 32], count: usize) -> String {
+    sha256.iter().take(count).map(|byte| word(*byte)).collect::<Vec<_>>().join("-")
 }
 
 /// Returns the word for one byte.

@@ -12,17 +12,18 @@ async fn who_types_wrong_codes_is_locked_out_of_the_right_one_and_nobody_else_is
     let raw = Raw::open(&world).await;
     let words = raw.words(&world);
     // What is no code at all is no guess.
-    let typo = world.cli().run(&["devices", "enroll", "HELLO", "--words", &words]).await;
+    let typo = world.cli().run(&["devices", "enroll", "HELLO", "--words", &words, "--yes"]).await;
     assert_eq!(typo.code, 2, "{typo:?}");
     for n in 0..5 {
         // No code has one letter only, but for one in 20⁷.
-        let wrong = world.cli().run(&["devices", "enroll", "ZZZZ-ZZZZ", "--words", &words]).await;
+        let wrong =
+            world.cli().run(&["devices", "enroll", "ZZZZ-ZZZZ", "--words", &words, "--yes"]).await;
         assert_eq!(wrong.code, 3, "{n}: {wrong:?}");
         assert!(wrong.stderr.contains("No device that asks to be enrolled shows this code"));
         assert!(!wrong.shown().contains("kiosk"), "nothing is shown of others: {wrong:?}");
     }
     let code = raw.asked.code.clone();
-    for line in [&["--words", &words][..], &["--refuse"]] {
+    for line in [&["--words", &words, "--yes"][..], &["--refuse"]] {
         let locked = world.cli().run(&[&["devices", "enroll", &code], line].concat()).await;
         assert_ne!(locked.code, 0, "{locked:?}");
         assert!(locked.stderr.contains("Too many wrong codes were typed"), "{locked:?}");

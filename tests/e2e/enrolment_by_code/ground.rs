@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use orion_domain::Digest;
 use orion_mtls::{Comparison, DeviceKey, Fingerprint, first_seen};
-use orion_tests::{Client, Device, Process, World, channel_from, eventually};
+use orion_tests::{Client, Device, Process, Terminal, World, channel_from, eventually};
 use orion_wire::v1;
 use orion_wire::v1::enrollment_service_client::EnrollmentServiceClient;
 use tonic::Status;
@@ -17,14 +17,34 @@ pub(super) struct Shown {
     pub(super) words: String,
 }
 
-/// Starts an agent that asks, and waits until it shows its code.
-pub(super) async fn asking(world: &World, device: &Device, more: &[&str]) -> (Process, Shown) {
-    asking_at(&world.device_address(), device, more).await
+/// What the agent asks for once it was told of a confirmation.
+pub(super) const ASKS: &str = "Type the admin's two words:";
+
+/// Starts an agent that asks at an address, at a terminal, and waits until it shows its code.
+pub(super) async fn at_terminal(
+    address: &str,
+    device: &Device,
+    more: &[&str],
+) -> (Terminal, Shown) {
+    let words = ["enroll", "--server", address, "--name", &device.name];
+    let mut agent = device.agent_terminal(&[&words, more].concat());
+    let text = agent.sees("Words that are not accepted").await;
+    (agent, shown(&text).unwrap())
 }
 
-/// Does the same at another address.
-pub(super) async fn asking_at(address: &str, device: &Device, more: &[&str]) -> (Process, Shown) {
-    let words = ["enroll", "--server", address, "--name", &device.name];
+/// Has an admin confirm, and returns the words for the device.
+pub(super) async fn confirmed(world: &World, Shown { code, words }: &Shown) -> String {
+    let line = ["devices", "enroll", code, "--words", words, "--yes", "-o", "json"];
+    let confirmed = world.cli().run(&line).await;
+    assert_eq!(confirmed.code, 0, "{confirmed:?}");
+    confirmed.json()["answer"].as_str().unwrap().to_owned()
+}
+
+/// Starts an agent without a terminal that knows the authority and asks, and waits until it shows its code.
+pub(super) async fn asking(world: &World, device: &Device, more: &[&str]) -> (Process, Shown) {
+    let pin = authority(world).to_string();
+    let address = world.device_address();
+    let words = ["enroll", "--server", &address, "--name", &device.name, "--ca-fingerprint", &pin];
     let earlier = device.agent_command(&["--version"]);
     earlier.exit_code().await;
     let before = shown(&earlier.log()).map(|shown| shown.code);
@@ -42,9 +62,9 @@ pub(super) async fn asking_at(address: &str, device: &Device, more: &[&str]) -> 
 fn shown(log: &str) -> Option<Shown> {
     let (_, after) = log.rsplit_once("orion devices enroll ")?;
     let code = after.split_whitespace().next()?.to_owned();
-    let is_words = |line: &&str| line.split('-').count() == 6 && !line.contains(' ');
+    let is_words = |line: &&str| line.split('-').count() == 3 && !line.contains(' ');
     let words = after.lines().map(str::trim).find(is_words)?.to_owned();
-    after.contains("Other words mean").then_some(Shown { code, words })
+    after.contains("Words that are not accepted").then_some(Shown { code, words })
 }
 
 /// Asserts that nothing is known of a device on either side.
@@ -134,11 +154,20 @@ impl Raw {
         raw
     }
 
-    /// The words that this device shows.
-    pub(super) fn words(&self, world: &World) -> String {
+    fn comparison(&self, world: &World) -> Comparison<'_> {
         let nonce = <[u8; 32]>::try_from(&*self.asked.nonce).unwrap();
         let (authority, key) = (authority(world), self.key.fingerprint());
-        Comparison { authority, key, nonce, secret: &self.secret }.words()
+        Comparison { authority, key, nonce, secret: &self.secret }
+    }
+
+    /// The words that this device shows.
+    pub(super) fn words(&self, world: &World) -> String {
+        self.comparison(world).words()
+    }
+
+    /// The words that it awaits.
+    pub(super) fn answer(&self, world: &World) -> String {
+        self.comparison(world).answer()
     }
 
     /// Confirms the request as this person.
@@ -161,7 +190,8 @@ impl Raw {
             invite_id: self.asked.request_id.clone(),
             secret: self.secret.clone(),
             certificate_request: csr,
-            suggested_name: "kiosk".to_owned(),
+            // No admin has seen this name.
+            suggested_name: "backdoor".to_owned(),
             hostname: "kiosk.lab".to_owned(),
             os: "linux".to_owned(),
             ticket: String::new(),

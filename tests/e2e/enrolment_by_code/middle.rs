@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use orion_mtls::{CertificateAuthority, DeviceKey, ServerCertificate, device_listener, first_seen};
-use orion_tests::{World, channel, door, eventually, now_ms};
+use orion_tests::{World, channel, door, now_ms};
 use orion_wire::v1;
 use orion_wire::v1::enrollment_service_client::EnrollmentServiceClient;
 use orion_wire::v1::enrollment_service_server::{EnrollmentService, EnrollmentServiceServer};
@@ -15,7 +15,7 @@ use tonic::service::Routes;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
-use super::ground::{Shown, asking_at, audited, authority, seen_by_nobody};
+use super::ground::{Shown, asking, at_terminal, audited, authority, confirmed, seen_by_nobody};
 
 /// What the one in the middle does with the device's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +39,6 @@ struct Middle {
 
 impl Middle {
     async fn start(world: &World, key: Key) -> (String, Self, CancellationToken) {
-        let own = CertificateAuthority::create(now_ms()).unwrap();
-        let issued = own.issue_server(&[], Duration::from_hours(1), now_ms()).unwrap();
-        let certificate = Arc::new(ServerCertificate::new(&issued).unwrap());
-        let tls =
-            device_listener(&[own.cert_pem()], certificate, Arc::new(|_: &str| false)).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
         let (to_backend, _) = first_seen().unwrap();
         let backend = channel(&world.device_address(), to_backend).await.unwrap();
         let middle = Self {
@@ -54,9 +47,8 @@ impl Middle {
             key: (key == Key::Own).then(|| Arc::new(DeviceKey::generate().unwrap())),
             asked: Arc::default(),
         };
-        let stop = CancellationToken::new();
-        let routes = Routes::new(EnrollmentServiceServer::new(middle.clone()));
-        tokio::spawn(door(listener, Some(tls)).serve(routes, stop.clone()));
+        let own = CertificateAuthority::create(now_ms()).unwrap();
+        let (address, stop) = serve(&own, middle.clone()).await;
         (address, middle, stop)
     }
 
@@ -67,6 +59,22 @@ impl Middle {
     fn count(&self) -> u32 {
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Serves devices with an authority of one's own. Returns the address.
+pub(super) async fn serve(
+    own: &CertificateAuthority,
+    service: impl EnrollmentService,
+) -> (String, CancellationToken) {
+    let issued = own.issue_server(&[], Duration::from_hours(1), now_ms()).unwrap();
+    let certificate = Arc::new(ServerCertificate::new(&issued).unwrap());
+    let tls = device_listener(&[own.cert_pem()], certificate, Arc::new(|_: &str| false)).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let stop = CancellationToken::new();
+    let routes = Routes::new(EnrollmentServiceServer::new(service));
+    tokio::spawn(door(listener, Some(tls)).serve(routes, stop.clone()));
+    (address, stop)
 }
 
 #[tonic::async_trait]
@@ -122,27 +130,24 @@ async fn refused_for_its_words(key: Key) {
     let (address, middle, stop) = Middle::start(&world, key).await;
     let (kiosk, _) = world.device("kiosk").invite().await;
     // The same code at both ends, so that the admin finds the request.
-    let (agent, Shown { code, words }) = asking_at(&address, &kiosk, &[]).await;
+    let (mut agent, Shown { code, words }) = at_terminal(&address, &kiosk, &[]).await;
     assert!(middle.count() >= 2, "it asked, and revealed its secret");
-    let found = eventually("the request", async || {
-        let request = v1::FindEnrollmentRequest { code: code.clone() };
-        let found = world.admin().devices().find_enrollment(request).await.ok()?;
-        found.into_inner().enrollment
-    })
-    .await;
-    assert_ne!(found.words, words, "one word of it may be the same, all six are not");
 
-    // The words that the device shows confirm nothing, and a person who compares says no.
-    let scripted = world.cli().run(&["devices", "enroll", &code, "--words", &words]).await;
+    // The words that the device shows are not those of the request, whoever types them.
+    let line = ["devices", "enroll", &code, "--words", &words, "--yes"];
+    let scripted = world.cli().run(&line).await;
     assert_eq!(scripted.code, 9, "{scripted:?}");
     assert!(scripted.stderr.contains("not the words of this request"), "{scripted:?}");
-    let mut admin = world.cli().terminal(&format!("devices enroll {code}"));
-    let card = admin.sees("show the same words? (y/N)").await;
-    assert!(card.contains(&found.words) && !card.contains(&words), "{card}");
-    admin.line("n").await;
-    assert_eq!(admin.ended().await, 9, "{}", admin.rest());
-    assert_eq!(agent.exit_code().await, 4);
-    assert!(agent.log().contains("an admin refused this device"), "{}", agent.log());
+    let question = "Type the words that the device shows:";
+    for (typed, said) in [(&*words, "not the words of this request"), ("refuse", "was refused")] {
+        let mut admin = world.cli().terminal(&format!("devices enroll {code}"));
+        admin.sees(question).await;
+        admin.line(typed).await;
+        admin.sees(said).await;
+        assert_eq!(admin.ended().await, 9, "{}", admin.rest());
+    }
+    agent.sees("an admin refused this device").await;
+    assert_eq!(agent.ended().await, 4);
     assert_eq!(audited(&world, ["enrollment.refused", "enrollment.confirmed"]).await, [1, 0]);
     seen_by_nobody(&world, &kiosk).await;
     stop.cancel();
@@ -166,11 +171,8 @@ async fn a_device_that_knows_the_authority_tells_nobody_else_anything() {
         assert_eq!(code, 2, "{said}");
     }
     // At the right address the same fingerprint is good.
-    let real = world.device_address();
-    let (agent, Shown { code, words }) =
-        asking_at(&real, &kiosk, &["--ca-fingerprint", &pin]).await;
-    let confirmed = world.cli().run(&["devices", "enroll", &code, "--words", &words]).await;
-    assert_eq!(confirmed.code, 0, "{confirmed:?}");
+    let (agent, shown) = asking(&world, &kiosk, &[]).await;
+    confirmed(&world, &shown).await;
     assert_eq!(agent.exit_code().await, 0, "{}", agent.log());
     stop.cancel();
 }
@@ -180,17 +182,16 @@ async fn a_device_keeps_to_the_authority_that_it_met_first() {
     let world = World::new().await;
     let proxy = world.proxy().await;
     let (kiosk, _) = world.device("kiosk").invite().await;
-    let (agent, Shown { code, words }) = asking_at(&proxy.address(), &kiosk, &[]).await;
+    let (mut agent, shown) = at_terminal(&proxy.address(), &kiosk, &[]).await;
     // Somebody takes the address over after the words were shown.
     let (elsewhere, middle, stop) = Middle::start(&world, Key::Device).await;
     proxy.aim(&elsewhere);
     proxy.cut(orion_tests::Cut::Reset);
-    assert_eq!(agent.exit_code().await, 4, "{}", agent.log());
-    assert!(agent.log().contains("Nothing was sent to it"), "{}", agent.log());
+    agent.sees("Nothing was sent to it").await;
+    assert_eq!(agent.ended().await, 4, "{}", agent.rest());
     assert_eq!(middle.count(), 0);
     // What the admin confirms meanwhile is good for that key alone, which nobody has any more.
-    let confirmed = world.cli().run(&["devices", "enroll", &code, "--words", &words]).await;
-    assert_eq!(confirmed.code, 0, "{confirmed:?}");
+    confirmed(&world, &shown).await;
     seen_by_nobody(&world, &kiosk).await;
     stop.cancel();
 }

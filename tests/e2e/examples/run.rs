@@ -209,7 +209,13 @@ async fn at_terminal(ground: &Ground, rule: &Rule, line: &str) -> Result<Ended, 
             "^C" => terminal.interrupt().await,
             "" => {}
             "^D" => terminal.types("\u{4}").await,
-            typed => terminal.line(typed).await,
+            typed => match typed.strip_prefix('@') {
+                Some(file) => {
+                    let typed = std::fs::read_to_string(ground.scratch().join(file)).unwrap();
+                    terminal.line(typed.trim()).await;
+                }
+                None => terminal.line(typed).await,
+            },
         }
     }
     let code = terminal.ended().await;

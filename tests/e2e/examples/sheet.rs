@@ -47,8 +47,8 @@ pub(super) struct Rule {
     /// Standard input.
     #[serde(default)]
     pub(super) stdin: String,
-    /// What a person at a terminal waits for and types; `^C` and `^D` are keys, and nothing is typed for
-    /// an empty text. Empty where it needs no terminal.
+    /// What a person at a terminal waits for and types; `^C` and `^D` are keys, `@NAME` is the content of
+    /// a scratch file, and nothing is typed for an empty text. Empty where it needs no terminal.
     #[serde(default)]
     pub(super) typed: Vec<(String, String)>,
     /// It runs until it is ended: what it says when it works. It is then interrupted.

@@ -196,6 +196,36 @@ impl Device {
         self.spawn(words, launch, "typed.log")
     }
 
+    /// Starts any command of the agent at a terminal with a person who types.
+    ///
+    /// # Panics
+    /// There is no `script`.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "tests are about processes")]
+    pub fn agent_terminal(&self, words: &[&str]) -> crate::Terminal {
+        let run = format!(
+            "stty cols 80 rows 24 2>/dev/null; exec '{}' {} --state-dir '{}' --config '{}'",
+            program("orion-agent").display(),
+            words.join(" "),
+            self.state_dir().display(),
+            self.config().display()
+        );
+        let mut command = tokio::process::Command::new("script");
+        command
+            .args(["--quiet", "--return", "--command", &run, "/dev/null"])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.folder)
+            .env("NO_COLOR", "1")
+            .env("TERM", "xterm")
+            .current_dir(&self.folder)
+            .kill_on_drop(true)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped());
+        crate::Terminal::new(command.spawn().unwrap())
+    }
+
     fn spawn(&self, words: &[&str], launch: Launch<'_>, log: &str) -> Process {
         let (state, config) = (self.state_dir(), self.config());
         let mut arguments: Vec<&OsStr> = words.iter().map(OsStr::new).collect();

@@ -1,6 +1,6 @@
 //! `orion-agent enroll`: becomes a device of a backend.
 
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use clap::Args;
 use orion_agent::config;
 use orion_agent::config::check::check_file;
 use orion_agent::enroll::{
-    CodeEnrollment, Enrollment, Notice, Replace, device_address, enroll, enroll_by_code,
+    CodeEnrollment, EnrollError, Enrollment, Notice, Proof, ReadLine, Replace, device_address,
+    enroll, enroll_by_code,
 };
 use orion_agent::state::{Identity, Pending, State};
 use orion_domain::{DeviceName, Profile};
@@ -18,17 +19,21 @@ use orion_wire::EnrollmentToken;
 
 use super::{NO_FOLDER, Places, print, say, shown};
 
+/// The variable with a token.
+const TOKEN_VARIABLE: &str = "ORION_AGENT_TOKEN";
+
 #[derive(Debug, Args)]
 pub(super) struct Enroll {
     /// The token; `-` reads it from standard input, `@FILE` from a file. Left out, the wait for an
     /// earlier token's approval goes on.
-    #[arg(env = "ORION_AGENT_TOKEN", hide_env_values = true)]
+    #[arg(env = TOKEN_VARIABLE, hide_env_values = true)]
     token: Option<String>,
-    /// Enrol without a token, at the backend with this address: the device shows a code that an admin types. Without a
-    /// port, 7443.
-    #[arg(long, value_name = "HOST[:PORT]", value_parser = device_address, conflicts_with_all = ["token", "no_wait"])]
+    /// Enrol without a token, at the backend with this address: the device shows a code and words that an admin types,
+    /// and then asks for two words that the admin sees. Without a port, 7443.
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = device_address, conflicts_with = "no_wait")]
     server: Option<String>,
-    /// The fingerprint of the backend's certificate authority, where it is known: no other backend is asked.
+    /// The fingerprint of the backend's certificate authority, where it is known: no other backend is asked, and no
+    /// words of the admin are needed here.
     #[arg(long, value_name = "SHA256", requires = "server", value_parser = ca_fingerprint)]
     ca_fingerprint: Option<Fingerprint>,
     /// What this device would like to be called; the backend decides.
@@ -89,7 +94,14 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
         no_wait,
         timeout,
     } = arguments;
-    let token = token.map(|text| read_token(&text)).transpose()?;
+    let by_code = match server {
+        Some(address) => {
+            check_no_token(token.as_deref())?;
+            Some((address, proof(ca_fingerprint)?))
+        }
+        None => None,
+    };
+    let token = token.filter(|_| by_code.is_none()).map(|text| read_token(&text)).transpose()?;
     let first = (profile.is_some() || !allow_path.is_empty())
         .then(|| config::first(&places.config, profile, &allow_path, &places.state_dir))
         .transpose()?;
@@ -113,14 +125,15 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
                 )
             }
             Notice::Code { code, words, valid } => how_to_confirm(&code, &words, valid),
+            Notice::Confirmed { wrong: 0 } => CONFIRMED.to_owned(),
+            Notice::Confirmed { .. } => "These are other words. Type them again:".to_owned(),
             Notice::Unreachable { why } => format!("{why}; still trying"),
         };
         say(&text);
     };
-    let enrolled = match server {
-        Some(address) => {
-            let authority = ca_fingerprint;
-            let wanted = CodeEnrollment { address, authority, name, replace, wait };
+    let enrolled = match by_code {
+        Some((address, proof)) => {
+            let wanted = CodeEnrollment { address, proof, name, replace, wait };
             enroll_by_code(&state, wanted, &mut notice).await
         }
         None => {
@@ -150,11 +163,49 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
     ))
 }
 
+/// What is asked for once the backend says that an admin confirmed.
+const CONFIRMED: &str = "The backend says that an admin confirmed this device. The admin now sees two words more, which show that it was the admin's backend. Take them from nobody else; where no admin has any, stop here with Ctrl-C. Type the admin's two words:";
+
+/// Returns how the backend is known to be the right one. Without a fingerprint a person must be able to type.
+fn proof(authority: Option<Fingerprint>) -> Result<Proof, EnrollError> {
+    match authority {
+        Some(authority) => Ok(Proof::Authority(authority)),
+        None if io::stdin().is_terminal() => Ok(Proof::Answer(lines_of_stdin())),
+        None => Err(EnrollError::NoTerminal),
+    }
+}
+
+/// Reads lines of standard input in another thread, so that a signal still ends the program.
+fn lines_of_stdin() -> ReadLine {
+    /// The longest line; more is read as the next one.
+    const MAX_BYTES: u64 = 1024;
+    let read = || {
+        let mut line = String::new();
+        let read = io::stdin().lock().take(MAX_BYTES).read_line(&mut line)?;
+        Ok((read > 0).then_some(line))
+    };
+    Box::new(move || {
+        Box::pin(async move {
+            tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(error.into()))
+        })
+    })
+}
+
+/// Refuses a token beside `--server`. One in the environment was not meant for this command.
+fn check_no_token(token: Option<&str>) -> anyhow::Result<()> {
+    let in_environment = std::env::var(TOKEN_VARIABLE).ok();
+    anyhow::ensure!(
+        token.is_none() || token == in_environment.as_deref(),
+        "give a token or --server, not both: a token names its backend itself"
+    );
+    Ok(())
+}
+
 /// Says what to do with a code, and what its words are for.
 fn how_to_confirm(code: &str, words: &str, valid: Duration) -> String {
     let minutes = valid.as_secs().div_ceil(60);
     format!(
-        "To enrol this device, ask an admin to run this within {minutes} min, or to type the code on the page under Devices, Enrol:\n\n    orion devices enroll {code}\n\nThe admin then sees six words, and confirms only if they are exactly these:\n\n    {words}\n\nOther words mean that somebody is between this device and the backend."
+        "To enrol this device, ask an admin to run this within {minutes} min, or to type the code on the page under Devices, Enrol:\n\n    orion devices enroll {code}\n\nThe admin is asked for the words that this device shows:\n\n    {words}\n\nWords that are not accepted mean that somebody may be between this device and the backend."
     )
 }
 

@@ -75,6 +75,11 @@ impl Backend {
         request: v1::RequestEnrollmentRequest,
     ) -> Result<v1::RequestEnrollmentResponse, EnrollError> {
         let answer = tokio::time::timeout(TIMEOUT, self.client.request_enrollment(request)).await;
+        if let Ok(Err(status)) = &answer
+            && status.code() == Code::Unimplemented
+        {
+            return Err(EnrollError::NoCodes);
+        }
         self.read_answer(answer).map_err(not_asked)
     }
 

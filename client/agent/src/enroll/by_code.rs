@@ -1,15 +1,19 @@
 //! Enrolment without a token: the device shows a code, and an admin who types it compares words with the device.
 //!
 //! The device knows no authority yet. It keeps to the one that it met first, and shows words that cover that authority
-//! and its own key, so that somebody in between shows other words to the admin. Nothing is written down before the
-//! admin has confirmed; then the device enrols as with any token.
+//! and its own key, so that the backend refuses those of a device with somebody in between. It does not believe its
+//! peer that an admin confirmed: the admin then sees two words more, which a person types here. Nothing is written
+//! down before they are the right ones; then the device enrols as with any token.
 
+use std::fmt;
+use std::io;
 use std::net::Ipv6Addr;
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceName, Digest, EnrollmentCode, Secret};
-use orion_mtls::{Comparison, DeviceKey, Fingerprint, PinSet};
+use orion_mtls::{Comparison, DeviceKey, Fingerprint, PinSet, typed_words};
 use orion_wire::v1;
 
 use super::ask::Backend;
@@ -21,13 +25,38 @@ const DEVICE_PORT: u16 = 7443;
 /// The longest that a code is waited for, whatever the backend says.
 const MAX_WAIT: Duration = Duration::from_hours(1);
 
+/// How long a confirmed device tries to reach the backend again. Its invitation is good for as long.
+const MAX_REACH: Duration = Duration::from_mins(10);
+/// How often the words of the admin may be typed.
+const MAX_TRIES: u32 = 3;
+
+/// Reads a line that a person types. None at the end of the input.
+pub type ReadLine = Box<dyn FnMut() -> BoxFuture<'static, io::Result<Option<String>>> + Send>;
+
+/// How the device learns that it speaks with the admin's backend.
+pub enum Proof {
+    /// It knows the backend's authority, and asks no other.
+    Authority(Fingerprint),
+    /// A person types the words that the admin sees after the confirmation.
+    Answer(ReadLine),
+}
+
+impl fmt::Debug for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Authority(authority) => f.debug_tuple("Authority").field(authority).finish(),
+            Self::Answer(_) => f.write_str("Answer"),
+        }
+    }
+}
+
 /// The parameters of an enrolment by a code.
 #[derive(Debug)]
 pub struct CodeEnrollment {
     /// The backend's address, `host:port`.
     pub address: String,
-    /// The authority that the backend must have. None to compare it by the words alone.
-    pub authority: Option<Fingerprint>,
+    /// How the backend is known to be the right one.
+    pub proof: Proof,
     /// The suggested name; the admin decides. None to suggest none.
     pub name: Option<DeviceName>,
     /// Whether an enrolled device becomes another one.
@@ -62,7 +91,7 @@ pub async fn enroll_by_code(
     wanted: CodeEnrollment,
     say: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<Enrolled, EnrollError> {
-    let CodeEnrollment { address, authority, name, replace, wait } = wanted;
+    let CodeEnrollment { address, proof, name, replace, wait } = wanted;
     if replace == Replace::Refuse
         && let Some(identity) = Identity::read(state.dir())?
     {
@@ -70,7 +99,11 @@ pub async fn enroll_by_code(
     }
     let key = DeviceKey::generate()?;
     let secret = Secret::new(Digest::of(&rand::random::<[u8; 32]>()).to_string());
-    let (mut backend, authority) = Backend::meet(&address, authority).await?;
+    let (known, mut read_line) = match proof {
+        Proof::Authority(authority) => (Some(authority), None),
+        Proof::Answer(read_line) => (None, Some(read_line)),
+    };
+    let (mut backend, authority) = Backend::meet(&address, known).await?;
     // No other authority counts from here on, whoever answers next.
     let pins = PinSet::new([authority])?;
     let request = v1::RequestEnrollmentRequest {
@@ -90,8 +123,9 @@ pub async fn enroll_by_code(
     let nonce = <[u8; 32]>::try_from(&*nonce).map_err(|_| EnrollError::Answer("random number"))?;
     let valid = Duration::from_secs(expires_in_seconds.into()).min(MAX_WAIT);
     let until = Instant::now() + valid.min(wait);
-    let words =
-        Comparison { authority, key: key.fingerprint(), nonce, secret: secret.expose() }.words();
+    let comparison =
+        Comparison { authority, key: key.fingerprint(), nonce, secret: secret.expose() };
+    let (words, answer) = (comparison.words(), comparison.answer());
     let mut shown = Some(Notice::Code { code: code.to_string(), words, valid });
     let mut backend = Some(backend);
     let mut silent = false;
@@ -124,20 +158,74 @@ pub async fn enroll_by_code(
             }
             Err(error) => return Err(error),
         }
-        let next = Instant::now() + POLL_INTERVAL.mul_f64(0.8 + 0.4 * rand::random::<f64>());
-        if next >= until {
+        if Instant::now() >= until {
             return Err(EnrollError::CodeEnded);
         }
-        tokio::time::sleep_until(next.into()).await;
+        // The last time is at the end itself.
+        tokio::time::sleep_until(next_poll().min(until).into()).await;
+    }
+    // Whoever answers may say that it is confirmed. The words are always shown before anything is asked.
+    shown.take().into_iter().for_each(&mut *say);
+    if let Some(read_line) = &mut read_line {
+        is_answered(read_line, &answer, say).await?;
     }
     let pending = Pending {
         stage: EnrollmentStage::Asked { invite: request_id, secret, name },
         ticket: Secret::new(Digest::of(&rand::random::<[u8; 32]>()).to_string()),
-        addresses: vec![address],
+        addresses: vec![address.clone()],
         pins: pins.to_string(),
         key,
     };
-    go_on(state, pending, Some(wait), say).await
+    let backend = reach_again(&address, &pins, say).await?;
+    go_on(state, pending, Some(wait), Some(backend), say).await
+}
+
+fn next_poll() -> Instant {
+    Instant::now() + POLL_INTERVAL.mul_f64(0.8 + 0.4 * rand::random::<f64>())
+}
+
+/// Has a person type the words that the admin sees.
+async fn is_answered(
+    read_line: &mut ReadLine,
+    answer: &str,
+    say: &mut (dyn FnMut(Notice) + Send),
+) -> Result<(), EnrollError> {
+    let mut wrong = 0;
+    loop {
+        say(Notice::Confirmed { wrong });
+        let typed = read_line().await.map_err(EnrollError::Terminal)?;
+        let typed = typed_words(&typed.ok_or(EnrollError::OtherAnswer)?);
+        if typed == answer {
+            return Ok(());
+        }
+        // A mere Enter is no answer.
+        wrong += u32::from(!typed.is_empty());
+        if wrong == MAX_TRIES {
+            return Err(EnrollError::OtherAnswer);
+        }
+    }
+}
+
+/// Reaches the backend after a person has typed, however long that took: a lost connection is no reason to ask them
+/// again.
+async fn reach_again(
+    address: &str,
+    pins: &PinSet,
+    say: &mut (dyn FnMut(Notice) + Send),
+) -> Result<Backend, EnrollError> {
+    let until = Instant::now() + MAX_REACH;
+    let mut silent = false;
+    loop {
+        match Backend::reach(&[address.to_owned()], pins).await {
+            Err(error) if error.passes() && next_poll() < until => {
+                if !std::mem::replace(&mut silent, true) {
+                    say(Notice::Unreachable { why: error.to_string() });
+                }
+                tokio::time::sleep_until(next_poll().into()).await;
+            }
+            result => return result,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -48,6 +48,22 @@ pub enum EnrollError {
     /// An admin refused the device.
     #[error("an admin refused this device; ask why before you try again")]
     CodeRefused,
+    /// Nobody can type the admin's words here.
+    #[error(
+        "give --ca-fingerprint SHA256 (an admin sees it with `orion-server ca list`), as there is no terminal to type the admin's words at. Nothing was sent"
+    )]
+    NoTerminal,
+    /// The terminal cannot be read.
+    #[error("the terminal cannot be read: {0}. Nothing was kept")]
+    Terminal(std::io::Error),
+    /// The words that were typed are not those of this request.
+    #[error(
+        "these are not the words that the admin of this device's backend sees: another machine may be between this device and the backend, and it may have said by itself that an admin confirmed. Nothing was kept, and an earlier identity of this device is as it was. Try from another network, or ask an admin for a token"
+    )]
+    OtherAnswer,
+    /// The backend is older than codes.
+    #[error("this backend is older and knows no codes; ask an admin for a token")]
+    NoCodes,
     /// The request was sent, and the answer did not arrive.
     #[error(
         "the backend may have taken this device in, but its answer did not arrive: {0}. Run the same command again: it goes on where it was, and the token is not spent twice"
@@ -103,6 +119,10 @@ impl EnrollError {
             | Self::NotAsked(_)
             | Self::CodeEnded
             | Self::CodeRefused
+            | Self::NoTerminal
+            | Self::Terminal(_)
+            | Self::OtherAnswer
+            | Self::NoCodes
             | Self::Unfinished
             | Self::Rejected
             | Self::StillPending { .. }

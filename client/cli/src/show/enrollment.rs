@@ -15,9 +15,17 @@ pub(crate) struct EnrollmentView {
     pub(crate) platform: String,
     pub(crate) agent_version: String,
     pub(crate) address: String,
-    pub(crate) words: String,
     pub(crate) requested_at: i64,
     pub(crate) expires_at: i64,
+}
+
+/// A confirmed request for programs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ConfirmedView {
+    #[serde(flatten)]
+    pub(crate) device: EnrollmentView,
+    /// The words to type at the device.
+    pub(crate) answer: String,
 }
 
 impl From<v1::PendingEnrollment> for EnrollmentView {
@@ -29,7 +37,6 @@ impl From<v1::PendingEnrollment> for EnrollmentView {
             platform,
             agent_version,
             address,
-            words,
             requested_at,
             expires_at,
         } = enrollment;
@@ -41,7 +48,6 @@ impl From<v1::PendingEnrollment> for EnrollmentView {
             platform,
             agent_version,
             address,
-            words,
             requested_at,
             expires_at,
         }
@@ -49,16 +55,15 @@ impl From<v1::PendingEnrollment> for EnrollmentView {
 }
 
 impl EnrollmentView {
-    /// Returns what asks, for a person who decides. All but the address and the time is what the device says.
+    /// Returns what asks, for a person who decides: first what the backend knows, then what the device says.
     pub(crate) fn card(&self, out: &Output) -> String {
         facts([
-            ("name", text::one_line(&self.name, 80)),
-            ("hostname", text::one_line(&self.hostname, 80)),
-            ("platform", text::one_line(&self.platform, 80)),
-            ("agent", text::one_line(&self.agent_version, 40)),
             ("address", text::one_line(&self.address, 80)),
             ("asked", text::when(&out.zone, self.requested_at)),
-            ("words", text::one_line(&self.words, 400)),
+            ("it says: name", text::one_line(&self.name, 80)),
+            ("it says: host name", text::one_line(&self.hostname, 80)),
+            ("it says: platform", text::one_line(&self.platform, 80)),
+            ("it says: version", text::one_line(&self.agent_version, 40)),
         ])
     }
 }

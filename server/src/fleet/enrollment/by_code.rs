@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use orion_domain::enrollment_code::CODE_LETTERS;
 use orion_domain::id::InviteId;
 use orion_domain::{Caller, DeviceName, Digest, EnrollmentCode, Grants};
-use orion_mtls::{Fingerprint, VerifiedCsr};
+use orion_mtls::{Fingerprint, VerifiedCsr, typed_words};
 use serde_json::json;
 
 use self::requests::{CodeRequests, OpenRequest};
@@ -86,19 +86,29 @@ pub struct Asked {
     pub expires_in_seconds: u32,
 }
 
-/// A request as an admin sees it. Everything but the address and the words is what the device states itself.
+/// A request as an admin sees it. Everything but the address is what the device states itself. The words are not part
+/// of it: the admin types those that the device shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestView {
     /// What the audit log has of it.
     pub record: EnrollmentRequestRecord,
     /// The version of the agent.
     pub agent_version: String,
-    /// The words to compare.
-    pub words: String,
     /// When it was made, Unix milliseconds.
     pub requested_at: i64,
     /// When its code ends, Unix milliseconds.
     pub expires_at: i64,
+}
+
+/// A request that is confirmed.
+#[derive(Debug)]
+pub struct Confirmed {
+    /// The request.
+    pub view: RequestView,
+    /// Until when the device may enroll, Unix milliseconds.
+    pub valid_until: i64,
+    /// The words that a person types at the device.
+    pub answer: String,
 }
 
 /// What an admin gives a device that is confirmed.
@@ -112,34 +122,35 @@ pub struct Terms {
 
 impl From<OpenRequest> for RequestView {
     fn from(request: OpenRequest) -> Self {
-        let OpenRequest { record, agent_version, words, requested_at, expires_at, .. } = request;
-        let words = words.unwrap_or_default();
-        Self { record, agent_version, words, requested_at, expires_at }
+        let OpenRequest { record, agent_version, requested_at, expires_at, .. } = request;
+        Self { record, agent_version, requested_at, expires_at }
     }
 }
 
-/// Keeps a device's request for as long as its code is good.
+/// Keeps a device's request for as long as its code is good and the device asks. Nothing is stored: a stranger writes
+/// nothing.
 ///
 /// # Errors
-/// Codes are turned off, the request is not valid, the device met another authority, there are too many, or the
-/// store failed; then nothing is kept.
-pub async fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, CodeError> {
+/// Codes are turned off, the request is not valid, the device met another authority, or there are too many; then
+/// nothing is kept.
+pub fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, CodeError> {
     let ByCode { requests, code_seconds } = &*enrollment.by_code;
     if *code_seconds == 0 {
         return Err(CodeError::Off);
     }
+    let now = now_ms();
     // A flood is refused before a signature is verified for it.
-    requests.has_room(&asking.source)?;
+    requests.has_room(&asking.source, now)?;
     let key = VerifiedCsr::parse(asking.certificate_request.as_bytes())?.public_key_fingerprint();
     let commitment: Digest =
         asking.commitment.parse().map_err(|_| CodeError::Malformed("commitment"))?;
     let authority: Fingerprint =
         asking.authority.parse().map_err(|_| CodeError::Malformed("authority"))?;
-    if !enrollment.authority.set().iter().any(|own| own.fingerprint() == authority) {
+    // One that is being retired or not shown yet was not met by this device.
+    if enrollment.authority.set().shown(now).fingerprint() != authority {
         return Err(CodeError::OtherAuthority);
     }
     let name = own_name(&asking.suggested_name, &asking.hostname)?;
-    let now = now_ms();
     let mut open = OpenRequest {
         record: EnrollmentRequestRecord {
             request_id: InviteId::new(new_uuid()),
@@ -157,9 +168,11 @@ pub async fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, C
         authority,
         key,
         nonce: rand::random(),
-        words: None,
+        shown: None,
         state: RequestState::Waiting,
+        is_found: false,
         requested_at: now,
+        seen: now,
         expires_at: now + i64::from(*code_seconds) * 1000,
     };
     let mut draws = 1;
@@ -170,11 +183,6 @@ pub async fn request(enrollment: &Enrollment, asking: Asking) -> Result<Asked, C
         (open.code, draws) = (draw(), draws + 1);
     }
     let OpenRequest { record, code, nonce, .. } = open;
-    let recorded = enrollment.devices.store.audit_event("enrollment.requested", &record, now).await;
-    if let Err(error) = recorded {
-        requests.forget(record.request_id);
-        return Err(error.into());
-    }
     let expires_in_seconds = *code_seconds;
     Ok(Asked { request_id: record.request_id, code, nonce, expires_in_seconds })
 }
@@ -208,12 +216,32 @@ pub async fn find(
     by: &Caller,
     code: &str,
 ) -> Result<RequestView, CodeError> {
-    let (code, now) = (code.parse()?, now_ms());
-    let found = enrollment.by_code.requests.find(code, &by.user, now);
-    counted(enrollment, by, found, now).await.map(RequestView::from)
+    found(enrollment, by, code.parse()?, now_ms()).await.map(RequestView::from)
 }
 
-/// Makes the invitation of a request, for its key alone. Returns until when the device may use it.
+/// Finds a request, which the audit log has from the first time on.
+async fn found(
+    enrollment: &Enrollment,
+    by: &Caller,
+    code: EnrollmentCode,
+    now: i64,
+) -> Result<OpenRequest, CodeError> {
+    let requests = &enrollment.by_code.requests;
+    let found = requests.find(code, &by.user, now);
+    let request = counted(enrollment, by, found, now).await?;
+    let id = request.record.request_id;
+    if !requests.set_found(id, true) {
+        let kind = "enrollment.requested";
+        let recorded = enrollment.devices.store.audit_event(kind, &request.record, now).await;
+        if let Err(error) = recorded {
+            requests.set_found(id, false);
+            return Err(error.into());
+        }
+    }
+    Ok(request)
+}
+
+/// Makes the invitation of a request, for its key alone, and then returns what the device has to be told.
 ///
 /// # Errors
 /// The code or the words are wrong, somebody decided, or the store failed; then the request stays open.
@@ -223,9 +251,13 @@ pub async fn confirm(
     code: &str,
     words: &str,
     terms: Terms,
-) -> Result<(RequestView, i64), CodeError> {
-    let (code, words, now) = (code.parse()?, joined(words), now_ms());
+) -> Result<Confirmed, CodeError> {
+    let (code, words, now) = (code.parse()?, typed_words(words), now_ms());
     let requests = &enrollment.by_code.requests;
+    let grants = serde_json::to_string(&terms.grants)?;
+    let OpenRequest { record, .. } = found(enrollment, by, code, now).await?;
+    // The name that the admin has seen, and not what the device says later.
+    let shown = record.device_name.parse().map_err(|_| CodeError::Malformed("name"))?;
     let claimed = requests.claim(code, &words, &by.user, now);
     let mut request = counted(enrollment, by, claimed, now).await?;
     request.record.by = Some(by.user.clone());
@@ -234,10 +266,10 @@ pub async fn confirm(
         id,
         // The device has shown that it knows the secret. It is the invitation's.
         secret_hash: request.commitment,
-        name: terms.name,
+        name: Some(terms.name.unwrap_or(shown)),
         uses: 1,
         preapproved: true,
-        grants: serde_json::to_string(&terms.grants).unwrap_or_default(),
+        grants,
         scope: InviteScope {
             public_key: Some(request.record.public_key_fingerprint.clone()),
             ..InviteScope::default()
@@ -249,7 +281,8 @@ pub async fn confirm(
     let stored = enrollment.devices.store.confirm_enrollment(new, &request.record).await;
     requests.settle(id, stored.is_ok().then(|| (by.user.clone(), until)));
     stored?;
-    Ok((request.into(), until))
+    let answer = request.shown.take().map(|shown| shown.answer).unwrap_or_default();
+    Ok(Confirmed { view: request.into(), valid_until: until, answer })
 }
 
 /// Turns the device with this code away.
@@ -263,6 +296,7 @@ pub async fn refuse(
     code: &str,
 ) -> Result<RequestView, CodeError> {
     let (code, now) = (code.parse()?, now_ms());
+    found(enrollment, by, code, now).await?;
     let refused = enrollment.by_code.requests.refuse(code, &by.user, now);
     let mut request = counted(enrollment, by, refused, now).await?;
     request.record.by = Some(by.user.clone());
@@ -270,7 +304,7 @@ pub async fn refuse(
     Ok(request.into())
 }
 
-/// Ends the requests whose time is over. Returns how many.
+/// Ends the requests whose time is over. Returns how many of them an admin had found.
 ///
 /// # Errors
 /// The store failed; what is left ends the next time.
@@ -290,31 +324,16 @@ async fn counted<T>(
     result: Result<T, CodeError>,
     now: i64,
 ) -> Result<T, CodeError> {
-    let what = match &result {
-        Err(CodeError::WrongCode) => "code",
-        Err(CodeError::OtherWords) => "words",
+    let body = match &result {
+        Err(CodeError::WrongCode) => json!({"by": by.user, "wrong": "code"}),
+        Err(CodeError::OtherWords { request_id, address }) => {
+            let why =
+                "wrong words of a device that asks: somebody may be between it and the backend";
+            tracing::warn!(request = %request_id, %address, by = %by.user, "{why}");
+            json!({"by": by.user, "wrong": "words", "request_id": request_id, "address": address})
+        }
         Ok(_) | Err(_) => return result,
     };
-    let body = json!({"by": by.user, "wrong": what});
     enrollment.devices.store.audit_event("enrollment.wrong_code", body, now).await?;
     result
-}
-
-/// Returns words as they are compared, however they were typed.
-fn joined(words: &str) -> String {
-    let separated = words.split(|c: char| c == '-' || c.is_whitespace());
-    let words: Vec<_> = separated.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    words.join("-")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_the_same_however_they_are_typed() {
-        assert_eq!(joined(" Babel dedan  LIVEX\n"), "babel-dedan-livex");
-        assert_eq!(joined("babel-dedan - livex"), "babel-dedan-livex");
-        assert_eq!(joined(" - "), "");
-    }
 }

@@ -6,12 +6,12 @@ use tonic::Status;
 use super::invite_device::device_name;
 use super::parse_grants::parse_grants;
 use super::{DeviceApi, to_proto};
-use crate::fleet::enrollment::by_code::{Terms, confirm};
+use crate::fleet::enrollment::by_code::{Confirmed, Terms, confirm};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
 
-/// Makes a one-use invitation for the key of the device with this code. The words are the person's word that the
-/// device in front of them shows the same ones, so that nothing is confirmed unseen.
+/// Makes a one-use invitation for the key of the device with this code. The words are typed from the device, so that
+/// nothing is confirmed unseen; the answer's words go back to the device in the same way.
 pub(super) async fn confirm_enrollment(
     api: &DeviceApi,
     request: Signed<v1::ConfirmEnrollmentRequest>,
@@ -20,7 +20,7 @@ pub(super) async fn confirm_enrollment(
     let v1::ConfirmEnrollmentRequest { code, words, name, grants } = message;
     let terms = Terms { name: device_name(&name)?, grants: parse_grants(&grants)? };
     let confirmed = confirm(&api.enrollment, &identity.caller, &code, &words, terms).await;
-    let (view, valid_until) = confirmed.map_err(status::enrollment_code)?;
+    let Confirmed { view, valid_until, answer } = confirmed.map_err(status::enrollment_code)?;
     let enrollment = Some(to_proto::pending_enrollment(view));
-    Ok(v1::ConfirmEnrollmentResponse { enrollment, valid_until })
+    Ok(v1::ConfirmEnrollmentResponse { enrollment, valid_until, answer })
 }

@@ -72,7 +72,7 @@ fn pause(pause: OwnerPause) -> v1::OwnerPause {
 
 /// Converts a device that asks to be enrolled by a code.
 pub(super) fn pending_enrollment(view: RequestView) -> v1::PendingEnrollment {
-    let RequestView { record, agent_version, words, requested_at, expires_at } = view;
+    let RequestView { record, agent_version, requested_at, expires_at } = view;
     v1::PendingEnrollment {
         request_id: record.request_id.to_string(),
         suggested_name: record.device_name,
@@ -80,7 +80,6 @@ pub(super) fn pending_enrollment(view: RequestView) -> v1::PendingEnrollment {
         platform: record.platform,
         agent_version,
         address: record.address.to_string(),
-        words,
         requested_at,
         expires_at,
     }

@@ -5,15 +5,18 @@ use tonic::{Request, Status};
 
 use super::EnrollmentApi;
 use crate::fleet::enrollment::by_code::{Asked, Asking, request as ask};
+use crate::listen::Source;
 use crate::rpc::{signed, status};
 
 /// Keeps the request of a device that shows a code, and returns the code. Nobody has vouched for the device yet: what
 /// it says is shown to the admin who types the code, and to nobody else.
-pub(super) async fn request_enrollment(
+pub(super) fn request_enrollment(
     api: &EnrollmentApi,
     request: Request<v1::RequestEnrollmentRequest>,
 ) -> Result<v1::RequestEnrollmentResponse, Status> {
-    let (address, source) = (signed::address(&request)?, signed::source(&request)?);
+    let address = signed::address(&request)?;
+    // A device that is enrolled may not have places of its own beside those of its address.
+    let source = Source::of_address(address);
     let v1::RequestEnrollmentRequest {
         certificate_request,
         commitment,
@@ -36,7 +39,7 @@ pub(super) async fn request_enrollment(
         address,
         source,
     };
-    let asked = ask(&api.enrollment, asking).await.map_err(status::enrollment_code)?;
+    let asked = ask(&api.enrollment, asking).map_err(status::enrollment_code)?;
     let Asked { request_id, code, nonce, expires_in_seconds } = asked;
     Ok(v1::RequestEnrollmentResponse {
         request_id: request_id.to_string(),

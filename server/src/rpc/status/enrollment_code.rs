@@ -15,6 +15,7 @@ pub(crate) fn enrollment_code(error: CodeError) -> Status {
         CodeError::Request(_) | CodeError::Malformed(_) | CodeError::NotACode(_) => {
             with(ErrorCode::InvalidArgument, error)
         }
+        CodeError::Grants(_) => with(ErrorCode::Internal, error),
         CodeError::Off => hinted(
             ErrorCode::PreconditionFailed,
             error,
@@ -23,7 +24,7 @@ pub(crate) fn enrollment_code(error: CodeError) -> Status {
         CodeError::Busy(_) => hinted(
             ErrorCode::ResourceExhausted,
             error,
-            Hint::run("try again in a few minutes, or enrol with a token", "orion devices invite")
+            Hint::run("try again in a minute, when those that ask no more are forgotten, or enrol with a token", "orion devices invite")
                 .by(Actor::Admin),
         ),
         CodeError::OtherAuthority => hinted(
@@ -44,7 +45,7 @@ pub(crate) fn enrollment_code(error: CodeError) -> Status {
             error,
             format!("wait for {minutes} min, then type the code that the device shows"),
         ),
-        CodeError::OtherWords => status_from(
+        CodeError::OtherWords { .. } => status_from(
             &super::error(ErrorCode::PreconditionFailed, error)
                 .hint("read the words on the device again")
                 .hint(

@@ -1,7 +1,10 @@
 //! Why enrolment by a code fails, in the words that the device or the admin reads.
 
+use std::net::IpAddr;
+
 use orion_domain::UserName;
 use orion_domain::enrollment_code::NotACode;
+use orion_domain::id::InviteId;
 use orion_mtls::CsrError;
 
 use crate::fleet::enrollment::EnrollError;
@@ -14,7 +17,7 @@ pub enum CodeError {
     #[error("this backend enrols no device by a code")]
     Off,
     /// There are too many open requests.
-    #[error("too many devices {0} ask to be enrolled and wait for an admin")]
+    #[error("too many devices {0} ask to be enrolled at this moment")]
     Busy(&'static str),
     /// The certificate request is not valid.
     #[error("the certificate request is not one: {0}")]
@@ -45,7 +48,12 @@ pub enum CodeError {
     },
     /// The words are not those of the request.
     #[error("these are not the words of this request, so it was not confirmed")]
-    OtherWords,
+    OtherWords {
+        /// The request.
+        request_id: InviteId,
+        /// Where its device asked from.
+        address: IpAddr,
+    },
     /// Somebody decided already.
     #[error("this request was {how} already, by {by}")]
     Decided {
@@ -54,6 +62,9 @@ pub enum CodeError {
         /// How.
         how: &'static str,
     },
+    /// The grants cannot be written down.
+    #[error("the grants cannot be stored: {0}")]
+    Grants(#[from] serde_json::Error),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -40,9 +40,11 @@ fn request(number: usize, from: u8) -> OpenRequest {
         authority: Fingerprint([1; 32]),
         key: Fingerprint([2; 32]),
         nonce: [3; 32],
-        words: None,
+        shown: None,
         state: RequestState::Waiting,
+        is_found: false,
         requested_at: 1_000,
+        seen: 1_000,
         expires_at: 2_000,
     }
 }
@@ -56,7 +58,7 @@ fn open() -> (CodeRequests, OpenRequest, String) {
     let (requests, one) = (CodeRequests::default(), request(1, 1));
     assert!(requests.keep(one.clone()).unwrap());
     assert_eq!(requests.reveal(id(&one), SECRET, 1_000).unwrap(), RequestState::Waiting);
-    let words = requests.find(code(1), &user("admin"), 1_000).unwrap().words.unwrap();
+    let words = requests.find(code(1), &user("admin"), 1_000).unwrap().shown.unwrap().words;
     (requests, one, words)
 }
 
@@ -79,8 +81,8 @@ fn a_code_finds_its_request_once_the_secret_was_revealed_and_until_its_end() {
 fn one_person_confirms_with_the_words_and_nobody_after_them() {
     let (requests, one, words) = open();
     let claim = |words: &str, by: &str| requests.claim(code(1), words, &user(by), 1_500);
-    assert!(matches!(claim("other-words", "ann"), Err(CodeError::OtherWords)));
-    assert!(matches!(claim("", "ann"), Err(CodeError::OtherWords)));
+    assert!(matches!(claim("other-words", "ann"), Err(CodeError::OtherWords { .. })));
+    assert!(matches!(claim("", "ann"), Err(CodeError::OtherWords { .. })));
     assert_eq!(id(&claim(&words, "ann").unwrap()), id(&one));
     // While it is stored, and afterwards, nobody else decides it, nor the same person again.
     for by in ["ann", "bob"] {
@@ -117,7 +119,7 @@ fn wrong_codes_and_words_lock_a_person_out_of_the_right_one_too() {
         } else {
             requests.claim(code(1), "other-words", &user("ann"), 1_500).unwrap_err()
         };
-        assert!(matches!(error, CodeError::WrongCode | CodeError::OtherWords), "{error}");
+        assert!(matches!(error, CodeError::WrongCode | CodeError::OtherWords { .. }), "{error}");
     }
     let locked = |result: Result<_, _>| matches!(result, Err(CodeError::Locked { minutes: 5 }));
     assert!(locked(requests.find(code(1), &user("ann"), 1_500)));
@@ -138,21 +140,51 @@ fn there_are_so_many_open_requests_from_one_address_and_in_all() {
         keep(1).unwrap();
     }
     assert!(matches!(keep(1), Err(CodeError::Busy("from this address"))));
-    assert!(matches!(requests.has_room(&source(1)), Err(CodeError::Busy(_))));
+    assert!(matches!(requests.has_room(&source(1), 1_000), Err(CodeError::Busy(_))));
     let others = MAX_OPEN / MAX_OPEN_FROM_ONE - 1;
     for from in 0..others {
         for _ in 0..MAX_OPEN_FROM_ONE {
             keep(u8::try_from(from).unwrap() + 2).unwrap();
         }
     }
+    // Somebody new has a place of the most crowded ones, until nobody has many more.
+    let mut more = 0_u8;
+    while keep(100 + more).is_ok() {
+        more += 1;
+    }
     assert!(matches!(keep(200), Err(CodeError::Busy("at this backend"))));
-    // Their end makes room.
-    assert!(requests.expired(1_999).is_empty());
-    let over = requests.expired(2_000);
-    assert_eq!(over.len(), MAX_OPEN);
-    assert_eq!(requests.expired(2_000).len(), MAX_OPEN, "they stay until that is recorded");
-    over.iter().for_each(|record| requests.forget(record.request_id));
-    keep(200).unwrap();
+    assert_eq!(requests.kept().requests.len(), MAX_OPEN);
+    assert!(usize::from(more) >= MAX_OPEN / 2, "{more}");
+}
+
+#[test]
+fn a_place_is_held_only_by_who_still_asks() {
+    let requests = CodeRequests::default();
+    let lasting = |number| OpenRequest { expires_at: 1_000_000, ..request(number, 1) };
+    for number in 0..MAX_OPEN_FROM_ONE {
+        assert!(requests.keep(lasting(number)).unwrap());
+    }
+    let one = id(&lasting(1));
+    assert_eq!(requests.reveal(one, SECRET, 2_000).unwrap(), RequestState::Waiting);
+    let full = |now| requests.has_room(&source(1), now).is_err();
+    assert!(full(1_000 + UNREVEALED_MS - 1));
+    assert!(!full(1_000 + UNREVEALED_MS));
+    assert_eq!(requests.kept().requests.len(), 1, "the one that was revealed");
+    // It keeps its place while it asks, and is not confirmed after that.
+    assert_eq!(requests.reveal(one, SECRET, 50_000).unwrap(), RequestState::Waiting);
+    let admin = user("admin");
+    assert!(requests.find(code(1), &admin, 50_000 + QUIET_MS - 1).is_ok());
+    assert!(!requests.set_found(one, true), "nobody had found it");
+    assert!(requests.set_found(one, true));
+    let late = 50_000 + QUIET_MS;
+    assert!(matches!(requests.find(code(1), &admin, late), Err(CodeError::WrongCode)));
+    assert!(matches!(requests.reveal(one, SECRET, late), Err(CodeError::Ended)));
+    // An admin had found it, so that its end is told, and it stays until that is recorded.
+    for _ in 0..2 {
+        assert_eq!(requests.expired(late).len(), 1);
+    }
+    requests.forget(one);
+    assert!(requests.expired(late).is_empty());
 }
 
 #[test]
