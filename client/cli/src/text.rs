@@ -137,6 +137,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_list_shows_an_id_whole_where_another_begins_alike() {
+        let ids = [
+            "01a222aa-1c49-728d-86f6-3937f82a9fb7",
+            "01a222aa-1c49-728d-86f6-3937f82a9fb8",
+            "01a222aa-1c4a-7089-86f6-3937f82a9fb9",
+        ];
+        assert_eq!(listed_ids(&ids, false), [ids[0], ids[1], "01a222aa-1c4a-7089"]);
+        assert_eq!(listed_ids(&ids, true), ids);
+    }
+
+    #[test]
     fn nothing_that_a_terminal_obeys_gets_through() {
         assert_eq!(
             plain("a\x1b[31mb\r\n\tc\u{9b}d\u{202e}e\r"),
