@@ -57,8 +57,8 @@ function Install-OrionAgent {
         while ($path = Read-Host '>') { $words += '--allow-path', $path.Replace('\', '/') }
     }
 
-    # This folder is in the profile, which is private.
-    $data = [Environment]::GetFolderPath('LocalApplicationData')
+    # The profile is private; to the folder of programs only administrators write.
+    $data = [Environment]::GetFolderPath($(if ($system) { 'ProgramFiles' } else { 'LocalApplicationData' }))
     $folder = Join-Path $data ('orion-install.' + [IO.Path]::GetRandomFileName())
     $null = New-Item -ItemType Directory -Path $folder
     try {

@@ -24,6 +24,7 @@ finish() {
     rm -rf -- "$work"
 }
 trap finish EXIT
+trap 'exit 130' INT TERM
 
 debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,libpam-systemd,curl,ca-certificates "${SUITE:-bookworm}" \
     "$root" >"$work/debootstrap" || {
@@ -68,6 +69,7 @@ approve() {
         fi
         sleep 0.2
     done
+    cat "/root/$1.log"
     return 1
 }
 as_ann() { su ann -c "export XDG_RUNTIME_DIR=/run/user/$(id -u ann); cd; $*"; }
@@ -113,13 +115,13 @@ orion call laptop read_file path=/home/ann/files/a.txt | grep -x hello
 say 'An upgrade of the agent, with calls under way'
 orion-server releases add /root/agents/newer --version "$(cat /root/agents/version)" --signature /root/agents/newer.minisig --data-dir /var/lib/orion
 printf '[upgrade]\npublic_key = "%s"\nurl = "https://backend:7080"\n' "$(cat /root/agents/key)" >>/home/ann/.config/orion/agent.toml
+: >/root/failed
 (
     for number in $(seq 40); do
         orion call laptop write_file "path=/home/ann/files/counted.txt" "content=$number
 " append=true --queue >/dev/null 2>>/root/calls.log || echo "call $number" >>/root/failed
     done
 ) &
-: >/root/failed
 sleep 1
 as_ann '~/.local/bin/orion-agent upgrade'
 wait

@@ -66,7 +66,9 @@ impl Stops {
                 stop.scope.device.is_none_or(|it| device.is_none_or(|device| device == it));
             is_place && stop.scope.user.as_ref().is_none_or(|it| it == user) && !stop.is_own()
         };
-        self.read().values().find(covers).map(refusal)
+        // The one that covers most is lifted first.
+        let widest = |stop: &&StopRow| (stop.scope.user.is_some(), stop.scope.device.is_some());
+        self.read().values().filter(covers).min_by_key(widest).map(refusal)
     }
 
     /// Returns the right to send one call, to be held until it is sent.

@@ -68,3 +68,19 @@ async fn of_two_admins_at_once_one_decides_and_the_other_learns_who() {
     assert_eq!(confirmed + refused, 4);
     assert!(confirmed >= 2);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_name_of_another_device_is_not_given_to_a_second_one() {
+    let world = World::new().await;
+    world.device("kiosk").enroll().await;
+    let raw = Raw::open(&world).await;
+    let words = raw.words(&world);
+    let taken = raw.confirm(world.admin(), &words).await.unwrap_err();
+    assert_eq!(taken.code(), tonic::Code::FailedPrecondition, "{taken}");
+    assert!(taken.message().contains("There is a device kiosk already"), "{taken}");
+    let code = raw.asked.code.clone();
+    let line = ["devices", "enroll", &code, "--name", "kiosk-2", "--words", &words, "--yes"];
+    let confirmed = world.cli().run(&line).await;
+    assert_eq!(confirmed.code, 0, "{confirmed:?}");
+    assert!(confirmed.stderr.contains("kiosk-2"), "{confirmed:?}");
+}

@@ -21,7 +21,13 @@ pub(super) fn run(places: &Places) -> anyhow::Result<()> {
         }
         return Err(NotEnrolled.into());
     };
-    let is_running = matches!(State::open(&places.state_dir), Err(StateError::Busy { .. }));
+    let is_running = match State::open(&places.state_dir) {
+        Err(StateError::Busy { .. }) => true,
+        // An identity that another account may have put there is not this device's.
+        #[cfg(windows)]
+        Err(error @ StateError::NotPrivate { .. }) => return Err(error.into()),
+        Ok(_) | Err(_) => false,
+    };
     let status = Status::read(&places.state_dir).unwrap_or_default();
     let Status {
         connected_to,

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use orion_mtls::secret_file;
 
 use super::ServiceError;
+#[cfg(windows)]
+use crate::access::{Fault, Others, fault_at};
 use crate::config::files_of_an_upgrade;
 use crate::owner_file::remove;
 
@@ -177,30 +179,29 @@ fn refuse_others_folder(folder: &Path) -> Result<(), ServiceError> {
 /// Refuses a folder in which another account than this one, the system and administrators could replace a file or the
 /// folder itself.
 #[cfg(windows)]
-fn refuse_others_folder(folder: &Path) -> Result<(), ServiceError> {
-    use crate::access::{Fault, Others, fault_at};
-
+pub(super) fn refuse_others_folder(folder: &Path) -> Result<(), ServiceError> {
     for (depth, above) in folder.ancestors().enumerate() {
         // Above, others may add what they like.
-        let others = if depth == 0 { Others::Read } else { Others::Add };
-        let refuse = |why, fix| Err(ServiceError::Distrusted { path: above.to_owned(), why, fix });
-        match fault_at(above, others) {
-            None => {}
-            Some(Fault::Owner) => {
-                return refuse(
-                    "belongs to another account",
-                    "give it to this one, or to Administrators, with icacls /setowner",
-                );
-            }
-            Some(Fault::NoList | Fault::Rights) => {
-                return refuse(
-                    "may be written by other accounts",
-                    "take that away with icacls, or in its properties under Security",
-                );
-            }
-        }
+        refuse_others(above, if depth == 0 { Others::Read } else { Others::Add })?;
     }
     Ok(())
+}
+
+/// Refuses a file or folder with which others than this account, the system and administrators may do more than this.
+#[cfg(windows)]
+pub(super) fn refuse_others(path: &Path, others: Others) -> Result<(), ServiceError> {
+    let refuse = |why, fix| Err(ServiceError::Distrusted { path: path.to_owned(), why, fix });
+    match fault_at(path, others) {
+        None => Ok(()),
+        Some(Fault::Owner) => refuse(
+            "belongs to another account",
+            "give it to this one, or to Administrators, with icacls /setowner",
+        ),
+        Some(Fault::NoList | Fault::Rights) => refuse(
+            "may be used by other accounts",
+            "take that away with icacls, or in its properties under Security",
+        ),
+    }
 }
 
 /// Removes the folder and the empty folders above it, below `end`. Folders with something in them stay.

@@ -207,13 +207,24 @@ fn machine_folder(key: &str, name: &str) -> Option<PathBuf> {
 pub(super) mod account {
     use std::path::Path;
 
+    use super::super::files::{refuse_others, refuse_others_folder};
     use super::super::{Layout, ServiceError};
     use super::system_locations;
-    use crate::access;
+    use crate::access::{self, Others};
 
     /// Gives the state to the account, and lets it read the owner's file in its usual place. Returns whether it was made.
     pub(in super::super) async fn prepare(layout: &Layout) -> Result<bool, ServiceError> {
         let Layout { state_dir, config, .. } = layout;
+        // What another account has put there would be taken over with the rest.
+        refuse_others(state_dir, Others::Nothing)?;
+        if config.exists() {
+            refuse_others(config, Others::Read)?;
+        }
+        for above in [state_dir, config].into_iter().filter_map(|path| path.parent()) {
+            if above.exists() {
+                refuse_others_folder(above)?;
+            }
+        }
         access::give_to_service(state_dir).map_err(ServiceError::at(state_dir))?;
         let is_usual = system_locations().is_some_and(|(usual, _)| usual == *config);
         if let Some(folder) = config.parent().filter(|_| is_usual && config.exists()) {

@@ -22,7 +22,7 @@ use super::Enrollment;
 use super::redemption::{MAX_TICKET_BYTES, MIN_TICKET_BYTES, display, own_name, platform};
 use crate::clock::{new_uuid, now_ms};
 use crate::listen::Source;
-use crate::store::{EnrollmentRequestRecord, InviteScope, NewInvite, StoreError};
+use crate::store::{DeviceState, EnrollmentRequestRecord, InviteScope, NewInvite, StoreError};
 
 pub use error::CodeError;
 pub use requests::RequestState;
@@ -258,6 +258,10 @@ pub async fn confirm(
     let OpenRequest { record, .. } = found(enrollment, by, code, now).await?;
     // The name that the admin has seen, and not what the device says later.
     let shown = record.device_name.parse().map_err(|_| CodeError::Malformed("name"))?;
+    let name = terms.name.unwrap_or(shown);
+    if is_taken(enrollment, &name).await? {
+        return Err(CodeError::NameTaken(name));
+    }
     let claimed = requests.claim(code, &words, &by.user, now);
     let mut request = counted(enrollment, by, claimed, now).await?;
     request.record.by = Some(by.user.clone());
@@ -266,7 +270,7 @@ pub async fn confirm(
         id,
         // The device has shown that it knows the secret. It is the invitation's.
         secret_hash: request.commitment,
-        name: Some(terms.name.unwrap_or(shown)),
+        name: Some(name),
         uses: 1,
         preapproved: true,
         grants,
@@ -283,6 +287,18 @@ pub async fn confirm(
     stored?;
     let answer = request.shown.take().map(|shown| shown.answer).unwrap_or_default();
     Ok(Confirmed { view: request.into(), valid_until: until, answer })
+}
+
+/// Returns whether a device that was neither rejected nor revoked has the name.
+async fn is_taken(enrollment: &Enrollment, name: &DeviceName) -> Result<bool, StoreError> {
+    match enrollment.devices.store.device(name.as_str()).await {
+        Ok(device) => {
+            let has_ended = matches!(device.state, DeviceState::Rejected | DeviceState::Revoked);
+            Ok(device.name == *name && !has_ended)
+        }
+        Err(StoreError::NotFound | StoreError::Conflict) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Turns the device with this code away.

@@ -52,6 +52,11 @@ pub(crate) fn enrollment_code(error: CodeError) -> Status {
                     "if it shows others than the request has, refuse it: somebody may be between the device and the backend",
                 ),
         ),
+        CodeError::NameTaken(_) => hinted(
+            ErrorCode::PreconditionFailed,
+            error,
+            "give this device another name, or revoke the one that has it",
+        ),
         CodeError::Decided { .. } => hinted(
             ErrorCode::PreconditionFailed,
             error,

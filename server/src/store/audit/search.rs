@@ -1,6 +1,7 @@
 //! Searches the audit log: rows by person, device, tool, time and outcome, with what their call says of them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use orion_domain::DeviceId;
 use orion_domain::audit::AuditRow;
@@ -166,8 +167,12 @@ impl Store {
         self.db().flush().await?;
         let device = match &*filter.device {
             "" => None,
-            // The name of a removed device stands in older rows.
-            name => self.device(name).await.ok().map(|device| device.id),
+            name => match self.device(name).await {
+                Ok(device) => Some(device.id),
+                // The name of a removed device stands in older rows.
+                Err(StoreError::NotFound | StoreError::Conflict) => None,
+                Err(error) => return Err(error),
+            },
         };
         let first = match filter.since {
             Some(since) => self.first_row_at(since).await?,
@@ -222,15 +227,15 @@ impl Store {
         let mut names = HashMap::new();
         for row in &mut rows {
             let Some(id) = row.unnamed else { continue };
-            if !names.contains_key(&id) {
-                let name = match self.device_by_id(id).await {
+            let name = match names.entry(id) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(match self.device_by_id(id).await {
                     Ok(device) => device.name.to_string(),
                     Err(StoreError::NotFound) => String::new(),
                     Err(error) => return Err(error),
-                };
-                names.insert(id, name);
-            }
-            row.device.clone_from(&names[&id]);
+                }),
+            };
+            row.device.clone_from(name);
         }
         Ok(rows)
     }

@@ -13,7 +13,7 @@ use windows_service::service_manager::{ServiceManager, ServiceManagerAccess};
 use super::{NAME, RunAs, Unit, failed, process};
 use crate::service::ServiceError;
 
-/// The account of the service, which has no password, no rights of its own, and is no other service's.
+/// The account of the service, which has no password and is no other service's.
 const ACCOUNT: &str = r"NT SERVICE\orion-agent";
 const SHOWN: &str = "Orion agent";
 const DESCRIPTION: &str =

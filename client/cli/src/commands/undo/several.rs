@@ -38,11 +38,15 @@ pub(super) async fn find(client: &Client, id: &str) -> Result<Option<Vec<v1::Cal
     Ok(Some(calls))
 }
 
-/// Returns an answer. None where nothing was found.
+/// Returns an answer. None where nothing was found, and where a token of calls alone may not look.
 fn found<T>(answer: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
-        Err(Failure::Tool(error)) if error.code == ErrorCode::NotFound => Ok(None),
+        Err(Failure::Tool(error))
+            if matches!(error.code, ErrorCode::NotFound | ErrorCode::PermissionDenied) =>
+        {
+            Ok(None)
+        }
         Err(failure) => Err(failure),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use orion_domain::UserName;
 use orion_domain::enrollment_code::NotACode;
 use orion_domain::id::InviteId;
+use orion_domain::{DeviceName, UserName};
 use orion_mtls::CsrError;
 
 use crate::fleet::enrollment::EnrollError;
@@ -62,6 +62,9 @@ pub enum CodeError {
         /// How.
         how: &'static str,
     },
+    /// Another device has the name. It would get a number, which nobody has seen.
+    #[error("there is a device {0} already, so the request was not confirmed")]
+    NameTaken(DeviceName),
     /// The grants cannot be written down.
     #[error("the grants cannot be stored: {0}")]
     Grants(#[from] serde_json::Error),
