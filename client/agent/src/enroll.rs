@@ -191,12 +191,17 @@ async fn go_on(
     approved(state, pending, wait, (true, say)).await
 }
 
-/// Polls until an admin has decided, or the time is over. `is_told` says that the words to compare were shown.
+/// Returns when to ask the backend again.
+fn next_poll() -> Instant {
+    Instant::now() + POLL_INTERVAL.mul_f64(0.8 + 0.4 * rand::random::<f64>())
+}
+
+/// Polls until an admin has decided, or the time is over. `is_shown` says that the words to compare were shown.
 async fn approved(
     state: &State,
     pending: Pending,
     wait: Option<Duration>,
-    (mut is_told, say): (bool, &mut (dyn FnMut(Notice) + Send)),
+    (mut is_shown, say): (bool, &mut (dyn FnMut(Notice) + Send)),
 ) -> Result<Enrolled, EnrollError> {
     let EnrollmentStage::Known { device_id, .. } = pending.stage else {
         return Err(EnrollError::Unfinished);
@@ -230,7 +235,7 @@ async fn approved(
                         return Err(EnrollError::Rejected);
                     }
                     Ok(v1::EnrollmentState::Pending) => {
-                        if !std::mem::replace(&mut is_told, true) {
+                        if !std::mem::replace(&mut is_shown, true) {
                             let (name, words) = (printable(&device_name), words.clone());
                             say(Notice::Pending { name, words });
                         }
@@ -249,7 +254,7 @@ async fn approved(
             Err(error) => return Err(error),
         }
         let Some(until) = until else { return Err(EnrollError::StillPending { words }) };
-        let next = Instant::now() + POLL_INTERVAL.mul_f64(0.8 + 0.4 * rand::random::<f64>());
+        let next = next_poll();
         if next >= until {
             return Err(EnrollError::StillPending { words });
         }

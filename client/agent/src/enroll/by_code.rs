@@ -17,14 +17,13 @@ use orion_mtls::{Comparison, DeviceKey, Fingerprint, PinSet, typed_words};
 use orion_wire::v1;
 
 use super::ask::Backend;
-use super::{EnrollError, Enrolled, Notice, POLL_INTERVAL, Replace, go_on};
+use super::{EnrollError, Enrolled, Notice, Replace, go_on, next_poll};
 use crate::state::{EnrollmentStage, Identity, Pending, State};
 
 /// The port for devices, where an address names none.
 const DEVICE_PORT: u16 = 7443;
 /// The longest that a code is waited for, whatever the backend says.
 const MAX_WAIT: Duration = Duration::from_hours(1);
-
 /// How long a confirmed device tries to reach the backend again. Its invitation is good for as long.
 const MAX_REACH: Duration = Duration::from_mins(10);
 /// How often the words of the admin may be typed.
@@ -178,10 +177,6 @@ pub async fn enroll_by_code(
     };
     let backend = reach_again(&address, &pins, say).await?;
     go_on(state, pending, Some(wait), Some(backend), say).await
-}
-
-fn next_poll() -> Instant {
-    Instant::now() + POLL_INTERVAL.mul_f64(0.8 + 0.4 * rand::random::<f64>())
 }
 
 /// Has a person type the words that the admin sees.

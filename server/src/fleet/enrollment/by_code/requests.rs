@@ -214,7 +214,6 @@ impl CodeRequests {
             kept.wrong.count(by, now);
             return Err(CodeError::OtherWords { request_id, address });
         }
-        let request = kept.open(code, by, now)?;
         request.state = RequestState::Confirming(by.clone());
         Ok(request.clone())
     }
