@@ -145,6 +145,44 @@ test("a tool of a device is approved as it is defined, and asked about again whe
   }
 });
 
+test("a device that shows a code is enrolled by words that each end types of the other", async () => {
+  const kiosk = world.askByCode("kiosk");
+  const shows = (text) => eventually(text, () => world.log("terminal.kiosk").includes(text));
+  await shows("Words that are not accepted");
+  const shown = world.log("terminal.kiosk");
+  const code = /orion devices enroll (\S+)/.exec(shown)[1];
+  const words = /^\s*([a-z]+-[a-z]+-[a-z]+)\s*$/m.exec(shown)[1];
+
+  await admin.goto("/enrol");
+  await admin.getByLabel("What it may do at first").selectOption("operator");
+  await admin.getByLabel("In these folders").fill(kiosk.files);
+  const panel = admin.getByRole("region", { name: "A device that shows a code" });
+  await panel.getByLabel("Code").fill("BBBB-BBBB");
+  await panel.getByRole("button", { name: "See what asks" }).click();
+  await panel.getByText(/shows this code/).waitFor();
+  await panel.getByLabel("Code").fill(code.toLowerCase());
+  await panel.getByRole("button", { name: "See what asks" }).click();
+  await panel.getByText("127.0.0.1").waitFor();
+  assert.ok(!(await panel.innerText()).includes(words), "the words are read on the device");
+  await panel.getByLabel("Words").fill("babel-babel-babel");
+  await panel.getByRole("button", { name: "Confirm" }).click();
+  await panel.getByText(/not the words of this request/).waitFor();
+  await panel.getByLabel("Words").fill(words.replaceAll("-", " "));
+  await panel.getByRole("button", { name: "Confirm" }).click();
+  await panel.getByText("Confirmed. On the device, type:").waitFor();
+  const answer = await panel.locator(".words code").allTextContents();
+  assert.equal(answer.length, 2);
+
+  kiosk.type("babel babel");
+  await shows("These are other words");
+  kiosk.type(answer.join(" "));
+  await shows("enrolled as kiosk");
+  await kiosk.ended;
+  kiosk.connect();
+  await admin.goto("/devices/kiosk");
+  await admin.getByText("connected", { exact: true }).first().waitFor();
+});
+
 test("a chat is found again by a word that was said in it", async () => {
   for (const words of ["make a folder Apples on laptop", "make a folder Pears on laptop"]) {
     await admin.goto("/chat");

@@ -75,15 +75,32 @@ export class World {
     return readFileSync(join(this.folder, "data/first-admin-secret"), "utf8").trim();
   }
 
-  /** Enrols a device with the token of a command, and returns its folder. */
-  async enrol(name, token, { ceiling = "", paths = [], profile = "operator" } = {}) {
+  /** Writes what a device's owner allows. Returns its folder, its agent's options, and what connects it once it is enrolled. */
+  device(name, { ceiling = "", paths = [], profile = "operator" } = {}) {
     const files = join(this.folder, name, "files");
     mkdirSync(files, { recursive: true });
     const config = join(this.folder, name, "agent.toml");
     writeFileSync(config, `[ceiling]\nprofile = "${profile}"\npaths = ${JSON.stringify([files, ...paths])}\n${ceiling}`);
-    const of = ["--state-dir", join(this.folder, name, "state"), "--config", config];
-    const enrolling = this.run(`orion-agent.${name}`, ["enroll", "-", "--name", name, ...of], token);
-    return { files, enrolled: exited(enrolling), connect: () => this.run(`orion-agent.${name}`, ["run", ...of]) };
+    const options = ["--state-dir", join(this.folder, name, "state"), "--config", config];
+    return { files, options, connect: () => this.run(`orion-agent.${name}`, ["run", ...options]) };
+  }
+
+  /** Enrols a device with the token of a command, and returns its folder. */
+  async enrol(name, token, allowed) {
+    const { files, options, connect } = this.device(name, allowed);
+    const enrolling = this.run(`orion-agent.${name}`, ["enroll", "-", "--name", name, ...options], token);
+    return { files, enrolled: exited(enrolling), connect };
+  }
+
+  /** Starts the agent of a device that asks to be enrolled, at a terminal of its own. Its log is `terminal.NAME`. */
+  askByCode(name) {
+    const { files, options, connect } = this.device(name);
+    const line = [join(PROGRAMS, "orion-agent"), "enroll", "--server", this.ports[1], "--name", name, ...options];
+    const log = openSync(join(this.folder, `terminal.${name}.log`), "a");
+    const command = line.map((word) => `'${word}'`).join(" ");
+    const terminal = spawn("script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], { stdio: ["pipe", log, log] });
+    this.children.push(terminal);
+    return { files, connect, type: (text) => terminal.stdin.write(`${text}\n`), ended: exited(terminal) };
   }
 
   /** Opens a browser of its own, in which no content security policy may be violated and no script may fail. */

@@ -191,6 +191,8 @@ impl Failure {
             (2, _) => Hint::run("see how it is used", format!("{line} --help")),
             (3, Some(list)) => Hint::run("see which there are", list),
             (3, None) => Hint::run("see how it is used", format!("{line} --help")),
+            (9, Some(list)) => Hint::run("see how they stand", list),
+            (9, None) => Hint::run("see what it does", format!("{line} --help")),
             (0 | 130, _) => return self,
             _ => Hint::run("see what answers, and as whom you are signed in", "orion status"),
         };

@@ -82,66 +82,83 @@ pub(crate) async fn wait_for_end(
     Ok(CallResult { shown_bytes: lines.shown_bytes(), ..ended? })
 }
 
-/// Shows what the programs of a call print above a spinner, until the call ends or this is dropped.
+/// Shows how far a call is in a spinner, and what its programs print above it, until the call ends or this is
+/// dropped.
 #[derive(Debug)]
-pub(crate) struct LiveCall(JoinHandle<Lines>);
+pub(crate) struct LiveCall {
+    task: JoinHandle<Lines>,
+    /// Whether the tool runs programs, whose last output is waited for.
+    runs_programs: bool,
+}
 
 impl LiveCall {
-    /// Begins to show the output of a call that a chat has announced. `None` where no person watches, or where
-    /// the tool runs no programs.
+    /// Begins to show a call that a chat has announced. `None` where no person watches.
     pub(crate) fn announced(
         client: &Client,
         call: &v1::CallBegan,
         waiting: &Spinner,
     ) -> Option<Self> {
-        let call_id = call.call_id.clone();
-        shows_output(&call.tool, waiting)
-            .then(|| Self(tokio::spawn(show(client.clone(), call_id, waiting.share()))))
+        if !waiting.is_shown() {
+            return None;
+        }
+        let runs_programs = runs_programs(&call.tool);
+        let (client, call_id, waiting) = (client.clone(), call.call_id.clone(), waiting.share());
+        let task = tokio::spawn(async move {
+            if !runs_programs {
+                sleep(SHORT_CALL).await;
+            }
+            show(client, call_id, waiting).await
+        });
+        Some(Self { task, runs_programs })
     }
 
-    /// Begins to show the output of a call that is requested with this key. Returns as [`announced`] does.
-    ///
-    /// [`announced`]: Self::announced
+    /// Begins to show a call that is requested with this key. `None` where no person watches.
     pub(crate) fn requested(
         client: &Client,
         request: &v1::CallToolRequest,
         waiting: &Spinner,
     ) -> Option<Self> {
-        if !shows_output(&request.tool, waiting) {
+        if !waiting.is_shown() {
             return None;
         }
+        let runs_programs = runs_programs(&request.tool);
         let (client, waiting) = (client.clone(), waiting.share());
         // The same key is the same call, which tells its id while it runs.
         let again = v1::CallToolRequest { background: true, ..request.clone() };
-        Some(Self(tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             sleep(SHORT_CALL).await;
             let answer = client.ask(client.tools().call_tool(again)).await;
             match answer.ok().and_then(|answer| answer.call) {
                 Some(call) => show(client, call.call_id, waiting).await,
                 None => Lines::default(),
             }
-        })))
+        });
+        Some(Self { task, runs_programs })
     }
 
     /// Waits a moment for the last output of a call that has ended, and returns how many bytes were shown.
     pub(crate) async fn end(mut self) -> Option<usize> {
-        timeout(LAST_OUTPUT, &mut self.0).await.ok()?.ok()?.shown_bytes()
+        if !self.runs_programs {
+            return None;
+        }
+        timeout(LAST_OUTPUT, &mut self.task).await.ok()?.ok()?.shown_bytes()
     }
 }
 
 impl Drop for LiveCall {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
-/// Returns whether the output of this tool's programs is shown: a person sees the spinner, and it runs some.
-pub(crate) fn shows_output(tool: &str, waiting: &Spinner) -> bool {
+/// Returns whether a tool runs programs, whose output is shown.
+fn runs_programs(tool: &str) -> bool {
     let is_child = |spec: &ToolSpec| spec.execution == Execution::ChildProcess;
-    waiting.is_shown() && orion_catalog::find(tool).is_some_and(|(spec, _)| is_child(spec))
+    orion_catalog::find(tool).is_some_and(|(spec, _)| is_child(spec))
 }
 
-/// Shows a call's output until it ends. What is shown is for people only, so a failure ends this and nothing else.
+/// Shows how far a call is, and its output, until it ends. What is shown is for people only, so a failure ends this
+/// and nothing else.
 async fn show(client: Client, call_id: String, waiting: SharedSpinner) -> Lines {
     let mut lines = Lines::default();
     // The backend announces a call before it stores it.
@@ -151,8 +168,13 @@ async fn show(client: Client, call_id: String, waiting: SharedSpinner) -> Lines 
             Ok(events) => {
                 let mut events = events.into_inner();
                 while let Ok(Some(v1::WatchCallResponse { event })) = events.message().await {
-                    if let Some(Event::Output(piece)) = event {
-                        lines.add(&piece, |line| waiting.line(line));
+                    match event {
+                        Some(Event::Output(piece)) => {
+                            lines.add(&piece, |line| waiting.line(line));
+                        }
+                        Some(Event::Call(call)) => waiting.say(&CallView::from(call).advance()),
+                        // A newer backend has events that this version does not know.
+                        None => {}
                     }
                 }
                 lines.end(|line| waiting.line(line));

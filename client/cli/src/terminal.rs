@@ -168,6 +168,17 @@ impl SharedSpinner {
     pub(crate) fn line(&self, line: &str) {
         print_above(&self.0, line);
     }
+
+    /// Replaces the text, unless the new text is empty.
+    pub(crate) fn say(&self, what: &str) {
+        replace_text(&self.0, what);
+    }
+}
+
+fn replace_text(bar: &ProgressBar, what: &str) {
+    if !what.is_empty() {
+        bar.set_message(text::one_line(what, 200));
+    }
 }
 
 fn print_above(bar: &ProgressBar, line: &str) {
@@ -193,9 +204,7 @@ impl Spinner {
 
     /// Replaces the text, unless the new text is empty.
     pub(crate) fn say(&self, what: &str) {
-        if !what.is_empty() {
-            self.0.set_message(text::one_line(what, 200));
-        }
+        replace_text(&self.0, what);
     }
 }
 

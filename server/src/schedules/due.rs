@@ -14,6 +14,10 @@ use crate::pipeline::{Pipeline, reauthorize};
 use crate::planned_calls::{provenance, request};
 use crate::store::{Parent, ScheduleRow, StoreError};
 
+/// How long a call waits for a device that is not connected, where the backend's own calls do not wait. After a start of
+/// the backend, devices come back one after the other.
+const DEVICE_WAIT_MS: u64 = 10 * 60_000;
+
 /// Claims every time that has come and makes its call. Of the times that passed while no backend ran, a task makes one
 /// call. A time is left out while the call of the last time has not ended, and a task ends when its person may make no
 /// calls any more. Returns how many calls are made.
@@ -88,7 +92,7 @@ fn make(pipeline: &Arc<Pipeline>, row: ScheduleRow, call: CallId) {
     let shared = Arc::clone(pipeline);
     pipeline.tasks.calls.spawn(async move {
         let task = row.id;
-        match shared.run(context(row, call)).await {
+        match shared.run(context(&shared, row, call)).await {
             Ok(view) => {
                 tracing::info!(%task, %call, state = view.state.as_str(), "a task made its call");
             }
@@ -103,10 +107,14 @@ fn caller(row: &ScheduleRow) -> Caller {
 }
 
 /// Returns the call of a task. The person is looked at again, and has no higher role than when the task was made.
-fn context(row: ScheduleRow, call: CallId) -> CallContext {
+fn context(pipeline: &Pipeline, row: ScheduleRow, call: CallId) -> CallContext {
     let caller = caller(&row);
     let ScheduleRow { id, tool, device, arguments, tainted, token, .. } = row;
-    let planned = PlannedCall { tool, device, arguments };
+    let mut request = request(&PlannedCall { tool, device, arguments });
+    if pipeline.config.queue_time(&request).is_none() {
+        request.queue = Some(true);
+        request.queue_ms = Some(DEVICE_WAIT_MS);
+    }
     CallContext {
         id: call,
         is_fresh: false,
@@ -114,6 +122,6 @@ fn context(row: ScheduleRow, call: CallId) -> CallContext {
         parent: Some(Parent::Schedule(id)),
         token,
         background: true,
-        ..CallContext::new(caller, request(&planned))
+        ..CallContext::new(caller, request)
     }
 }

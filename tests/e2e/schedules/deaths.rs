@@ -25,6 +25,31 @@ async fn of_the_times_that_passed_while_the_backend_was_down_one_is_made_up() {
     assert_eq!(ran.len(), 1, "sixty times passed, and one call was made: {ran:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_of_a_task_waits_for_a_device_that_comes_back_later_than_the_backend() {
+    let world = World::new().await;
+    grant(&world).await;
+    let kiosk = world.device("kiosk").start().await;
+    let admin = world.admin();
+    let arguments = json!({"path": "0.txt", "content": "x\n", "append": true});
+    let call = json!({"tool": "write_file", "device": "kiosk", "arguments": arguments});
+    let made = scheduled(admin, admin, hourly("log", &call)).await;
+    world.server().stop().await;
+    kiosk.agent().stop().await;
+    due(&world, &made.id, 60_000).await;
+    world.restart_server().await;
+    let waiting = eventually("the call waits", async || {
+        let call = tasks(admin).await.pop()?.last_call_id;
+        let call = admin.recorded(&call).await.ok()?;
+        (call.state == CallState::Queued).then_some(call)
+    })
+    .await;
+    kiosk.run().await;
+    let ended = admin.ended(&waiting.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Succeeded, None), "{ended:?}");
+    assert_eq!(lines(&kiosk, 0), 1);
+}
+
 /// The calls that each file's task has written, by the lines of the file.
 fn lines(kiosk: &orion_tests::Device, number: usize) -> usize {
     let file = kiosk.files().join(format!("{number}.txt"));

@@ -1,9 +1,11 @@
 //! `orion ask`: sends a model one message.
 
 use clap::Args;
+use orion_wire::v1;
 
 use crate::app::App;
 use crate::chat::{Choice, Session, said};
+use crate::client::Client;
 use crate::failure::Failure;
 use crate::input;
 
@@ -28,7 +30,7 @@ pub(crate) struct Ask {
     /// An assistant's name in the backend's configuration: it narrows what the model may use
     #[arg(long, value_name = "NAME")]
     assistant: Option<String>,
-    /// A conversation to go on with
+    /// A chat to go on with, by its id, which may be shortened
     #[arg(long, value_name = "ID")]
     conversation: Option<String>,
 }
@@ -45,9 +47,19 @@ impl Ask {
         }
         let client = app.signed_in().await?;
         let Self { conversation, model, assistant, .. } = self;
+        let conversation = match conversation {
+            Some(chat) => Some(whole_id(client, chat).await?),
+            None => None,
+        };
         let mut session = Session::new(app, client, Choice { conversation, model, assistant });
         let code = said(&mut session, text.trim()).await?;
         session.say_how_to_undo();
         Ok(code)
     }
+}
+
+/// Returns the whole id of a chat.
+async fn whole_id(client: &Client, chat: String) -> Result<String, Failure> {
+    let request = v1::GetChatRequest { conversation_id: chat };
+    Ok(client.ask(client.chat().get_chat(request)).await?.conversation_id)
 }

@@ -17,7 +17,7 @@ use crate::call_result::CallResult;
 use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
-use crate::follow::{LiveCall, shows_output, wait_for_end};
+use crate::follow::{LiveCall, wait_for_end};
 use crate::global::duration;
 use crate::interrupt::Hold;
 use crate::output::DIM;
@@ -244,7 +244,7 @@ pub(super) async fn perform(
     let on = if device.is_empty() { String::new() } else { format!(" on {device}") };
     let waiting = Spinner::on(app.out, &format!("{tool}{on}"));
     let mut request = request;
-    if shows_output(&tool, &waiting) && request.idempotency_key.is_empty() {
+    if waiting.is_shown() && request.idempotency_key.is_empty() {
         // With a key, the same call can be asked for its id while it runs.
         request.idempotency_key = Uuid::now_v7().to_string();
     }

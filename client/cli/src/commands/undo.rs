@@ -115,12 +115,14 @@ fn undoing(call: &v1::Call) -> Result<v1::CallToolRequest, Failure> {
         return Err(Failure::Conflict(format!(
             "{id} is a call of {tool}, which cannot be undone, unlike {}",
             undoable.join(", ")
-        )));
+        ))
+        .hint(Hint::run("see which of your calls changed something", "orion calls list")));
     }
     if *dry_run {
         return Err(Failure::Conflict(format!(
             "{id} was a preview: it changed nothing, so there is nothing to undo"
-        )));
+        ))
+        .hint(Hint::run("see what it would have done", format!("orion calls show {id}"))));
     }
     let state = call_state_from(call.state).unwrap_or(CallState::Unknown);
     if state != CallState::Succeeded {

@@ -1,6 +1,10 @@
 //! Hints for a call that does not run: the smallest change for each line of evidence that denies it, and who
 //! can make the change.
 
+mod quote;
+
+use quote::{for_shell, quoted};
+
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
 use crate::caller::Role;
 use crate::grants::{AllowedPath, Profile, Scope};
@@ -239,8 +243,12 @@ impl Evidence {
         };
         let (path, access) = (root.to_string(), touched.access);
         let entry = format!("add {{ path: {}, access: [{access}] }} to the paths", quoted(&path));
-        let path = for_shell(&path, "PATH");
-        let hint = self.entry(question, &entry, &format!("--path {path} --access {access}"));
+        let options = format!("--path {} --access {access}", for_shell(&path, "PATH"));
+        self.with_owner_command(self.entry(question, &entry, &options), &path, access)
+    }
+
+    /// Names the command that allows a path in the ceiling. There is none for `execute`.
+    fn with_owner_command(&self, hint: Hint, path: &str, access: Access) -> Hint {
         let option = match (self.layer, access) {
             (Layer::Ceiling, Access::Read) => " --read",
             (Layer::Ceiling, Access::Write) => " --write",
@@ -248,6 +256,7 @@ impl Evidence {
             (Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk, _)
             | (Layer::Ceiling, Access::Execute) => return hint,
         };
+        let path = for_shell(path, "PATH");
         let command = format!("orion-agent allow {path}{option}, or edit [ceiling] in agent.toml");
         Hint { command: Some(command), ..hint }
     }
@@ -296,7 +305,14 @@ impl Evidence {
             return self.grant(question, "correct the entry that cannot be read in the deny_paths");
         }
         let entries: Vec<_> = against.iter().map(|entry| quoted(entry.pattern.as_text())).collect();
-        self.grant(question, &format!("take {} out of the deny_paths", entries.join(", ")))
+        let hint =
+            self.grant(question, &format!("take {} out of the deny_paths", entries.join(", ")));
+        match against.as_slice() {
+            [entry] if !entry.pattern.as_text().contains(['*', '?']) => {
+                self.with_owner_command(hint, entry.pattern.as_text(), touched.access)
+            }
+            _ => hint,
+        }
     }
 }
 
@@ -366,32 +382,4 @@ fn period(seconds: u32) -> String {
         1 => name.to_owned(),
         count => format!("{count} {name}s"),
     }
-}
-
-/// Writes a text for a shell, as a person would paste it: a call chose the text, and no part of it may run. What
-/// single quotes do not hold in every shell is left to the person, by its name.
-fn for_shell(text: &str, name: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._:-".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
-        text.to_owned()
-    } else if text.is_empty() || text.ends_with('\\') || text.chars().any(ends_quotes) {
-        name.to_owned()
-    } else {
-        format!("'{text}'")
-    }
-}
-
-/// Returns whether a character may end single quotes, or means something within them: PowerShell takes typographic
-/// quotes too, and to the shell of Windows single quotes are letters.
-fn ends_quotes(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\'' | '\u{2018}'..='\u{201b}' | '&' | '|' | '<' | '>' | '^' | '%' | '!' | '"'
-        )
-}
-
-/// Quotes text so that both YAML and TOML read it back.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

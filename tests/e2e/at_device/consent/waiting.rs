@@ -126,3 +126,26 @@ async fn who_watches_sees_that_a_preview_is_one() {
     }
     watching.kill9().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_terminal_says_for_whom_a_call_waits() {
+    const WAITS: &str = "waits for the person at the device";
+    let world = World::new().await;
+    let kiosk = developer(&world, "kiosk", ASKS).await;
+    let path = kiosk.path("a.txt");
+    let mut terminal =
+        world.cli().terminal(&format!("call kiosk write_file path={path} content=new"));
+    terminal.sees(WAITS).await;
+    answer(&kiosk, "allow").await;
+    assert_eq!(terminal.ended().await, 0, "{}", terminal.rest());
+
+    let mut chat = world.cli().terminal("chat");
+    chat.sees("› ").await;
+    chat.line("write \"new\" to b.txt").await;
+    chat.sees(WAITS).await;
+    answer(&kiosk, "allow").await;
+    chat.sees("write_file").await;
+    chat.line("/quit").await;
+    assert_eq!(chat.ended().await, 0, "{}", chat.rest());
+    assert!(kiosk.files().join("b.txt").exists());
+}

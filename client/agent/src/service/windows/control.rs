@@ -52,7 +52,9 @@ impl Control {
         match ServiceManager::local_computer(None::<&str>, access) {
             Ok(manager) => Ok(Self(manager)),
             Err(error) if code_of(&error) == Some(ACCESS_DENIED) => Err(ServiceError::NeedsRoot),
-            Err(error) => Err(failed("the Service Control Manager does not answer")(told(&error))),
+            Err(error) => {
+                Err(failed("the Service Control Manager does not answer")(message_of(&error)))
+            }
         }
     }
 
@@ -61,12 +63,14 @@ impl Control {
         match self.0.open_service(NAME, ServiceAccess::ALL_ACCESS) {
             Ok(service) => Ok(Some(service)),
             Err(error) if code_of(&error) == Some(NO_SUCH_SERVICE) => Ok(None),
-            Err(error) => Err(failed("the service orion-agent cannot be opened")(told(&error))),
+            Err(error) => {
+                Err(failed("the service orion-agent cannot be opened")(message_of(&error)))
+            }
         }
     }
 
     pub(super) fn place(&self, unit: &Unit) -> Result<Placed, ServiceError> {
-        let cannot = |error| failed("the service orion-agent cannot be made")(told(&error));
+        let cannot = |error| failed("the service orion-agent cannot be made")(message_of(&error));
         let info = ServiceInfo {
             name: OsString::from(NAME),
             display_name: OsString::from(SHOWN),
@@ -123,10 +127,10 @@ impl Control {
         let Some(service) = self.service()? else {
             return Err(cannot("it is not there".to_owned()));
         };
-        service.start::<&str>(&[]).map_err(|error| cannot(told(&error)))?;
+        service.start::<&str>(&[]).map_err(|error| cannot(message_of(&error)))?;
         let until = Instant::now() + TIMEOUT;
         loop {
-            let status = service.query_status().map_err(|error| cannot(told(&error)))?;
+            let status = service.query_status().map_err(|error| cannot(message_of(&error)))?;
             if status.current_state == ServiceState::Running {
                 return Ok(());
             }
@@ -140,7 +144,8 @@ impl Control {
 
     /// Stops the service, if it runs, and waits for its process.
     pub(super) async fn stop(&self) -> Result<(), ServiceError> {
-        let cannot = |error| failed("the service orion-agent cannot be stopped")(told(&error));
+        let cannot =
+            |error| failed("the service orion-agent cannot be stopped")(message_of(&error));
         let Some(service) = self.service()? else { return Ok(()) };
         let pid = service.query_status().map_err(cannot)?.process_id;
         match service.stop() {
@@ -160,7 +165,7 @@ impl Control {
     pub(super) async fn remove(&self) -> Result<bool, ServiceError> {
         let cannot = |why: String| failed("the service orion-agent cannot be removed")(why);
         let Some(service) = self.service()? else { return Ok(false) };
-        service.delete().map_err(|error| cannot(told(&error)))?;
+        service.delete().map_err(|error| cannot(message_of(&error)))?;
         drop(service);
         let until = Instant::now() + TIMEOUT;
         // An open window of services keeps its name.
@@ -180,7 +185,7 @@ fn code_of(error: &windows_service::Error) -> Option<i32> {
 }
 
 /// Returns the error as Windows tells it.
-fn told(error: &windows_service::Error) -> String {
+fn message_of(error: &windows_service::Error) -> String {
     if let windows_service::Error::Winapi(error) = error {
         error.to_string()
     } else {

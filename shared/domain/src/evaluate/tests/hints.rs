@@ -67,6 +67,29 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
 }
 
 #[test]
+fn the_owner_takes_a_plain_path_out_of_the_denied_ones_by_a_command_and_a_pattern_by_hand() {
+    let mut held = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    let mut refused_by = |denied: serde_json::Value| {
+        let ceiling = json!({"profile": "operator", "paths": ["D:/"], "deny_paths": denied});
+        held.ceiling = Some(policy(&ceiling).grants);
+        hint_lines(&Ask::make("D:/x/y"), &held)
+    };
+    assert_eq!(
+        refused_by(json!(["D:/x"])),
+        [
+            "take \"D:/x\" out of the deny_paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow D:/x --write, or edit [ceiling] in agent.toml)"
+        ]
+    );
+    for (denied, named) in
+        [(json!(["D:/x/*"]), "\"D:/x/*\""), (json!(["D:/x", "**/y"]), "\"D:/x\", \"**/y\"")]
+    {
+        let by_hand =
+            format!("take {named} out of the deny_paths of the ceiling of laptop-123 {OWNER}");
+        assert_eq!(refused_by(denied), [by_hand]);
+    }
+}
+
+#[test]
 fn where_relative_paths_start_is_said_where_that_is_not_granted() {
     let mut held = policy(&json!({"profile": "operator", "paths": ["D:/granted"]}));
     let ceiling = json!({"profile": "operator", "paths": ["D:/start", "D:/granted"]});
