@@ -32,7 +32,7 @@ use cap_std::fs::Dir;
 use orion_domain::grants::{AllowedPath, DenyList, Scope};
 use orion_domain::path::{PathPattern, covers};
 use orion_domain::services::Service;
-use orion_domain::{Access, DevicePath, Places, ToolError};
+use orion_domain::{Access, CallId, DevicePath, Places, ToolError};
 
 #[cfg(target_os = "linux")]
 pub(crate) use beneath::is_there as has_openat2;
@@ -58,11 +58,16 @@ pub const LOCAL_TRASH: &str = ".orion-trash";
 /// folder that is being copied, although it may not be where that folder goes.
 const STAGED: &str = ".orion-*.tmp";
 
+/// Returns the name of a call's temporary file, which matches [`STAGED`].
+pub(crate) fn staged_name(call: CallId) -> String {
+    format!(".orion-{call}.tmp")
+}
+
 /// Returns whether a name is that of a temporary file of a call.
 #[cfg(target_os = "linux")]
 fn is_staged(name: &str) -> bool {
     let call = name.strip_prefix(".orion-").and_then(|rest| rest.strip_suffix(".tmp"));
-    call.is_some_and(|call| call.parse::<orion_domain::CallId>().is_ok())
+    call.is_some_and(|call| call.parse::<CallId>().is_ok())
 }
 
 /// Roots that are opened on first use, while other users wait. So a hanging file system blocks only the

@@ -5,12 +5,11 @@ use orion_domain::CallId;
 
 use super::checked_stamp::CheckedStamp;
 use super::contents::{TrashMethod, bring, find, keep};
-use super::staged::temporary;
 use super::swap::{exchange, rename_new, sync};
 use super::{Change, FileStamp, Staged, StagedFolder, StepError, Target};
 use crate::entry::of_tree;
 use crate::record::Source;
-use crate::roots::FileKind;
+use crate::roots::{FileKind, staged_name};
 
 /// How often another process may win the race for a name before the step fails.
 const MAX_ATTEMPTS: usize = 8;
@@ -62,7 +61,7 @@ impl Change<'_> {
         target: &Target,
         staged: StagedFolder,
     ) -> Result<(), StepError> {
-        let name = temporary(self.call());
+        let name = staged_name(self.call());
         let check = || self.context.check();
         let tree = of_tree(staged.dir, &check).map_err(|error| error.of(target))?;
         let stamp =
@@ -103,7 +102,7 @@ impl Change<'_> {
         stamp: &FileStamp,
         over: Precondition<'_>,
     ) -> Result<(), StepError> {
-        let name = temporary(self.call());
+        let name = staged_name(self.call());
         let Target { dir, name: to, .. } = target;
         if matches!(over, Precondition::Nothing) {
             self.hold_free(target)?;
@@ -146,7 +145,7 @@ impl Change<'_> {
         new: &FileStamp,
         (over, held): (Precondition<'_>, &CheckedStamp),
     ) -> Result<(), StepError> {
-        let name = temporary(self.call());
+        let name = staged_name(self.call());
         let Target { dir, name: to, .. } = target;
         let look = || FileStamp::at(dir, &name).map_err(|error| StepError::io(&error, target));
         let old = look()?;
@@ -190,7 +189,7 @@ impl Change<'_> {
             return Err(changed());
         }
         self.hold_moved(held, target, (&target.dir, &target.name))?;
-        let name = temporary(self.call());
+        let name = staged_name(self.call());
         target
             .dir
             .rename(&name, &target.dir, &target.name)

@@ -7,10 +7,9 @@ use cap_std::fs::Dir;
 use orion_domain::{Access, CallId, ErrorCode, ToolError};
 
 use super::contents::{TrashMethod, bring, find, forget_local_of, keep};
-use super::staged::temporary;
 use super::{FileStamp, Line, Target, tail};
 use crate::record::{Record, RecordedStep, Source, Step, add, reopen};
-use crate::roots::{FileKind, Roots, Wanted, io_failure};
+use crate::roots::{FileKind, Roots, Wanted, io_failure, staged_name};
 use crate::trash::Trash;
 
 /// Any granted access suffices for cleanup.
@@ -173,7 +172,7 @@ fn settle_placed(
     target: &Target,
     (source, ready): (Source, Option<&FileStamp>),
 ) -> io::Result<Option<Option<FileStamp>>> {
-    let name = temporary(of.0);
+    let name = staged_name(of.0);
     let kept = find(trash, of, target)?;
     if source == Source::Folder {
         // An empty folder does no harm, and its creator is unknown by now.

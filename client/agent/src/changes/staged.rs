@@ -5,20 +5,16 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, DirBuilder, File, Metadata, OpenOptions};
-use orion_domain::{CallId, Digest, ToolError};
+use orion_domain::{Digest, ToolError};
 use sha2::{Digest as _, Sha256};
 
 use super::{Change, FileStamp, StepError, Target, rights};
 use crate::entry::{MAX_HASHED_BYTES, finish};
 use crate::record::{Source, Step};
+use crate::roots::staged_name;
 
 /// Bytes written between two syncs of a file.
 const SYNC_EVERY: u64 = 32 * 1024 * 1024;
-
-/// Returns the temporary name of a call's staged entry.
-pub(super) fn temporary(call: CallId) -> String {
-    format!(".orion-{call}.tmp")
-}
 
 /// A file that is being written.
 #[derive(Debug)]
@@ -164,6 +160,6 @@ impl Change<'_> {
         source: Source,
     ) -> Result<String, StepError> {
         self.plan(target, Step::Placed { at: target.spot(), source })?;
-        Ok(temporary(self.call()))
+        Ok(staged_name(self.call()))
     }
 }

@@ -79,7 +79,7 @@ fn ready(context: &FileContext<'_>, change: &mut Change<'_>) -> String {
     staged.write_all(b"new").unwrap();
     let stamp = staged.seal().unwrap();
     change.ready(&target, &stamp).unwrap();
-    crate::changes::staged::temporary(context.call)
+    crate::roots::staged_name(context.call)
 }
 
 #[test]
