@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use orion_domain::evaluate::RiskDefaults;
 use orion_domain::rule::Rule;
 use orion_domain::{DeviceName, Grants};
-use orion_policy::{Finding, LintContext, PolicyFile};
+use orion_policy::{Finding, Labels, LintContext, PolicyFile};
 use tokio::sync::Mutex;
 
 use crate::store::{PolicyRow, Store, StoreError};
@@ -16,6 +16,9 @@ use crate::store::{PolicyRow, Store, StoreError};
 pub struct PolicyTerms {
     /// The grants and their line in the file. None where the file does not name the device.
     pub grants: Option<(Grants, u32)>,
+    /// The labels that the file gives the device. None where it gives none, so that those count that are stored with
+    /// the device.
+    pub labels: Option<Labels>,
     /// The rules that apply to the device.
     pub rules: Vec<Rule>,
     /// What each risk requires by default.
@@ -61,23 +64,24 @@ impl Active {
         self.row.is_some() && self.file.is_none()
     }
 
-    /// Returns the terms of a device.
+    /// Returns the terms of a device with these stored labels.
     #[must_use]
-    pub fn terms(&self, device: &DeviceName) -> PolicyTerms {
+    pub fn terms(&self, device: &DeviceName, stored: &Labels) -> PolicyTerms {
         match &self.file {
-            Some(file) => terms(file, device),
+            Some(file) => terms(file, device, stored),
             None => PolicyTerms { unreadable: self.is_unreadable(), ..PolicyTerms::default() },
         }
     }
 }
 
-/// Returns the terms of a device in a policy file.
+/// Returns the terms of a device with these stored labels in a policy file.
 #[must_use]
-pub fn terms(file: &PolicyFile, device: &DeviceName) -> PolicyTerms {
+pub fn terms(file: &PolicyFile, device: &DeviceName, stored: &Labels) -> PolicyTerms {
     let line = file.line_of(device).unwrap_or_default();
     PolicyTerms {
-        grants: file.compile(device).map(|compiled| (compiled.grants, line)),
-        rules: file.rules_for(device),
+        grants: file.compile(device, stored).map(|compiled| (compiled.grants, line)),
+        labels: file.labels(device).cloned(),
+        rules: file.rules_for(device, stored),
         risk: file.risk(),
         timezone: file.timezone().to_owned(),
         unreadable: false,

@@ -69,7 +69,7 @@ pub use db::{copy_file, newest_version};
 pub use device_chains::DeviceChainRow;
 pub use devices::{
     Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
-    PolicyMismatchKind, RedeemError, Redemption, RenameError, Return,
+    PolicyMismatchKind, RedeemError, Redemption, RenameError, Return, SetLabelsError,
 };
 pub use enrollment_requests::EnrollmentRequestRecord;
 pub use invites::{InviteScope, NewInvite};

@@ -23,8 +23,9 @@ async fn a_device_shows_a_code_and_gets_in_once_both_ends_have_typed_the_others_
     // As a person types it: in lower case, without the hyphen.
     let typed = code.to_lowercase().replace('-', "");
     let files = kiosk.files().display().to_string();
-    let mut admin =
-        world.cli().terminal(&format!("devices enroll {typed} --name till --path {files}"));
+    let mut admin = world
+        .cli()
+        .terminal(&format!("devices enroll {typed} --name till --path {files} --label env=lab"));
     let question = "Type the words that the device shows:";
     let card = admin.sees(question).await;
     let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
@@ -55,6 +56,7 @@ async fn a_device_shows_a_code_and_gets_in_once_both_ends_have_typed_the_others_
     // It is the admin's name, and a device as any other.
     let device = world.admin().device("till").await.unwrap();
     assert_eq!(device.state(), v1::DeviceState::Approved);
+    assert_eq!(device.labels.into_iter().collect::<Vec<_>>(), [("env".into(), "lab".into())]);
     let running = kiosk.launch();
     eventually("the device online", async || {
         let seen = world.admin().device("till").await.ok()?;

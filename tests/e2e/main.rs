@@ -53,6 +53,7 @@ mod http;
 mod identities;
 mod injection;
 mod install;
+mod labels;
 mod litter;
 mod live_output;
 mod local_model;

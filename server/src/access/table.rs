@@ -219,6 +219,7 @@ pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.DeviceService/RevokeDevice", Access::Person(Role::Admin, ADMIN), None),
     rpc("/orion.v1.DeviceService/QuarantineDevice", Access::Person(Role::Admin, ADMIN), None),
     rpc("/orion.v1.DeviceService/RenameDevice", Access::Person(Role::Admin, ADMIN), None),
+    rpc("/orion.v1.DeviceService/SetDeviceLabels", Access::Person(Role::Admin, ADMIN), None),
     rpc("/orion.v1.DeviceService/RemoveDevice", Access::Person(Role::Admin, ADMIN), None),
     rpc("/orion.v1.DeviceService/SetDeviceMode", Access::Person(Role::Admin, SESSION), None),
     rpc("/orion.v1.DeviceService/ReviewDevice", Access::Person(Role::Admin, READ), Some(60)),

@@ -13,6 +13,7 @@ use orion_domain::{
     Caller, DeviceId, DeviceName, Grants, Hint, Places, Policy, TemporaryGrant, ToolError,
     ToolFacts,
 };
+use orion_policy::Labels;
 use orion_wire::{DeviceFacts, Os, Timezone};
 
 use super::ToDevice;
@@ -25,6 +26,8 @@ use crate::store::{DeviceState, ModeRow};
 pub struct ActiveTerms {
     /// The terms of the policy file.
     pub policy: PolicyTerms,
+    /// The labels that are stored with the device, used where the policy file gives it none.
+    pub labels: Labels,
     /// The dangerous mode: until when, and who set it. None where it is off.
     pub dangerous: Option<ModeRow>,
     /// Rules from standing approvals; they follow the file's rules.
@@ -85,6 +88,12 @@ impl DeviceSnapshot {
     #[must_use]
     pub fn policy_source(&self) -> String {
         self.policy_line().map(|line| format!("{FILE_NAME}:{line}")).unwrap_or_default()
+    }
+
+    /// Returns the device's labels: the policy file's, else those that are stored with it.
+    #[must_use]
+    pub fn labels(&self) -> &Labels {
+        self.terms.policy.labels.as_ref().unwrap_or(&self.terms.labels)
     }
 
     /// Returns an error that names the place where this device's grants are changed: the policy file, if it

@@ -18,22 +18,19 @@ impl LocalTool for ListDevices {
             None => Selector::All,
             Some(text) => Selector::parse(text).ok_or_else(|| unreadable(text))?,
         };
-        let active = devices.policies.active();
         let mut selected = Vec::new();
         for known in devices.fleet.all() {
             if !known.is_approved() || known.runs() != RunsOn::Device {
                 continue;
             }
-            let labels = active.file.as_ref().and_then(|file| file.labels(&known.name));
-            let labels = labels.cloned().unwrap_or_default();
-            if selector.selects(&known.name, &labels) {
-                selected.push((known, labels));
+            if selector.selects(&known.name, known.labels()) {
+                selected.push(known);
             }
         }
-        selected.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+        selected.sort_by(|a, b| a.name.cmp(&b.name));
         let mut listed = Vec::new();
         let mut count = 0;
-        for (known, labels) in selected {
+        for known in selected {
             let tools: Vec<_> = tools_on(&caller, &known).iter().map(|spec| spec.name).collect();
             if tools.is_empty() {
                 continue;
@@ -44,7 +41,7 @@ impl LocalTool for ListDevices {
                     name: known.name.to_string(),
                     os: known.facts.as_ref().map(|facts| facts.os.as_str().to_owned()),
                     online: devices.fleet.is_online(known.id),
-                    labels,
+                    labels: known.labels().clone().into(),
                     tools: tools.into_iter().map(str::to_owned).collect(),
                     projects: known
                         .places()

@@ -28,7 +28,7 @@ pub(super) fn changes(fleet: &Fleet, after: &Active) -> Vec<DeviceChange> {
         .map(|known| (known.name.clone(), known))
         .collect();
     let changed = devices.into_iter().map(|(device, known)| {
-        let lines = of_device(&known, after.terms(&device));
+        let lines = of_device(&known, after.terms(&device, &known.terms.labels));
         DeviceChange { device, lines }
     });
     changed.filter(|change| !change.lines.is_empty()).collect()

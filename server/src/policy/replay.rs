@@ -50,7 +50,7 @@ impl Replay {
         let pair = |known: &Arc<DeviceSnapshot>| {
             // Dangerous mode and a read-only backend are part of neither policy.
             let before = known.under(known.terms.policy.clone());
-            let after = known.under(terms(candidate, &known.name));
+            let after = known.under(terms(candidate, &known.name, &known.terms.labels));
             (known.id, Pair { before: ReplayDevice::new(before), after: ReplayDevice::new(after) })
         };
         let devices = devices

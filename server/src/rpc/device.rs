@@ -7,6 +7,7 @@ mod find_enrollment;
 mod get_device;
 mod invite_device;
 mod invite_scope;
+mod labels;
 mod list_devices;
 pub(super) mod parse_grants;
 mod quarantine_device;
@@ -16,6 +17,7 @@ mod remove_device;
 mod rename_device;
 mod review_device;
 mod revoke_device;
+mod set_device_labels;
 mod set_device_mode;
 mod to_proto;
 
@@ -117,6 +119,13 @@ impl DeviceService for DeviceApi {
         request: Request<v1::RenameDeviceRequest>,
     ) -> RpcResult<v1::RenameDeviceResponse> {
         rename_device::rename_device(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn set_device_labels(
+        &self,
+        request: Request<v1::SetDeviceLabelsRequest>,
+    ) -> RpcResult<v1::SetDeviceLabelsResponse> {
+        set_device_labels::set_device_labels(self, request.try_into()?).await.map(Response::new)
     }
 
     async fn remove_device(

@@ -6,6 +6,7 @@ mod ceiling;
 mod certificates;
 mod enroll;
 mod hello;
+mod labels;
 mod lookup;
 mod memory;
 mod mismatches;
@@ -19,6 +20,7 @@ use serde_json::value::RawValue;
 
 pub use enroll::{Candidate, RedeemError, Redemption};
 pub use hello::{Hello, HelloError, Return};
+pub use labels::SetLabelsError;
 pub use mismatches::{PolicyMismatch, PolicyMismatchKind};
 pub use modes::ModeRow;
 pub use rename::RenameError;

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceName, Digest, UserName};
+use orion_policy::Labels;
 use serde::Serialize;
 
 use super::columns::{json, parsed_option};
@@ -30,6 +31,8 @@ pub struct NewInvite {
     pub preapproved: bool,
     /// The device's first grants, JSON.
     pub grants: String,
+    /// The labels of the devices that use it.
+    pub labels: Labels,
     /// Which devices may use it.
     pub scope: InviteScope,
     /// Who made it.
@@ -49,6 +52,8 @@ pub(super) struct Invite {
     pub(super) preapproved: bool,
     /// The device's first grants, JSON.
     pub(super) grants: String,
+    /// The device's labels.
+    pub(super) labels: Labels,
     /// The remaining uses.
     pub(super) uses_left: i64,
 }
@@ -62,6 +67,7 @@ struct Created<'a> {
     uses: u32,
     preapproved: bool,
     grants: &'a str,
+    labels: &'a Labels,
     scope: &'a InviteScope,
     expires_at: i64,
 }
@@ -89,8 +95,18 @@ impl FromRow for Invite {
             name: parsed_option(row, "device_name")?,
             preapproved: row.get("preapproved")?,
             grants: row.get("grants_json")?,
+            labels: json(row, "labels_json")?,
             uses_left: row.get("uses_left")?,
         })
+    }
+}
+
+/// The labels of a token.
+struct InviteLabels(Labels);
+
+impl FromRow for InviteLabels {
+    fn from_row(row: &Row) -> Result<Self, DecodeError> {
+        json(row, "labels_json").map(Self)
     }
 }
 
@@ -101,6 +117,22 @@ impl Store {
     /// The database cannot be written.
     pub async fn create_invite(&self, new: NewInvite) -> Result<(), StoreError> {
         self.db().apply(creation(new)?).await.map(drop)
+    }
+
+    /// Returns the labels of the tokens that devices can use now: of the 1,000 that end first.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn labels_of_open_invites(&self, now: i64) -> Result<Vec<Labels>, StoreError> {
+        let rows: Vec<InviteLabels> = self
+            .db()
+            .query(
+                sql("SELECT labels_json FROM invites WHERE labels_json <> '{}' \
+                     AND expires_at > $1 AND uses_left > 0 ORDER BY expires_at LIMIT 1000")
+                .bind(now),
+            )
+            .await?;
+        Ok(rows.into_iter().map(|InviteLabels(labels)| labels).collect())
     }
 }
 
@@ -117,14 +149,16 @@ pub(super) fn creation(new: NewInvite) -> Result<Batch, StoreError> {
             uses: new.uses,
             preapproved: new.preapproved,
             grants: &new.grants,
+            labels: &new.labels,
             scope: &new.scope,
             expires_at: new.expires_at,
         },
     )?;
     let scope = serde_json::to_string(&new.scope).map_err(|_| StoreError::Corrupt)?;
+    let labels = serde_json::to_string(&new.labels).map_err(|_| StoreError::Corrupt)?;
     let insert = sql("INSERT INTO invites (id, secret_hash, device_name, uses_left, preapproved, \
-         grants_json, scope_json, created_by, created_at, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
+         grants_json, labels_json, scope_json, created_by, created_at, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)")
     .with(values![
         new.id,
         new.secret_hash,
@@ -132,6 +166,7 @@ pub(super) fn creation(new: NewInvite) -> Result<Batch, StoreError> {
         i64::from(new.uses),
         new.preapproved,
         new.grants,
+        labels,
         scope,
         new.created_by,
         new.created_at,

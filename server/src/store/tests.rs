@@ -11,6 +11,7 @@ mod chats;
 mod checkpoints;
 mod closing;
 mod deferring;
+mod device_labels;
 mod devices;
 mod habits;
 mod labels;

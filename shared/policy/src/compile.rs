@@ -1,7 +1,5 @@
 //! Compiles a policy file for the evaluator, for one device.
 
-use std::collections::BTreeMap;
-
 use orion_domain::evaluate::RiskDefaults;
 use orion_domain::rule::{Rule, RuleAction};
 use orion_domain::{DeviceName, Grants};
@@ -9,6 +7,8 @@ use orion_domain::{DeviceName, Grants};
 use crate::file::granted_paths::GrantedPaths;
 use crate::file::rule::{RuleEntry, Selector};
 use crate::file::{DeviceEntry, PROFILES, PolicyFile};
+use crate::finding::At;
+use crate::labels::Labels;
 
 /// The policy of one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct CompiledDevice {
     /// The rules that apply to the device, in the file's order.
     pub rules: Vec<Rule>,
     /// The device's labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// The default decision of each risk.
     pub risk: RiskDefaults,
     /// The IANA name of the time zone for hours; empty for UTC.
@@ -26,23 +26,36 @@ pub struct CompiledDevice {
 }
 
 impl PolicyFile {
-    /// Compiles the policy of a device that the file names; `None` for any other.
+    /// Compiles the policy of a device that the file names; `None` for any other. `stored` are the labels that are
+    /// stored with it, which count where the file gives it none.
     #[must_use]
-    pub fn compile(&self, device: &DeviceName) -> Option<CompiledDevice> {
+    pub fn compile(&self, device: &DeviceName, stored: &Labels) -> Option<CompiledDevice> {
         let entry = self.devices.get(device)?;
         Some(CompiledDevice {
             grants: self.grants(entry),
-            rules: self.rules_for(device),
-            labels: entry.labels.clone(),
+            rules: self.rules_for(device, stored),
+            labels: entry.labels.as_ref().unwrap_or(stored).clone(),
             risk: self.risk,
             timezone: self.timezone.clone(),
         })
     }
 
-    /// Returns the labels that the file gives a device; `None` for a device that it does not name.
+    /// Returns the labels that the file gives a device; `None` where it gives it none, so that those count that are
+    /// stored with it.
     #[must_use]
-    pub fn labels(&self, device: &DeviceName) -> Option<&BTreeMap<String, String>> {
-        self.devices.get(device).map(|entry| &entry.labels)
+    pub fn labels(&self, device: &DeviceName) -> Option<&Labels> {
+        self.devices.get(device)?.labels.as_ref()
+    }
+
+    /// Returns the names of devices of which the file says something: those that it grants something, and those that
+    /// its rules name.
+    pub fn names(&self) -> impl Iterator<Item = &DeviceName> {
+        let selectors = self.rules.iter().flat_map(|entry| &entry.devices);
+        let named = selectors.filter_map(|selector| match &selector.value {
+            Selector::Device(name) => Some(name),
+            Selector::All | Selector::Label { .. } => None,
+        });
+        self.devices.keys().chain(named)
     }
 
     /// Returns the line in which the file names a device.
@@ -51,25 +64,29 @@ impl PolicyFile {
         self.devices.get(device).map(|entry| entry.granted.at.line)
     }
 
-    /// Returns the rules that apply to a device, named in the file or not.
+    /// Returns the rules that apply to a device, named in the file or not. `stored` are the labels that are stored
+    /// with it, which count where the file gives it none.
     #[must_use]
-    pub fn rules_for(&self, device: &DeviceName) -> Vec<Rule> {
+    pub fn rules_for(&self, device: &DeviceName, stored: &Labels) -> Vec<Rule> {
+        let labels = self.labels(device).unwrap_or(stored);
         self.rules
             .iter()
-            .filter(|entry| self.selects(entry, device) && self.has_scope(entry))
+            .filter(|entry| entry.selects(device, labels) && self.has_scope(entry))
             .map(|entry| entry.rule.clone())
             .collect()
     }
 
+    /// Returns whether a rule selects a device by its name or by the labels of the file.
     pub(crate) fn selects(&self, entry: &RuleEntry, device: &DeviceName) -> bool {
-        let named = self.devices.get(device);
-        entry.is_for_all()
-            || entry.devices.iter().any(|selector| match &selector.value {
-                Selector::Device(name) => name == device,
-                label @ (Selector::All | Selector::Label { .. }) => {
-                    named.is_some_and(|entry| entry.has(label))
-                }
-            })
+        entry.selects(device, self.labels(device).unwrap_or(&Labels::default()))
+    }
+
+    /// Returns whether labels that are stored with a device decide whether a rule selects it.
+    pub(crate) fn depends_on_stored_labels(&self, entry: &RuleEntry, device: &DeviceName) -> bool {
+        let is_label = |selector: &At<Selector>| matches!(selector.value, Selector::Label { .. });
+        self.labels(device).is_none()
+            && !self.selects(entry, device)
+            && entry.devices.iter().any(is_label)
     }
 
     /// Returns whether a rule's scope is complete. A pre-approval without a scope is left out: where it

@@ -9,6 +9,7 @@ use orion_domain::{Grants, Risk};
 use serde::Serialize;
 
 use crate::file::PolicyFile;
+use crate::labels::Labels;
 
 /// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -79,9 +80,7 @@ pub fn diff(old: &PolicyFile, new: &PolicyFile) -> Vec<Change> {
             (Some(_), None) => put(ChangeKind::Removed, what, String::new()),
             (Some(before), Some(after)) => {
                 let mut lines = diff_grants(&old.grants(before), &new.grants(after));
-                let label = |(key, value): (&String, &String)| format!("{key}={value}");
-                let labels = |labels: &BTreeMap<_, _>| labels.iter().map(label).collect();
-                lines.extend(sets("labels", &labels(&before.labels), &labels(&after.labels)));
+                lines.extend(labels(before.labels.as_ref(), after.labels.as_ref()));
                 for line in lines {
                     put(ChangeKind::Changed, what.clone(), line);
                 }
@@ -238,6 +237,24 @@ pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
     }
     if old.read_only != new.read_only {
         lines.push(format!("read_only {} → {}", old.read_only, new.read_only));
+    }
+    lines
+}
+
+/// Returns what changes in the labels that the file gives a device. Without any, those that are stored count.
+fn labels(old: Option<&Labels>, new: Option<&Labels>) -> Vec<String> {
+    let pairs = |labels: Option<&Labels>| -> BTreeSet<String> {
+        labels
+            .into_iter()
+            .flat_map(Labels::iter)
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect()
+    };
+    let mut lines = sets("labels", &pairs(old), &pairs(new));
+    match (old, new) {
+        (None, Some(new)) if new.is_empty() => lines.push("labels none".to_owned()),
+        (Some(_), None) => lines.push("labels as stored with the device".to_owned()),
+        (None | Some(_), Some(_)) | (None, None) => {}
     }
     lines
 }

@@ -13,10 +13,12 @@ use orion_domain::rule::Rate;
 use orion_domain::{DeviceName, Profile};
 
 use crate::finding::{At, Code, Finding, Findings, Position, did_you_mean, shown};
+use crate::labels::Labels;
+use crate::name::{NAMES, is_name};
 use crate::read::{self, Fields};
 use crate::yaml::{self, Node, Value};
 use granted_paths::GrantedPaths;
-use rule::{RuleEntry, Selector};
+use rule::RuleEntry;
 
 /// The built-in profiles by name.
 pub(crate) const PROFILES: [(&str, Profile); 5] = [
@@ -50,7 +52,8 @@ pub struct PolicyFile {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeviceEntry {
     pub(crate) granted: GrantedPaths,
-    pub(crate) labels: BTreeMap<String, String>,
+    /// `None` where the file gives it none, so that those count that are stored with it.
+    pub(crate) labels: Option<Labels>,
 }
 
 impl PolicyFile {
@@ -256,17 +259,6 @@ fn risk(node: &Node, findings: &mut Findings) -> Option<RiskDefaults> {
     Some(defaults.notifying(notifies(low), notifies(medium.or(low))))
 }
 
-/// Returns whether a text can be the name of a profile, a label or a rule.
-pub(crate) fn is_name(text: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    (1..=63).contains(&text.len())
-        && text.bytes().next().is_some_and(plain)
-        && text.bytes().all(|b| plain(b) || b"-_.".contains(&b))
-}
-
-const NAMES: &str =
-    "Use 1 to 63 lower-case letters, digits, `-`, `_` and `.`, beginning with a letter or digit.";
-
 pub(crate) fn bad_name(at: Position, what: &str, text: &str, findings: &mut Findings) {
     let message = format!("`{}` cannot be the name of a {what}.", shown(text));
     findings.error(at, Code::BadValue, message, NAMES);
@@ -310,7 +302,7 @@ fn devices(node: &Node, findings: &mut Findings) -> BTreeMap<DeviceName, DeviceE
         let Some(mut fields) = Fields::of(node, "a device", findings) else { continue };
         let granted = GrantedPaths { at: key.at, ..GrantedPaths::read(&mut fields, findings) };
         let labels = fields.take(&["labels"], findings);
-        let labels = labels.map(|node| self::labels(node, findings)).unwrap_or_default();
+        let labels = labels.map(|node| self::labels(node, findings));
         fields.finish(findings);
         if let Ok(name) = name {
             devices.insert(name, DeviceEntry { granted, labels });
@@ -319,16 +311,14 @@ fn devices(node: &Node, findings: &mut Findings) -> BTreeMap<DeviceName, DeviceE
     devices
 }
 
-fn labels(node: &Node, findings: &mut Findings) -> BTreeMap<String, String> {
-    let mut labels = BTreeMap::new();
+fn labels(node: &Node, findings: &mut Findings) -> Labels {
+    let mut labels = Labels::default();
     for (key, node) in entries(node, "labels", findings) {
         let Some(value) = read::text(node, "a label", findings) else { continue };
-        for word in [&key.text, value.value] {
-            if !is_name(word) {
-                bad_name(value.at, "label", word, findings);
-            }
+        if labels.insert(&key.text, value.value).is_err() {
+            let text = if is_name(&key.text) { value.value } else { &key.text };
+            bad_name(value.at, "label", text, findings);
         }
-        labels.insert(key.text.clone(), value.value.to_owned());
     }
     labels
 }
@@ -353,16 +343,5 @@ fn name_rules(rules: &mut [RuleEntry], findings: &mut Findings) {
         let id = std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or_default();
         taken.insert(id.clone(), entry.at);
         entry.rule.id = id;
-    }
-}
-
-impl DeviceEntry {
-    /// Returns whether a selector selects this device.
-    pub(crate) fn has(&self, selector: &Selector) -> bool {
-        match selector {
-            Selector::All => true,
-            Selector::Device(_) => false,
-            Selector::Label { key, value } => self.labels.get(key) == Some(value),
-        }
     }
 }

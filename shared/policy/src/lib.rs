@@ -10,7 +10,8 @@
 //!
 //! A device begins with its `profile`, one of the file's own or a built-in one; an own profile may begin
 //! with a built-in one. Each list that a device sets replaces its profile's; `deny_paths` alone add up.
-//! Labels are written with the device, and `group:x` in a rule is short for `label:group=x`.
+//! Labels are written with the device, or stored with it where the file writes none; `group:x` in a rule is short
+//! for `label:group=x`.
 //!
 //! A rule without `devices`, or with `devices: all`, applies to every device, named in the file or not.
 //! `action: allow` pre-approves, unless `require_approval: true` makes it ask.
@@ -20,7 +21,9 @@ mod diff;
 mod example;
 mod file;
 mod finding;
+mod labels;
 mod lint;
+mod name;
 mod read;
 mod time;
 mod yaml;
@@ -30,6 +33,7 @@ pub use diff::{Change, ChangeKind, diff, diff_grants, diff_risks, diff_rules, ru
 pub use file::PolicyFile;
 pub use file::rule::Selector;
 pub use finding::{Code, Finding, Severity};
+pub use labels::{LabelChange, LabelError, Labels, MAX_LABELS};
 pub use lint::{Facts, LintContext};
 
 /// Parses and lints a policy file. The file is returned only if no finding is an error.

@@ -18,12 +18,15 @@ use orion_domain::{DeviceName, DevicePath, Grants, PathStyle, Places, Role};
 use crate::file::PolicyFile;
 use crate::file::rule::RuleEntry;
 use crate::finding::{Finding, Findings};
+use crate::labels::Labels;
 
 /// What is known about time and devices. Checks that need an unknown fact are skipped.
 #[derive(Debug, Clone, Default)]
 pub struct LintContext {
     /// The enrolled devices, each with the facts that it reported. `None` where the fleet is unknown.
     pub devices: Option<BTreeMap<DeviceName, Option<Facts>>>,
+    /// The labels that are stored with devices and with enrolment tokens.
+    pub labels: Vec<Labels>,
     /// Unix milliseconds. `None` means that no rule is reported as expired.
     pub now_ms: Option<i64>,
     /// The roles of the people who have a passkey, one for each person. `None` where that is unknown.

@@ -50,7 +50,10 @@ impl Device {
         let style = if row.style == "windows" { PathStyle::Windows } else { PathStyle::Posix };
         let (policy, findings) = PolicyFile::parse(&row.policy, "policy.yaml");
         let name = row.device.parse().unwrap();
-        let compiled = policy.unwrap_or_else(|| panic!("{findings:?}")).compile(&name).unwrap();
+        let compiled = policy
+            .unwrap_or_else(|| panic!("{findings:?}"))
+            .compile(&name, &orion_policy::Labels::default())
+            .unwrap();
         Self {
             places: Places::parse(style, Some(&row.workspace), Some(&row.home)).unwrap(),
             granted: DevicePolicy {

@@ -1,5 +1,6 @@
 //! A database of a large fleet, written by the backend's own store: a thousand devices, and calls with their audit rows.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -7,6 +8,7 @@ use orion_domain::id::InviteId;
 use orion_domain::{
     CallId, CallState, Caller, CanonicalArguments, DeviceId, DeviceName, Digest, ErrorCode, Role,
 };
+use orion_policy::Labels;
 use orion_server::store::{Candidate, CloseCall, ClosedBy, InviteScope, NewCall, NewInvite, Store};
 use orion_tests::{Launch, Process, eventually, now_ms, program};
 use serde_json::json;
@@ -73,6 +75,7 @@ async fn enrol(store: &Store, now: i64) -> Vec<(DeviceId, DeviceName)> {
         preapproved: true,
         grants: r#"{"profile":"reader","paths":[{"path":"~/Documents","access":["read"]}]}"#
             .to_owned(),
+        labels: Labels::default(),
         scope: InviteScope::default(),
         created_by: "admin".parse().unwrap(),
         created_at: now,
@@ -93,6 +96,7 @@ async fn enrol(store: &Store, now: i64) -> Vec<(DeviceId, DeviceName)> {
             certificate_request: String::new(),
             ticket_hash: Digest::of(&index.to_be_bytes()),
             may_come_again: false,
+            policy_names: BTreeSet::new(),
             hostname: format!("{name}.home.example"),
             os: "linux".to_owned(),
             platform: "linux-x86_64".to_owned(),

@@ -153,7 +153,8 @@ async fn record(database: &Path, device: &orion_wire::v1::Device, files: &str, f
 fn compiled(text: &str, device: &orion_wire::v1::Device, facts: &str) -> Policy {
     let (file, findings) = orion_policy::check(text, "policy.yaml", &LintContext::default());
     let file: PolicyFile = file.unwrap_or_else(|| panic!("{findings:#?}"));
-    let granted = file.compile(&device.name.parse().unwrap()).unwrap();
+    let granted =
+        file.compile(&device.name.parse().unwrap(), &orion_policy::Labels::default()).unwrap();
     let places = facts_from_json(facts).unwrap().places;
     let ceiling: Grants = serde_json::from_str(&device.ceiling).unwrap();
     Policy {

@@ -4,6 +4,7 @@ mod enroll;
 mod grant_flags;
 mod grants;
 mod invite;
+mod label;
 mod mode;
 mod near;
 mod permissions;
@@ -37,6 +38,7 @@ Examples:
   orion devices permissions get laptop-123 > grants.yaml
   orion devices review laptop-123
   orion devices rename laptop-123 laptop-ann
+  orion devices label laptop-123 env=prod
   orion devices mode laptop-123 dangerous --for 15m --reason \"Trying out move_path\"")]
 pub(crate) struct Devices {
     #[command(subcommand)]
@@ -110,6 +112,8 @@ rename is refused where it says something else of the new name.")]
         #[arg(value_name = "NAME")]
         name: String,
     },
+    /// Set and remove labels of a device
+    Label(label::Label),
     /// End a device's identity for good, and list it no more
     #[command(after_help = "Example:\n  orion devices remove laptop-123 --reason Sold")]
     Remove(NamedWithReason),
@@ -152,6 +156,7 @@ impl DevicesCommand {
             | Self::Revoke(NamedWithReason { device, .. })
             | Self::Remove(NamedWithReason { device, .. })
             | Self::Rename { device, .. } => Some(device),
+            Self::Label(command) => Some(command.device()),
             Self::Mode(command) => Some(command.device()),
             Self::Permissions(command) => Some(command.device()),
             Self::List | Self::Invite(_) | Self::Enroll(_) | Self::Pending => None,
@@ -222,6 +227,7 @@ impl DevicesCommand {
                 app.out.show(&before, String::new)?;
                 Ok(0)
             }
+            Self::Label(command) => command.run(app, client).await,
             Self::Mode(command) => command.run(app, client).await,
             Self::Review(DeviceArgument { device }) => review::run(app, client, device).await,
             Self::Permissions(command) => command.run(app, client).await,

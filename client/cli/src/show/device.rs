@@ -1,5 +1,7 @@
 //! Formats devices.
 
+use std::collections::BTreeMap;
+
 use orion_wire::v1;
 use serde::Serialize;
 use serde_json::Value;
@@ -31,6 +33,8 @@ pub(crate) struct DeviceView {
     pub(crate) policy_source: String,
     /// Names in the policy that the device does not have as named.
     pub(crate) policy_warnings: Vec<String>,
+    /// The labels by which rules select the device.
+    pub(crate) labels: BTreeMap<String, String>,
     /// The dangerous mode. `None` while the grants are enforced in full.
     pub(crate) dangerous: Option<DangerousView>,
     /// The pause of the device's owner. `None` where the device is not paused, or not connected.
@@ -117,6 +121,7 @@ impl From<v1::Device> for DeviceView {
             chain_problem_at,
             policy_warnings,
             pause,
+            labels,
         } = device;
         Self {
             device_id,
@@ -144,6 +149,7 @@ impl From<v1::Device> for DeviceView {
             ceiling: json::embedded(&ceiling),
             policy_source,
             policy_warnings,
+            labels: labels.into_iter().collect(),
             dangerous: dangerous.map(DangerousView::from),
             paused: pause.map(PauseView::from),
             chain_seq,
@@ -165,6 +171,12 @@ impl DeviceView {
             }
             () => format!("{version} not yet on the device"),
         }
+    }
+
+    /// Formats the labels on one line; empty without any.
+    pub(crate) fn labels_text(&self) -> String {
+        let label = |(key, value): (&String, &String)| format!("{key}={value}");
+        text::one_line(&self.labels.iter().map(label).collect::<Vec<_>>().join(", "), 4_000)
     }
 
     /// Returns whether the certificate has expired. A device that is connected has a newer one than it reported.
@@ -232,6 +244,7 @@ impl DeviceView {
             ("paused", self.paused.as_ref().map(|it| it.sentence(out)).unwrap_or_default()),
             ("policy", self.policy()),
             ("audit", self.audit(out)),
+            ("labels", self.labels_text()),
             ("found there", warnings),
             ("grants from", self.policy_source.clone()),
             ("grants", grants(&self.grants)),
@@ -251,7 +264,15 @@ pub(crate) fn devices_table(out: &Output, devices: &[DeviceView]) -> String {
 fn table_of(out: &Output, devices: &[DeviceView]) -> String {
     let mut header = vec!["NAME", "STATE", "ONLINE", "OS", "POLICY", "LAST SEEN"];
     if out.is_wide() {
-        header.extend(["HOSTNAME", "AGENT", "SANDBOX", "CERTIFICATE UNTIL", "FINGERPRINT", "ID"]);
+        header.extend([
+            "LABELS",
+            "HOSTNAME",
+            "AGENT",
+            "SANDBOX",
+            "CERTIFICATE UNTIL",
+            "FINGERPRINT",
+            "ID",
+        ]);
     }
     let row = |device: &DeviceView| {
         let mut row = vec![
@@ -268,6 +289,7 @@ fn table_of(out: &Output, devices: &[DeviceView]) -> String {
         ];
         if out.is_wide() {
             row.extend([
+                device.labels_text(),
                 device.hostname.clone(),
                 device.agent_version.clone(),
                 device.sandbox.clone(),
@@ -321,6 +343,7 @@ mod tests {
             grants: r#"{"profile":"reader"}"#.to_owned(),
             ceiling: String::new(),
             sandbox: "handles".to_owned(),
+            labels: [("group".into(), "laptops".into()), ("env".into(), "lab".into())].into(),
             ..v1::Device::default()
         };
         let kiosk = v1::Device {
@@ -351,8 +374,8 @@ mod tests {
     #[test]
     fn a_wide_table_and_a_page_show_the_rest() {
         insta::assert_snapshot!(devices_table(&out(Format::Wide), &devices()[..1]), @"
-        NAME        STATE     ONLINE  OS     POLICY               LAST SEEN            HOSTNAME  AGENT  SANDBOX  CERTIFICATE UNTIL    FINGERPRINT  ID
-        laptop-123  approved  yes     linux  0123456789a… active  2023-11-14 22:15:00  lap       0.1.0  handles  2023-11-15 22:13:20  amber-birch  0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
+        NAME        STATE     ONLINE  OS     POLICY               LAST SEEN            LABELS                  HOSTNAME  AGENT  SANDBOX  CERTIFICATE UNTIL    FINGERPRINT  ID
+        laptop-123  approved  yes     linux  0123456789a… active  2023-11-14 22:15:00  env=lab, group=laptops  lap       0.1.0  handles  2023-11-15 22:13:20  amber-birch  0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
         ");
         insta::assert_snapshot!(devices()[0].page(&out(Format::Table)), @"
         name         laptop-123
@@ -368,6 +391,7 @@ mod tests {
         last seen    2023-11-14 22:15:00
         certificate  until 2023-11-15 22:13:20
         policy       0123456789a… active
+        labels       env=lab, group=laptops
         grants       profile: reader
         ");
     }

@@ -29,10 +29,11 @@ impl ActivePolicy {
     /// Returns the terms that are active on this device now.
     pub(super) fn terms(&mut self, devices: &Devices, row: &DeviceRow) -> ActiveTerms {
         let dangerous = self.modes.remove(&row.id).filter(|mode| mode.until > now_ms());
-        let policy = devices.policies.active().terms(&row.name);
+        let policy = devices.policies.active().terms(&row.name, &row.labels);
         let tools = self.tools.remove(&row.id).unwrap_or_default();
         ActiveTerms {
             policy,
+            labels: row.labels.clone(),
             dangerous,
             standing: self.rules.remove(&row.id).unwrap_or_default(),
             temporary: self.temporary.remove(&row.id).unwrap_or_default(),
@@ -60,13 +61,23 @@ pub async fn load_all(devices: &Devices) -> Result<(), StoreError> {
 pub(super) async fn terms(devices: &Devices, row: &DeviceRow) -> Result<ActiveTerms, StoreError> {
     let now = now_ms();
     let dangerous = devices.store.device_mode(row.id).await?.filter(|mode| mode.until > now);
-    let policy = devices.policies.active().terms(&row.name);
+    let (active, labels) = (devices.policies.active(), row.labels.clone());
+    let policy = active.terms(&row.name, &labels);
     let standing = devices.store.standing_rules_of(row.id, now).await?;
     let temporary = devices.store.temporary_grants_of(row.id, now).await?;
     let tools = devices.store.custom_tools_of(row.id).await?;
     let (custom, undecided) = (usable(&tools), pending(&tools));
     let writes_disabled = devices.policies.writes_disabled;
-    Ok(ActiveTerms { policy, dangerous, standing, temporary, writes_disabled, custom, undecided })
+    Ok(ActiveTerms {
+        policy,
+        labels,
+        dangerous,
+        standing,
+        temporary,
+        writes_disabled,
+        custom,
+        undecided,
+    })
 }
 
 pub(super) fn cache_with(devices: &Devices, row: &DeviceRow, terms: ActiveTerms) {

@@ -15,6 +15,7 @@ use orion_domain::enrollment_code::CODE_LETTERS;
 use orion_domain::id::InviteId;
 use orion_domain::{Caller, DeviceName, Digest, EnrollmentCode, Grants};
 use orion_mtls::{Fingerprint, VerifiedCsr, typed_words};
+use orion_policy::Labels;
 use serde_json::json;
 
 use self::requests::{CodeRequests, OpenRequest};
@@ -118,6 +119,8 @@ pub struct Terms {
     pub name: Option<DeviceName>,
     /// The grants that it starts with.
     pub grants: Grants,
+    /// Its labels.
+    pub labels: Labels,
 }
 
 impl From<OpenRequest> for RequestView {
@@ -274,6 +277,7 @@ pub async fn confirm(
         uses: 1,
         preapproved: true,
         grants,
+        labels: terms.labels,
         scope: InviteScope {
             public_key: Some(request.record.public_key_fingerprint.clone()),
             ..InviteScope::default()

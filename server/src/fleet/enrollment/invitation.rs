@@ -3,6 +3,7 @@
 
 use orion_domain::id::InviteId;
 use orion_domain::{Caller, DeviceName, Digest, Grants};
+use orion_policy::Labels;
 use orion_wire::EnrollmentToken;
 
 use super::Enrollment;
@@ -29,6 +30,8 @@ pub struct Invitation {
     pub preapproved: bool,
     /// The grants that devices start with.
     pub grants: Grants,
+    /// The labels of the devices.
+    pub labels: Labels,
     /// Which devices may use it.
     pub scope: InviteScope,
 }
@@ -57,6 +60,7 @@ pub async fn invite(
             secret_hash: Digest::of(secret.expose().as_bytes()),
             name: invitation.name,
             grants: serde_json::to_string(&invitation.grants).unwrap_or_default(),
+            labels: invitation.labels,
             scope: invitation.scope,
             preapproved: invitation.preapproved,
             uses: invitation.uses.clamp(1, 1000),

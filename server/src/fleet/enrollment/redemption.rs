@@ -76,6 +76,8 @@ pub async fn enroll(
         return Err(EnrollError::NoTicket);
     }
     let may_come_again = applicant.ticket.is_some();
+    let active = enrollment.devices.policies.active();
+    let policy_names = active.file.iter().flat_map(|file| file.names().cloned()).collect();
     let ticket = applicant.ticket.unwrap_or_else(random_secret);
     let Redemption { device: row, is_new } = enrollment
         .devices
@@ -90,6 +92,7 @@ pub async fn enroll(
             certificate_request: applicant.certificate_request,
             ticket_hash: Digest::of(ticket.expose().as_bytes()),
             may_come_again,
+            policy_names,
             hostname: display(&applicant.hostname),
             platform: platform(&applicant.os, &applicant.arch),
             address: applicant.address,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use orion_domain::Role;
-use orion_policy::{Finding, LintContext, PolicyFile};
+use orion_policy::{Finding, Labels, LintContext, PolicyFile};
 
 use crate::active_policy::{Active, FILE_NAME};
 use crate::clock::now_ms;
@@ -37,20 +37,38 @@ pub struct Checked {
 /// The database cannot be read; [`StoreError::Unavailable`] if the check panics or is cancelled.
 pub async fn check(devices: &Devices, text: String, kind: Text) -> Result<Checked, StoreError> {
     let passkeys = devices.store.roles_with_passkeys().await?;
+    let invited = devices.store.labels_of_open_invites(now_ms()).await?;
     let devices = devices.clone();
     // A large file takes a while.
-    let looking = tokio::task::spawn_blocking(move || inspect(&devices, &text, kind, passkeys));
+    let looking =
+        tokio::task::spawn_blocking(move || inspect(&devices, &text, kind, passkeys, invited));
     looking.await.map_err(|_| StoreError::Unavailable)
 }
 
-fn inspect(devices: &Devices, text: &str, kind: Text, passkeys: Vec<Role>) -> Checked {
+fn inspect(
+    devices: &Devices,
+    text: &str,
+    kind: Text,
+    passkeys: Vec<Role>,
+    invited: Vec<Labels>,
+) -> Checked {
     let context = match kind {
         Text::Accepted => LintContext::default(),
         Text::New => {
             let known = devices.fleet.all().into_iter().filter(|known| !known.has_ended());
-            let facts: BTreeMap<_, _> =
-                known.map(|known| (known.name.clone(), known.policy_facts())).collect();
-            LintContext { devices: Some(facts), now_ms: Some(now_ms()), passkeys: Some(passkeys) }
+            let mut labels = invited;
+            let facts: BTreeMap<_, _> = known
+                .map(|known| {
+                    labels.push(known.terms.labels.clone());
+                    (known.name.clone(), known.policy_facts())
+                })
+                .collect();
+            LintContext {
+                devices: Some(facts),
+                labels,
+                now_ms: Some(now_ms()),
+                passkeys: Some(passkeys),
+            }
         }
     };
     let (file, findings) = orion_policy::check(text, FILE_NAME, &context);

@@ -138,7 +138,7 @@ fn findings(known: &DeviceSnapshot) -> Vec<String> {
     // The review has a column for what the ceiling allows.
     let facts = known.policy_facts().map(|facts| Facts { ceiling: None, ..facts });
     let devices = [(known.name.clone(), facts)].into();
-    let context = LintContext { devices: Some(devices), now_ms: None, passkeys: None };
+    let context = LintContext { devices: Some(devices), ..LintContext::default() };
     let (_, findings) = orion_policy::check(&file, FILE_NAME, &context);
     let text =
         |it: orion_policy::Finding| format!("{} {}", it.message, it.hint).trim_end().to_owned();

@@ -4,6 +4,7 @@ use orion_wire::v1;
 use tonic::Status;
 
 use super::invite_device::device_name;
+use super::labels::first_labels;
 use super::parse_grants::parse_grants;
 use super::{DeviceApi, to_proto};
 use crate::fleet::enrollment::by_code::{Confirmed, Terms, confirm};
@@ -17,8 +18,11 @@ pub(super) async fn confirm_enrollment(
     request: Signed<v1::ConfirmEnrollmentRequest>,
 ) -> Result<v1::ConfirmEnrollmentResponse, Status> {
     let Signed { identity, message } = request;
-    let v1::ConfirmEnrollmentRequest { code, words, name, grants } = message;
-    let terms = Terms { name: device_name(&name)?, grants: parse_grants(&grants)? };
+    let v1::ConfirmEnrollmentRequest { code, words, name, grants, labels } = message;
+    let name = device_name(&name)?;
+    let active = api.enrollment.devices.policies.active();
+    let labels = first_labels(&active, name.as_ref(), &labels)?;
+    let terms = Terms { name, grants: parse_grants(&grants)?, labels };
     let confirmed = confirm(&api.enrollment, &identity.caller, &code, &words, terms).await;
     let Confirmed { view, valid_until, answer } = confirmed.map_err(status::enrollment_code)?;
     let enrollment = Some(to_proto::pending_enrollment(view));

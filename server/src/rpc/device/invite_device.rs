@@ -6,6 +6,7 @@ use tonic::Status;
 
 use super::DeviceApi;
 use super::invite_scope::scope;
+use super::labels::first_labels;
 use super::parse_grants::parse_grants;
 use crate::downloads::{InstallLines, Words};
 use crate::fleet::enrollment::{Invitation, invite};
@@ -13,7 +14,7 @@ use crate::rpc::signed::Signed;
 use crate::rpc::status;
 
 /// Makes an enrollment token for as many devices as `uses` says. With `preapproved`, a device that uses it
-/// needs no approval and has these grants.
+/// needs no approval and has these grants and labels.
 pub(super) async fn invite_device(
     api: &DeviceApi,
     request: Signed<v1::InviteDeviceRequest>,
@@ -27,8 +28,11 @@ pub(super) async fn invite_device(
         grants,
         platforms,
         networks,
+        labels,
     } = message;
     let name = device_name(&name)?;
+    let active = api.enrollment.devices.policies.active();
+    let labels = first_labels(&active, name.as_ref(), &labels)?;
     let scope = scope(&platforms, &networks)?;
     let grants = parse_grants(&grants)?;
     // The option allows everything at a path, so a path that is granted for less is left to the owner.
@@ -42,7 +46,7 @@ pub(super) async fn invite_device(
     // The first file of an owner has the profile operator.
     let profile = grants.profile.filter(|it| *it != Profile::Operator);
     let profile = profile.map(|it| format!(" --profile {it}")).unwrap_or_default();
-    let invitation = Invitation { name, valid_seconds, uses, preapproved, grants, scope };
+    let invitation = Invitation { name, valid_seconds, uses, preapproved, grants, labels, scope };
     let token = invite(&api.enrollment, &identity.caller, invitation).await;
     let token = token.map_err(status::store)?;
     let text = token.to_string();

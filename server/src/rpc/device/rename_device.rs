@@ -37,7 +37,7 @@ pub(super) async fn rename_device(
     // No policy is applied between the comparison and the rename.
     let _guard = devices.policies.apply_lock.lock().await;
     let active = devices.policies.active();
-    let (of_old, of_new) = (active.terms(&row.name), active.terms(&name));
+    let (of_old, of_new) = (active.terms(&row.name, &row.labels), active.terms(&name, &row.labels));
     if !is_said_of_both(&of_old, &of_new) {
         let old = &row.name;
         let why = if of_old.grants.is_some() && of_new.grants.is_none() {
@@ -73,5 +73,5 @@ pub(super) async fn rename_device(
 /// Returns whether the policy file says the same of two names, wherever in the file.
 fn is_said_of_both(one: &PolicyTerms, other: &PolicyTerms) -> bool {
     let grants = |terms: &PolicyTerms| terms.grants.as_ref().map(|(grants, _)| grants.clone());
-    grants(one) == grants(other) && one.rules == other.rules
+    grants(one) == grants(other) && one.labels == other.labels && one.rules == other.rules
 }

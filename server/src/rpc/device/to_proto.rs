@@ -1,5 +1,7 @@
 //! Converts devices and reviews of their grants to their wire form.
 
+use std::collections::BTreeMap;
+
 use orion_wire::v1;
 
 use crate::clock::now_ms;
@@ -14,6 +16,8 @@ pub(super) fn device(fleet: &Fleet, row: DeviceRow) -> v1::Device {
     let facts = row.facts.as_deref().and_then(facts_from_json);
     let known = fleet.known(row.id);
     let chain = fleet.witnesses().of(row.id);
+    let labels = known.as_ref().map_or(&row.labels, |known| known.labels()).clone();
+    let labels: BTreeMap<_, _> = labels.into();
     v1::Device {
         chain_seq: chain.as_ref().map_or(0, |chain| chain.head.seq),
         chain_hash: chain
@@ -48,6 +52,7 @@ pub(super) fn device(fleet: &Fleet, row: DeviceRow) -> v1::Device {
         grants: known
             .and_then(|known| serde_json::to_string(&known.grants).ok())
             .unwrap_or(row.grants),
+        labels: labels.into_iter().collect(),
         ceiling: row.ceiling.unwrap_or_default(),
         sandbox: facts.map(|facts| facts.sandbox).unwrap_or_default(),
     }

@@ -1,11 +1,12 @@
 //! Enrolment: one transaction spends a use of a token and adds the device. Neither is ever stored without
 //! the other, however many devices try at once and wherever it breaks off.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
 
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceId, DeviceName, Digest};
+use orion_policy::Labels;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -39,6 +40,8 @@ pub struct Candidate {
     pub ticket_hash: Digest,
     /// Whether the device chose the ticket itself, and so may retry with it.
     pub may_come_again: bool,
+    /// Names of which the policy file says something. A device that chooses one of them itself waits for an admin.
+    pub policy_names: BTreeSet<DeviceName>,
     /// Its hostname.
     pub hostname: String,
     /// Its operating system.
@@ -102,6 +105,10 @@ struct Enrolled<'a> {
     public_key_fingerprint: &'a str,
     invite_id: InviteId,
     grants: Option<&'a RawValue>,
+    labels: &'a Labels,
+    /// Whether it waits because it chose a name of the policy file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    chose_policy_name: bool,
 }
 
 impl Store {
@@ -180,16 +187,21 @@ async fn insert(
         fingerprint_words,
         certificate_request,
         ticket_hash,
+        policy_names,
         hostname,
         os,
         platform: _,
         address: _,
         at,
     } = candidate;
-    let approved = invite.preapproved && !is_compromised(tx, invite_id).await?;
-    let state = if approved { DeviceState::Approved } else { DeviceState::Pending };
-    let wanted = invite.name.unwrap_or(own_name);
+    let wanted = invite.name.as_ref().unwrap_or(&own_name);
     let name = free_name(tx, wanted.as_str()).await?;
+    // With a name of the policy file it would choose grants and labels for itself.
+    let chose_policy_name =
+        invite.name.is_none() && policy_names.iter().any(|it| it.as_str() == name);
+    let approved =
+        invite.preapproved && !chose_policy_name && !is_compromised(tx, invite_id).await?;
+    let state = if approved { DeviceState::Approved } else { DeviceState::Pending };
     let body = Enrolled {
         device_id: id,
         name: &name,
@@ -197,6 +209,8 @@ async fn insert(
         public_key_fingerprint: &public_key_fingerprint,
         invite_id,
         grants: raw(&invite.grants),
+        labels: &invite.labels,
+        chose_policy_name,
     };
     tx.record(AuditEvent::new(at, "device.enrolled", String::new(), &body)?);
     let new = NewDevice {
@@ -207,6 +221,7 @@ async fn insert(
         certificate_request,
         ticket_hash,
         grants: invite.grants,
+        labels: invite.labels,
         hostname,
         os,
         invite: invite_id,

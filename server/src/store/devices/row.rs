@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceId, DeviceName, Digest};
+use orion_policy::Labels;
 use serde::Serialize;
 
 use super::PolicyMismatch;
@@ -84,6 +85,8 @@ pub(super) struct NewDevice {
     pub(super) ticket_hash: Digest,
     /// Its grants, JSON.
     pub(super) grants: String,
+    /// Its labels.
+    pub(super) labels: Labels,
     /// Its hostname.
     pub(super) hostname: String,
     /// Its operating system.
@@ -97,11 +100,12 @@ pub(super) struct NewDevice {
 impl NewDevice {
     /// Inserts the row under this name.
     pub(super) async fn insert(self, tx: &mut Tx, name: String) -> Result<DeviceRow, StoreError> {
+        let labels = serde_json::to_string(&self.labels).map_err(|_| StoreError::Corrupt)?;
         tx.query_one(
             sql("INSERT INTO devices (id, name, state, os, hostname, public_key_fingerprint, \
-             fingerprint_words, certificate_request, generation, grants_json, ticket_hash, \
-             invite_id, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12) \
-             RETURNING *")
+             fingerprint_words, certificate_request, generation, grants_json, labels_json, \
+             ticket_hash, invite_id, created_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12, $13) RETURNING *")
             .with(values![
                 self.id,
                 name,
@@ -112,6 +116,7 @@ impl NewDevice {
                 self.fingerprint_words,
                 self.certificate_request,
                 self.grants,
+                labels,
                 self.ticket_hash,
                 self.invite,
                 self.created_at
@@ -154,6 +159,8 @@ pub struct DeviceRow {
     pub ceiling: Option<String>,
     /// Its grants, JSON.
     pub grants: String,
+    /// The labels that are stored with it. They count where the policy file gives it none.
+    pub labels: Labels,
     /// The version of its policy. None until its grants are changed.
     pub policy_version: Option<String>,
     /// The version that the device reports. None until it reports one.
@@ -186,6 +193,7 @@ impl FromRow for DeviceRow {
             facts: row.get("facts_json")?,
             ceiling: row.get("ceiling_json")?,
             grants: row.get("grants_json")?,
+            labels: json(row, "labels_json")?,
             policy_version: row.get("policy_version")?,
             acknowledged_version: row.get("acknowledged_version")?,
             found: json(row, "policy_findings_json")?,

@@ -1,6 +1,9 @@
 //! Certificates and the authorities that signed them.
 
+use std::collections::BTreeSet;
+
 use orion_domain::id::InviteId;
+use orion_policy::Labels;
 
 use super::*;
 use crate::store::{
@@ -19,6 +22,7 @@ async fn approved(devices: u128) -> Place {
         uses: 100,
         preapproved: true,
         grants: "{}".to_owned(),
+        labels: Labels::default(),
         scope: InviteScope::default(),
         created_by: user("admin"),
         created_at: 1_000,
@@ -43,6 +47,7 @@ async fn enroll(place: &Place, n: u128) -> DeviceState {
         certificate_request: String::new(),
         ticket_hash: Digest::of(b"ticket"),
         may_come_again: false,
+        policy_names: BTreeSet::new(),
         hostname: String::new(),
         os: String::new(),
         platform: String::new(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use orion_domain::id::InviteId;
+use orion_policy::Labels;
 
 use super::*;
 use crate::store::{
@@ -22,6 +23,7 @@ pub(super) fn invite(n: u128, uses: u32) -> NewInvite {
         uses,
         preapproved: true,
         grants: "{}".to_owned(),
+        labels: Labels::default(),
         scope: InviteScope::default(),
         created_by: user("admin"),
         created_at: 1_000,
@@ -40,6 +42,7 @@ pub(super) fn candidate(n: u128, name: &str) -> Candidate {
         certificate_request: "PEM".to_owned(),
         ticket_hash: Digest::of(b"ticket"),
         may_come_again: false,
+        policy_names: BTreeSet::new(),
         hostname: "kiosk.lab".to_owned(),
         os: "linux".to_owned(),
         platform: "linux-x86_64".to_owned(),
@@ -113,6 +116,7 @@ async fn a_device_is_read_back_as_it_enrolled_and_found_by_name_and_id() {
         facts: None,
         ceiling: None,
         grants: open_invite().grants,
+        labels: Labels::default(),
         policy_version: None,
         acknowledged_version: None,
         found: Vec::new(),

@@ -7,7 +7,7 @@ import { Button, Field, Line, Time } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
-import { refreshDevices } from "./state";
+import { labelsOf, refreshDevices } from "./state";
 
 type Act = "quarantine" | "revoke" | "approve" | "safe";
 
@@ -70,6 +70,7 @@ export function Facts({ device }: { device: Device }) {
         <dt>Last seen</dt><dd>{device.online ? "now" : <Time at={device.lastSeenAt} />}</dd>
         <dt>Certificate ends</dt><dd><Time at={device.certificateNotAfter} /></dd>
         <dt>Fingerprint</dt><dd><Line text={device.fingerprintWords} mono /></dd>
+        <dt>Labels</dt><dd><Line text={labelsOf(device) || "none"} most={2000} /></dd>
         <dt>Own audit log</dt><dd>{device.chainSeq.toString()} entries seen</dd>
         <dt>Id</dt><dd className="mono">{device.deviceId}</dd>
       </dl>

@@ -31,3 +31,7 @@ export const refreshDevices = () =>
 /** Returns whether the device has acknowledged the policy that it was sent. */
 export const isCurrent = (device: Device) =>
   device.acknowledgedPolicyVersion !== "" && device.acknowledgedPolicyVersion === device.policyVersion;
+
+/** Returns the labels of a device on one line; empty without any. */
+export const labelsOf = (device: Device) =>
+  Object.entries(device.labels).map(([key, value]) => `${key}=${value}`).toSorted().join(", ");

@@ -3,7 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { memo, useDeferredValue, useMemo, useState } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import { PendingDevice } from "../devices/Pending";
-import { deviceState, isCurrent } from "../devices/state";
+import { deviceState, isCurrent, labelsOf } from "../devices/state";
 import { type Device, DeviceService, DeviceState } from "../gen/orion/v1/device_pb";
 import { useMe } from "../lib/session";
 import { counted } from "../lib/text";
@@ -17,7 +17,7 @@ const REFRESH_MS = 3_000;
 function matches(device: Device, text: string, state: string): boolean {
   const isState = state === "" || (state === "connected" ? device.online : state === "away" ? !device.online && device.state === DeviceState.APPROVED : device.state !== DeviceState.APPROVED);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = `${device.name} ${device.hostname} ${device.os} ${device.agentVersion}`.toLowerCase();
+  const all = `${device.name} ${device.hostname} ${device.os} ${device.agentVersion} ${labelsOf(device)}`.toLowerCase();
   return isState && words.every((word) => all.includes(word));
 }
 

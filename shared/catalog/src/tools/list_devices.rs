@@ -40,7 +40,7 @@ pub struct ListedDevice {
     pub os: Option<String>,
     /// Whether the device is connected.
     pub online: bool,
-    /// The labels that the policy gives the device.
+    /// The labels of the device.
     pub labels: BTreeMap<String, String>,
     /// The tools that the person may call there.
     pub tools: Vec<String>,

@@ -3,15 +3,15 @@
 mod action;
 mod arguments;
 
-use std::collections::BTreeMap;
-
 use jiff::tz::TimeZone;
 use orion_domain::rule::{Hours, Quantity, Rate, Rule, RuleAction};
 use orion_domain::{DeviceName, Role};
 
+use super::bad_name;
 use super::granted_paths::tool;
-use super::{bad_name, is_name};
 use crate::finding::{At, Code, Findings, Position, shown};
+use crate::labels::Labels;
+use crate::name::is_name;
 use crate::read::{self, Fields};
 use crate::time;
 use crate::yaml::Node;
@@ -33,13 +33,13 @@ pub(crate) struct RuleEntry {
 }
 
 /// Which devices a rule or a request selects.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selector {
     /// Every device.
     All,
     /// The device of this name.
     Device(DeviceName),
-    /// The devices to which the policy gives this label.
+    /// The devices with this label.
     Label {
         /// The label's key.
         key: String,
@@ -69,11 +69,11 @@ impl Selector {
 
     /// Returns whether it selects a device with this name and these labels.
     #[must_use]
-    pub fn selects(&self, device: &DeviceName, labels: &BTreeMap<String, String>) -> bool {
+    pub fn selects(&self, device: &DeviceName, labels: &Labels) -> bool {
         match self {
             Self::All => true,
             Self::Device(name) => name == device,
-            Self::Label { key, value } => labels.get(key) == Some(value),
+            Self::Label { key, value } => labels.get(key) == Some(value.as_str()),
         }
     }
 }
@@ -189,6 +189,11 @@ impl RuleEntry {
             [first, ..] => first,
         };
         format!("{verb}-{what}")
+    }
+
+    /// Returns whether the rule applies to a device with this name and these labels.
+    pub(crate) fn selects(&self, device: &DeviceName, labels: &Labels) -> bool {
+        self.is_for_all() || self.devices.iter().any(|it| it.value.selects(device, labels))
     }
 
     /// Returns whether the rule applies to every device, named in the file or not.

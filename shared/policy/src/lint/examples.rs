@@ -28,7 +28,7 @@ pub(super) fn check(policy: &PolicyFile, devices: &[LintedDevice], findings: &mu
                     let message = format!("`{line}` is not a call: {why}.");
                     findings.error(example.at, Code::ExampleUnreadable, message, hint);
                 }
-                Ok(speaks) if speaks != example.speaks => {
+                Ok(Some(speaks)) if speaks != example.speaks => {
                     let id = &entry.rule.id;
                     let message = if example.speaks {
                         format!("{id} does not match `{line}`, and should.")
@@ -44,14 +44,14 @@ pub(super) fn check(policy: &PolicyFile, devices: &[LintedDevice], findings: &mu
     }
 }
 
-/// Returns whether a rule matches a call. What the example omits is taken from the rule, so that only
+/// Returns whether a rule matches a call; `None` where that depends on labels that are stored with the device. What the example omits is taken from the rule, so that only
 /// what the example says can prevent a match.
 fn speaks(
     policy: &PolicyFile,
     entry: &RuleEntry,
     call: &Call,
     devices: &[LintedDevice],
-) -> Result<bool, String> {
+) -> Result<Option<bool>, String> {
     let rule = &entry.rule;
     let device = match &call.device {
         Some(name) => devices.iter().find(|device| device.name == *name),
@@ -64,8 +64,9 @@ fn speaks(
     let parsed = call.parse(&places)?;
     let name: Option<DeviceName> =
         call.device.clone().or_else(|| device.map(|device| device.name.clone()));
-    if name.as_ref().is_some_and(|name| !policy.selects(entry, name)) {
-        return Ok(false);
+    let depends = name.as_ref().is_some_and(|name| policy.depends_on_stored_labels(entry, name));
+    if !depends && name.as_ref().is_some_and(|name| !policy.selects(entry, name)) {
+        return Ok(Some(false));
     }
     let someone = || "someone".parse::<UserName>().map_err(|error| error.to_string());
     let user = call.user.clone().or_else(|| rule.users.first().cloned());
@@ -91,7 +92,8 @@ fn speaks(
         raises: &[],
         counted: Some(enough(rule)),
     };
-    Ok(compiled(rule, &places).speaks(0, &question))
+    let speaks = compiled(rule, &places).speaks(0, &question);
+    Ok((!(depends && speaks)).then_some(speaks))
 }
 
 fn compiled(rule: &Rule, places: &Places) -> orion_domain::rule::CompiledRule {

@@ -1,5 +1,7 @@
 //! Checks what a rule can match: its devices, tools, paths and time.
 
+use std::collections::BTreeSet;
+
 use orion_domain::Risk;
 use orion_domain::evaluate::Decision;
 use orion_domain::path::PathPattern;
@@ -10,7 +12,8 @@ use super::grants::width;
 use super::{LintContext, LintedDevice, Members};
 use crate::file::PolicyFile;
 use crate::file::rule::{RuleEntry, Selector};
-use crate::finding::{At, Code, Findings, Position, did_you_mean, shown};
+use crate::finding::{At, Code, Findings, Position, did_you_mean, nearest, shown};
+use crate::labels::Labels;
 
 /// Checks each rule alone.
 pub(super) fn check(
@@ -20,12 +23,15 @@ pub(super) fn check(
     members: &Members,
     findings: &mut Findings,
 ) {
+    let in_file = policy.devices.values().filter_map(|device| device.labels.as_ref());
+    let labels = in_file.chain(&environment.labels).flat_map(Labels::iter);
+    let labels = labels.map(|(key, value)| format!("{key}={value}")).collect();
     for (entry, members) in policy.rules.iter().zip(members) {
         let members: Vec<_> = members.iter().filter_map(|&index| devices.get(index)).collect();
         // Whether the rule also applies to devices about which nothing is known.
         let mut open = entry.is_for_all();
         for selector in &entry.devices {
-            open |= device(policy, environment, selector, findings);
+            open |= device(policy, environment, &labels, selector, findings);
         }
         if let (Some(end), Some(now)) = (entry.rule.expires_at, environment.now_ms)
             && end <= now
@@ -45,10 +51,11 @@ pub(super) fn check(
 }
 
 /// Reports a selector that selects nothing. Returns whether it selects devices that the file does not
-/// name.
+/// name, or may.
 fn device(
     policy: &PolicyFile,
     environment: &LintContext,
+    labels: &BTreeSet<String>,
     selector: &At<Selector>,
     findings: &mut Findings,
 ) -> bool {
@@ -79,14 +86,33 @@ fn device(
             }
             true
         }
-        label @ Selector::Label { key, value } => {
-            if !policy.devices.values().any(|device| device.has(label)) {
-                let message = format!("No device has the label {key}={value}.");
-                let hint = "Labels are written with the devices: labels: { env: prod }.";
-                findings.error(selector.at, Code::NeverMatches, message, hint);
-            }
-            false
+        Selector::Label { key, value } => {
+            unknown_label(environment, labels, &format!("{key}={value}"), selector.at, findings);
+            true
         }
+    }
+}
+
+/// Reports a label that no device has: as an error where the fleet is known, so that a mistake in writing is found.
+fn unknown_label(
+    environment: &LintContext,
+    known: &BTreeSet<String>,
+    label: &str,
+    at: Position,
+    findings: &mut Findings,
+) {
+    if known.contains(label) {
+        return;
+    }
+    let message = format!("No device has the label {label}.");
+    if environment.devices.is_some() {
+        let first =
+            || "Label a device or an enrolment token first, or correct the label.".to_owned();
+        let hint = nearest(label, known.iter().map(String::as_str)).unwrap_or_else(first);
+        findings.error(at, Code::NeverMatches, message, hint);
+    } else {
+        let hint = "Labels that are stored with devices are not known here.";
+        findings.warning(at, Code::NeverMatches, message, hint);
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use orion_domain::Places;
 use orion_domain::path::PathPattern;
 use orion_domain::rule::{Rule, RuleAction};
-use orion_domain::{DeviceName, Places};
 
 use super::{LintedDevice, Members, guess};
 use crate::file::PolicyFile;
@@ -25,12 +25,12 @@ struct Compared<'a> {
 #[derive(Default)]
 struct Sets {
     /// `None` is every device.
-    all: Vec<Option<BTreeSet<DeviceName>>>,
+    all: Vec<Option<BTreeSet<Selector>>>,
     subsets: BTreeMap<(usize, usize), bool>,
 }
 
 impl Sets {
-    fn index(&mut self, set: Option<BTreeSet<DeviceName>>) -> usize {
+    fn index(&mut self, set: Option<BTreeSet<Selector>>) -> usize {
         let found = self.all.iter().position(|had| *had == set);
         found.unwrap_or_else(|| {
             self.all.push(set);
@@ -133,21 +133,17 @@ fn compared<'a>(entry: &'a RuleEntry, members: &[&LintedDevice], sets: &mut Sets
     let places = members.first().map_or(&guessed, |device| &device.places);
     let patterns =
         entry.rule.paths.iter().map(|path| PathPattern::parse(places, path).ok()).collect();
-    let devices = sets.index(named(entry, members));
+    let devices = sets.index(selected(entry, members));
     Compared { entry, bare, devices, patterns }
 }
 
-/// Returns the devices of a rule by name; `None` for all.
-fn named(entry: &RuleEntry, members: &[&LintedDevice]) -> Option<BTreeSet<DeviceName>> {
+/// Returns the devices of a rule by name, and its labels, which devices outside the file may have; `None` for all.
+fn selected(entry: &RuleEntry, members: &[&LintedDevice]) -> Option<BTreeSet<Selector>> {
     if entry.is_for_all() {
         return None;
     }
-    let mut names: BTreeSet<_> = members.iter().map(|device| device.name.clone()).collect();
-    names.extend(entry.devices.iter().filter_map(|selector| match &selector.value {
-        Selector::Device(name) => Some(name.clone()),
-        Selector::All | Selector::Label { .. } => None,
-    }));
-    Some(names)
+    let named = members.iter().map(|device| Selector::Device(device.name.clone()));
+    Some(named.chain(entry.devices.iter().map(|selector| selector.value.clone())).collect())
 }
 
 impl Compared<'_> {

@@ -1,21 +1,23 @@
 //! The compiled policy of each device.
 
-use std::collections::BTreeMap;
-
 use orion_domain::evaluate::{Decision, RiskDefaults};
 use orion_domain::rule::{Approvers, Hours, Quantity, Rate, RuleAction};
 use orion_domain::{Grants, Risk, Role, Rule};
-use orion_policy::PolicyFile;
+use orion_policy::{Labels, PolicyFile};
 use serde_json::json;
 
 use crate::valid;
 
 fn grants(policy: &PolicyFile, device: &str) -> Grants {
-    policy.compile(&device.parse().unwrap()).unwrap().grants
+    policy.compile(&device.parse().unwrap(), &Labels::default()).unwrap().grants
 }
 
 fn ids(policy: &PolicyFile, device: &str) -> Vec<String> {
-    policy.rules_for(&device.parse().unwrap()).into_iter().map(|rule| rule.id).collect()
+    policy
+        .rules_for(&device.parse().unwrap(), &Labels::default())
+        .into_iter()
+        .map(|rule| rule.id)
+        .collect()
 }
 
 #[test]
@@ -62,7 +64,7 @@ devices:
     let own = json!({"tools": ["read_file"], "capabilities": ["file_read"]});
     assert_eq!(grants(&policy, "c"), serde_json::from_value(own).unwrap());
     assert_eq!(grants(&policy, "d"), serde_json::from_value(json!({"profile": "strict"})).unwrap());
-    assert_eq!(policy.compile(&"e".parse().unwrap()), None);
+    assert_eq!(policy.compile(&"e".parse().unwrap(), &Labels::default()), None);
 }
 
 #[test]
@@ -88,9 +90,9 @@ rules:
     assert_eq!(ids(&policy, "web-1"), ["everywhere", "all", "one", "prod", "both"]);
     assert_eq!(ids(&policy, "kiosk"), ["everywhere", "all", "unknown"]);
     assert_eq!(ids(&policy, "other"), ["everywhere", "all"]);
-    let web = policy.compile(&"web-1".parse().unwrap()).unwrap();
-    assert_eq!(web.labels, BTreeMap::from([("env".to_owned(), "prod".to_owned())]));
-    assert_eq!(web.rules, policy.rules_for(&"web-1".parse().unwrap()));
+    let web = policy.compile(&"web-1".parse().unwrap(), &Labels::default()).unwrap();
+    assert_eq!(web.labels, Labels::parse(&["env=prod".to_owned()]).unwrap());
+    assert_eq!(web.rules, policy.rules_for(&"web-1".parse().unwrap(), &Labels::default()));
 }
 
 #[test]
@@ -137,7 +139,7 @@ rules:
         source: "policy.yaml:5".to_owned(),
         ..Rule::new("prod-deletes", RuleAction::Ask)
     };
-    assert_eq!(policy.rules_for(&"any".parse().unwrap()), [expected]);
+    assert_eq!(policy.rules_for(&"any".parse().unwrap(), &Labels::default()), [expected]);
     assert_eq!(policy.timezone(), "Europe/Berlin");
     assert_eq!(policy.risk(), RiskDefaults::new(Decision::DryRunFirst, Decision::Ask));
 }
@@ -174,7 +176,7 @@ rules:
     );
     let says: Vec<_> = ["a", "b"]
         .iter()
-        .flat_map(|device| policy.rules_for(&device.parse().unwrap()))
+        .flat_map(|device| policy.rules_for(&device.parse().unwrap(), &Labels::default()))
         .map(|rule| (rule.id, rule.action, rule.dry_run_first, rule.ignore_provenance))
         .collect();
     let all = |last: (&str, bool)| {

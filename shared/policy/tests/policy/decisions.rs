@@ -5,6 +5,7 @@ mod table;
 use orion_domain::evaluate::Mode;
 use orion_domain::rule::{Counted, Moment, Quantity};
 use orion_domain::{Caller, Decision, Grants, PathStyle, Places, Policy, Question, evaluate};
+use orion_policy::Labels;
 
 use crate::valid;
 use table::Row;
@@ -14,7 +15,7 @@ fn decide(row: &Row) -> (String, String) {
     let style = if row.style == "windows" { PathStyle::Windows } else { PathStyle::Posix };
     let places = Places::parse(style, Some(&row.workspace), Some(&row.home)).unwrap();
     let device = row.device.parse().unwrap();
-    let compiled = valid(&row.policy).compile(&device).unwrap();
+    let compiled = valid(&row.policy).compile(&device, &Labels::default()).unwrap();
     let (grants, bad) = compiled.grants.compile(&places);
     assert_eq!(bad, [], "{}", row.title);
     let ceiling: Option<Grants> = serde_json::from_value(row.ceiling.clone()).unwrap();

@@ -1,6 +1,6 @@
 //! Invalid policies, each reported at its place.
 
-use orion_policy::PolicyFile;
+use orion_policy::{Labels, PolicyFile};
 use proptest::prelude::*;
 use rstest::rstest;
 
@@ -163,10 +163,16 @@ fn keys_of_either_form_say_the_same() {
     let long = "devices: { a: { tools: [open_app], paths: [/srv], apps: [code], capabilities: [app_control] } }";
     let short = "devices: { a: { allowed_tools: [open_app], allowed_paths: [/srv], allowed_apps: [code], permissions: [app_control] } }";
     let name = "a".parse().unwrap();
-    assert_eq!(valid(long).compile(&name), valid(short).compile(&name));
+    assert_eq!(
+        valid(long).compile(&name, &Labels::default()),
+        valid(short).compile(&name, &Labels::default())
+    );
     let one = "rules: [{ id: r, tool: open_app, device: a, user: ann, role: admin, path: /srv, action: deny }]";
     let many = "rules: [{ id: r, tools: [open_app], devices: [a], users: [ann], roles: [admin], paths: [/srv], action: deny }]";
-    assert_eq!(valid(one).rules_for(&name), valid(many).rules_for(&name));
+    assert_eq!(
+        valid(one).rules_for(&name, &Labels::default()),
+        valid(many).rules_for(&name, &Labels::default())
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod compile;
 mod decisions;
 mod diff;
 mod grammar;
+mod labels;
 mod lint;
 mod story;
 

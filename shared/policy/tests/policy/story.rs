@@ -4,6 +4,7 @@ use orion_domain::rule::{Counted, Moment};
 use orion_domain::{
     Caller, Decision, ErrorCode, PathStyle, Places, Policy, Question, Role, ToolError, evaluate,
 };
+use orion_policy::Labels;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ fn places() -> Places {
 
 fn decide(text: &str, tool: &str, arguments: &Value) -> Result<Decision, Box<ToolError>> {
     let device = "laptop-123".parse().unwrap();
-    let compiled = valid(text).compile(&device).unwrap();
+    let compiled = valid(text).compile(&device, &Labels::default()).unwrap();
     let (grants, bad) = compiled.grants.compile(&places());
     assert_eq!(bad, []);
     let rules = compiled.rules.into_iter().map(|rule| rule.compile(&places()).0).collect();

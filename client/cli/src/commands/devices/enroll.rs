@@ -41,7 +41,7 @@ pub(crate) struct Enroll {
     #[arg(long, value_name = "WORDS")]
     words: Option<String>,
     /// Turn the device away instead
-    #[arg(long, conflicts_with_all = ["name", "words", "profile", "paths", "tools", "apps", "grants"])]
+    #[arg(long, conflicts_with_all = ["name", "words", "profile", "paths", "tools", "apps", "grants", "labels"])]
     refuse: bool,
     #[command(flatten)]
     grants: GrantFlags,
@@ -57,7 +57,7 @@ impl Enroll {
         if refuse {
             return self::refuse(app, client, code).await;
         }
-        let grants = grants.to_json()?;
+        let (labels, grants) = (grants.labels.clone(), grants.to_json()?);
         let words = match words {
             Some(words) if app.yes => words,
             Some(words) => {
@@ -67,7 +67,8 @@ impl Enroll {
             None => typed_words(app, client, &code).await?,
         };
         let name = name.unwrap_or_default();
-        let request = v1::ConfirmEnrollmentRequest { code, words, name: name.clone(), grants };
+        let request =
+            v1::ConfirmEnrollmentRequest { code, words, name: name.clone(), grants, labels };
         let answer = client.ask(client.devices().confirm_enrollment(request)).await?;
         let v1::ConfirmEnrollmentResponse { enrollment, valid_until: _, answer } = answer;
         let device = EnrollmentView::from(enrollment.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The options that describe the first grants of a device, of every command that lets one in.
+//! The options that describe the first grants and labels of a device, of every command that lets one in.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use orion_domain::{Access, Grants, Profile};
 use super::grants::{read_grants, to_json};
 use crate::failure::Failure;
 
-/// The first grants of a device.
+/// The first grants and labels of a device.
 #[derive(Debug, Args)]
 pub(crate) struct GrantFlags {
     /// A first set of permissions
@@ -28,6 +28,9 @@ pub(crate) struct GrantFlags {
     /// The grants as a file, JSON or YAML, instead of the four above
     #[arg(long, value_name = "@FILE|JSON", conflicts_with_all = ["profile", "paths", "tools", "apps"])]
     grants: Option<String>,
+    /// A label by which rules of the policy select the device, such as env=prod; may be given again
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub(crate) labels: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -22,6 +22,7 @@ Examples:
   orion devices invite --name laptop-123 --profile operator --path '~/Projects' --app code
   orion devices invite --uses 20 --valid 8h --preapproved --grants @kiosk.yaml
   orion devices invite --uses 5 --from 192.168.1.0/24 --platform linux-aarch64
+  orion devices invite --uses 5 --label env=lab --label group=laptops
   orion devices invite -o json | jq -r .token | ssh kiosk orion-agent enroll -
 
 Whoever has the token can enrol a device with it: hand it over as you would a password.")]
@@ -82,6 +83,7 @@ impl Invite {
             grants,
             platforms: self.platforms.clone(),
             networks: self.networks.clone(),
+            labels: self.grants.labels.clone(),
         };
         let answer = client.ask(client.devices().invite_device(request)).await?;
         let v1::InviteDeviceResponse {

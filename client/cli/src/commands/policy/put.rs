@@ -38,9 +38,8 @@ struct PutView {
 pub(super) fn check_offline(app: &App<'_>, file: &str) -> Result<u8, Failure> {
     let text = input::document(file)?;
     let environment = orion_policy::LintContext {
-        devices: None,
         now_ms: Some(jiff::Timestamp::now().as_millisecond()),
-        passkeys: None,
+        ..orion_policy::LintContext::default()
     };
     let (policy, findings) = orion_policy::check(&text, shown(file), &environment);
     let view = CheckView {

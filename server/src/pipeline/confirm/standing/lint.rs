@@ -23,7 +23,7 @@ pub(super) fn lint(rule: &Rule, device: &DeviceName, places: Places) -> Option<S
     let (_, findings) = orion_policy::check(
         &text,
         "",
-        &LintContext { devices, now_ms: Some(now_ms()), passkeys: None },
+        &LintContext { devices, now_ms: Some(now_ms()), ..LintContext::default() },
     );
     let mut findings = findings.into_iter().filter(|finding| finding.line >= LINE);
     let refused = findings

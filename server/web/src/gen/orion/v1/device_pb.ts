@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file orion/v1/device.proto.
  */
 export const file_orion_v1_device: GenFile = /*@__PURE__*/
-  fileDesc("ChVvcmlvbi92MS9kZXZpY2UucHJvdG8SCG9yaW9uLnYxIsEECgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJAoFc3RhdGUYAyABKA4yFS5vcmlvbi52MS5EZXZpY2VTdGF0ZRIOCgZvbmxpbmUYBCABKAgSCgoCb3MYBSABKAkSEAoIaG9zdG5hbWUYBiABKAkSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIZChFmaW5nZXJwcmludF93b3JkcxgIIAEoCRITCgtlbnJvbGxlZF9hdBgJIAEoAxIUCgxsYXN0X3NlZW5fYXQYCiABKAMSFgoOcG9saWN5X3ZlcnNpb24YCyABKAkSIwobYWNrbm93bGVkZ2VkX3BvbGljeV92ZXJzaW9uGAwgASgJEh0KFWNlcnRpZmljYXRlX25vdF9hZnRlchgNIAEoAxIOCgZncmFudHMYDiABKAkSDwoHY2VpbGluZxgPIAEoCRIPCgdzYW5kYm94GBAgASgJEioKCWRhbmdlcm91cxgRIAEoCzIXLm9yaW9uLnYxLkRhbmdlcm91c01vZGUSFQoNcG9saWN5X3NvdXJjZRgSIAEoCRIXCg9wb2xpY3lfd2FybmluZ3MYEyADKAkSEQoJY2hhaW5fc2VxGBQgASgDEhIKCmNoYWluX2hhc2gYFSABKAwSFQoNY2hhaW5fcHJvYmxlbRgWIAEoCRIYChBjaGFpbl9wcm9ibGVtX2F0GBcgASgDEiMKBXBhdXNlGBggASgLMhQub3Jpb24udjEuT3duZXJQYXVzZSJFCgpPd25lclBhdXNlEgoKAmJ5GAEgASgJEg0KBXNpbmNlGAIgASgDEg0KBXVudGlsGAMgASgDEg0KBWZhdWx0GAQgASgJIk4KDURhbmdlcm91c01vZGUSDQoFdW50aWwYASABKAMSDgoGc2V0X2J5GAIgASgJEg4KBnNldF9hdBgDIAEoAxIOCgZyZWFzb24YBCABKAkiKgoSTGlzdERldmljZXNSZXF1ZXN0EhQKDHBlbmRpbmdfb25seRgBIAEoCCI4ChNMaXN0RGV2aWNlc1Jlc3BvbnNlEiEKB2RldmljZXMYASADKAsyEC5vcmlvbi52MS5EZXZpY2UiIgoQR2V0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiNQoRR2V0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIpIBChNJbnZpdGVEZXZpY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSFQoNdmFsaWRfc2Vjb25kcxgCIAEoBBIMCgR1c2VzGAMgASgNEhMKC3ByZWFwcHJvdmVkGAQgASgIEg4KBmdyYW50cxgFIAEoCRIRCglwbGF0Zm9ybXMYBiADKAkSEAoIbmV0d29ya3MYByADKAkitAEKFEludml0ZURldmljZVJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhEKCWludml0ZV9pZBgCIAEoCRISCgpleHBpcmVzX2F0GAMgASgDEg8KB2NvbW1hbmQYBCABKAkSGQoRaW5zdGFsbF93aXRoX2N1cmwYBSABKAkSGQoRaW5zdGFsbF93aXRoX3dnZXQYBiABKAkSHwoXaW5zdGFsbF93aXRoX3Bvd2Vyc2hlbGwYByABKAkiwgEKEVBlbmRpbmdFbnJvbGxtZW50EhIKCnJlcXVlc3RfaWQYASABKAkSFgoOc3VnZ2VzdGVkX25hbWUYAiABKAkSEAoIaG9zdG5hbWUYAyABKAkSEAoIcGxhdGZvcm0YBCABKAkSFQoNYWdlbnRfdmVyc2lvbhgFIAEoCRIPCgdhZGRyZXNzGAYgASgJEhQKDHJlcXVlc3RlZF9hdBgIIAEoAxISCgpleHBpcmVzX2F0GAkgASgDSgQIBxAIUgV3b3JkcyIlChVGaW5kRW5yb2xsbWVudFJlcXVlc3QSDAoEY29kZRgBIAEoCSJJChZGaW5kRW5yb2xsbWVudFJlc3BvbnNlEi8KCmVucm9sbG1lbnQYASABKAsyGy5vcmlvbi52MS5QZW5kaW5nRW5yb2xsbWVudCJVChhDb25maXJtRW5yb2xsbWVudFJlcXVlc3QSDAoEY29kZRgBIAEoCRINCgV3b3JkcxgCIAEoCRIMCgRuYW1lGAMgASgJEg4KBmdyYW50cxgEIAEoCSJxChlDb25maXJtRW5yb2xsbWVudFJlc3BvbnNlEi8KCmVucm9sbG1lbnQYASABKAsyGy5vcmlvbi52MS5QZW5kaW5nRW5yb2xsbWVudBITCgt2YWxpZF91bnRpbBgCIAEoAxIOCgZhbnN3ZXIYAyABKAkiJwoXUmVmdXNlRW5yb2xsbWVudFJlcXVlc3QSDAoEY29kZRgBIAEoCSJLChhSZWZ1c2VFbnJvbGxtZW50UmVzcG9uc2USLwoKZW5yb2xsbWVudBgBIAEoCzIbLm9yaW9uLnYxLlBlbmRpbmdFbnJvbGxtZW50IiYKFEFwcHJvdmVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCSI5ChVBcHByb3ZlRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIiUKE1JlamVjdERldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJIjgKFFJlamVjdERldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSI1ChNSZXZva2VEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiOAoUUmV2b2tlRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIjMKE1JlbmFtZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEgwKBG5hbWUYAiABKAkiOAoUUmVuYW1lRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIjUKE1JlbW92ZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSIWChRSZW1vdmVEZXZpY2VSZXNwb25zZSI5ChdRdWFyYW50aW5lRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDgoGcmVhc29uGAIgASgJIjwKGFF1YXJhbnRpbmVEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiWgoUU2V0RGV2aWNlTW9kZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEhEKCWRhbmdlcm91cxgCIAEoCBIPCgdzZWNvbmRzGAMgASgEEg4KBnJlYXNvbhgEIAEoCSI5ChVTZXREZXZpY2VNb2RlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIiUKE1Jldmlld0RldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJIoABChRSZXZpZXdEZXZpY2VSZXNwb25zZRIOCgZkZXZpY2UYASABKAkSDAoEZGF5cxgCIAEoDRINCgVjYWxscxgDIAEoBBIlCgZncmFudHMYBCADKAsyFS5vcmlvbi52MS5HcmFudFJldmlldxIUCgxsb29rZWRfc2luY2UYBSABKAMitAEKC0dyYW50UmV2aWV3EgwKBGtpbmQYASABKAkSDQoFZW50cnkYAiABKAkSDgoGc2VydmVyGAMgASgIEg8KB2NlaWxpbmcYBCABKAgSEQoJZWZmZWN0aXZlGAUgASgIEgwKBHVzZXMYBiABKAQSFAoMbGFzdF91c2VkX2F0GAcgASgDEgwKBGxpbnQYCCADKAkSEAoIcHJvcG9zYWwYCSABKAkSEAoIY2FsbF9pZHMYCiADKAkqswEKC0RldmljZVN0YXRlEhwKGERFVklDRV9TVEFURV9VTlNQRUNJRklFRBAAEhgKFERFVklDRV9TVEFURV9QRU5ESU5HEAESGQoVREVWSUNFX1NUQVRFX0FQUFJPVkVEEAISGQoVREVWSUNFX1NUQVRFX1JFSkVDVEVEEAMSHAoYREVWSUNFX1NUQVRFX1FVQVJBTlRJTkVEEAQSGAoUREVWSUNFX1NUQVRFX1JFVk9LRUQQBTKICQoNRGV2aWNlU2VydmljZRJKCgtMaXN0RGV2aWNlcxIcLm9yaW9uLnYxLkxpc3REZXZpY2VzUmVxdWVzdBodLm9yaW9uLnYxLkxpc3REZXZpY2VzUmVzcG9uc2USRAoJR2V0RGV2aWNlEhoub3Jpb24udjEuR2V0RGV2aWNlUmVxdWVzdBobLm9yaW9uLnYxLkdldERldmljZVJlc3BvbnNlEk0KDEludml0ZURldmljZRIdLm9yaW9uLnYxLkludml0ZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5JbnZpdGVEZXZpY2VSZXNwb25zZRJTCg5GaW5kRW5yb2xsbWVudBIfLm9yaW9uLnYxLkZpbmRFbnJvbGxtZW50UmVxdWVzdBogLm9yaW9uLnYxLkZpbmRFbnJvbGxtZW50UmVzcG9uc2USXAoRQ29uZmlybUVucm9sbG1lbnQSIi5vcmlvbi52MS5Db25maXJtRW5yb2xsbWVudFJlcXVlc3QaIy5vcmlvbi52MS5Db25maXJtRW5yb2xsbWVudFJlc3BvbnNlElkKEFJlZnVzZUVucm9sbG1lbnQSIS5vcmlvbi52MS5SZWZ1c2VFbnJvbGxtZW50UmVxdWVzdBoiLm9yaW9uLnYxLlJlZnVzZUVucm9sbG1lbnRSZXNwb25zZRJQCg1BcHByb3ZlRGV2aWNlEh4ub3Jpb24udjEuQXBwcm92ZURldmljZVJlcXVlc3QaHy5vcmlvbi52MS5BcHByb3ZlRGV2aWNlUmVzcG9uc2USTQoMUmVqZWN0RGV2aWNlEh0ub3Jpb24udjEuUmVqZWN0RGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJlamVjdERldmljZVJlc3BvbnNlEk0KDFJldm9rZURldmljZRIdLm9yaW9uLnYxLlJldm9rZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZXZva2VEZXZpY2VSZXNwb25zZRJZChBRdWFyYW50aW5lRGV2aWNlEiEub3Jpb24udjEuUXVhcmFudGluZURldmljZVJlcXVlc3QaIi5vcmlvbi52MS5RdWFyYW50aW5lRGV2aWNlUmVzcG9uc2USTQoMUmVuYW1lRGV2aWNlEh0ub3Jpb24udjEuUmVuYW1lRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJlbmFtZURldmljZVJlc3BvbnNlEk0KDFJlbW92ZURldmljZRIdLm9yaW9uLnYxLlJlbW92ZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZW1vdmVEZXZpY2VSZXNwb25zZRJQCg1TZXREZXZpY2VNb2RlEh4ub3Jpb24udjEuU2V0RGV2aWNlTW9kZVJlcXVlc3QaHy5vcmlvbi52MS5TZXREZXZpY2VNb2RlUmVzcG9uc2USTQoMUmV2aWV3RGV2aWNlEh0ub3Jpb24udjEuUmV2aWV3RGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJldmlld0RldmljZVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("ChVvcmlvbi92MS9kZXZpY2UucHJvdG8SCG9yaW9uLnYxIp4FCgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJAoFc3RhdGUYAyABKA4yFS5vcmlvbi52MS5EZXZpY2VTdGF0ZRIOCgZvbmxpbmUYBCABKAgSCgoCb3MYBSABKAkSEAoIaG9zdG5hbWUYBiABKAkSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIZChFmaW5nZXJwcmludF93b3JkcxgIIAEoCRITCgtlbnJvbGxlZF9hdBgJIAEoAxIUCgxsYXN0X3NlZW5fYXQYCiABKAMSFgoOcG9saWN5X3ZlcnNpb24YCyABKAkSIwobYWNrbm93bGVkZ2VkX3BvbGljeV92ZXJzaW9uGAwgASgJEh0KFWNlcnRpZmljYXRlX25vdF9hZnRlchgNIAEoAxIOCgZncmFudHMYDiABKAkSDwoHY2VpbGluZxgPIAEoCRIPCgdzYW5kYm94GBAgASgJEioKCWRhbmdlcm91cxgRIAEoCzIXLm9yaW9uLnYxLkRhbmdlcm91c01vZGUSFQoNcG9saWN5X3NvdXJjZRgSIAEoCRIXCg9wb2xpY3lfd2FybmluZ3MYEyADKAkSEQoJY2hhaW5fc2VxGBQgASgDEhIKCmNoYWluX2hhc2gYFSABKAwSFQoNY2hhaW5fcHJvYmxlbRgWIAEoCRIYChBjaGFpbl9wcm9ibGVtX2F0GBcgASgDEiMKBXBhdXNlGBggASgLMhQub3Jpb24udjEuT3duZXJQYXVzZRIsCgZsYWJlbHMYGSADKAsyHC5vcmlvbi52MS5EZXZpY2UuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJFCgpPd25lclBhdXNlEgoKAmJ5GAEgASgJEg0KBXNpbmNlGAIgASgDEg0KBXVudGlsGAMgASgDEg0KBWZhdWx0GAQgASgJIk4KDURhbmdlcm91c01vZGUSDQoFdW50aWwYASABKAMSDgoGc2V0X2J5GAIgASgJEg4KBnNldF9hdBgDIAEoAxIOCgZyZWFzb24YBCABKAkiKgoSTGlzdERldmljZXNSZXF1ZXN0EhQKDHBlbmRpbmdfb25seRgBIAEoCCI4ChNMaXN0RGV2aWNlc1Jlc3BvbnNlEiEKB2RldmljZXMYASADKAsyEC5vcmlvbi52MS5EZXZpY2UiIgoQR2V0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiNQoRR2V0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIqIBChNJbnZpdGVEZXZpY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSFQoNdmFsaWRfc2Vjb25kcxgCIAEoBBIMCgR1c2VzGAMgASgNEhMKC3ByZWFwcHJvdmVkGAQgASgIEg4KBmdyYW50cxgFIAEoCRIRCglwbGF0Zm9ybXMYBiADKAkSEAoIbmV0d29ya3MYByADKAkSDgoGbGFiZWxzGAggAygJIrQBChRJbnZpdGVEZXZpY2VSZXNwb25zZRINCgV0b2tlbhgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkSEgoKZXhwaXJlc19hdBgDIAEoAxIPCgdjb21tYW5kGAQgASgJEhkKEWluc3RhbGxfd2l0aF9jdXJsGAUgASgJEhkKEWluc3RhbGxfd2l0aF93Z2V0GAYgASgJEh8KF2luc3RhbGxfd2l0aF9wb3dlcnNoZWxsGAcgASgJIsIBChFQZW5kaW5nRW5yb2xsbWVudBISCgpyZXF1ZXN0X2lkGAEgASgJEhYKDnN1Z2dlc3RlZF9uYW1lGAIgASgJEhAKCGhvc3RuYW1lGAMgASgJEhAKCHBsYXRmb3JtGAQgASgJEhUKDWFnZW50X3ZlcnNpb24YBSABKAkSDwoHYWRkcmVzcxgGIAEoCRIUCgxyZXF1ZXN0ZWRfYXQYCCABKAMSEgoKZXhwaXJlc19hdBgJIAEoA0oECAcQCFIFd29yZHMiJQoVRmluZEVucm9sbG1lbnRSZXF1ZXN0EgwKBGNvZGUYASABKAkiSQoWRmluZEVucm9sbG1lbnRSZXNwb25zZRIvCgplbnJvbGxtZW50GAEgASgLMhsub3Jpb24udjEuUGVuZGluZ0Vucm9sbG1lbnQiZQoYQ29uZmlybUVucm9sbG1lbnRSZXF1ZXN0EgwKBGNvZGUYASABKAkSDQoFd29yZHMYAiABKAkSDAoEbmFtZRgDIAEoCRIOCgZncmFudHMYBCABKAkSDgoGbGFiZWxzGAUgAygJInEKGUNvbmZpcm1FbnJvbGxtZW50UmVzcG9uc2USLwoKZW5yb2xsbWVudBgBIAEoCzIbLm9yaW9uLnYxLlBlbmRpbmdFbnJvbGxtZW50EhMKC3ZhbGlkX3VudGlsGAIgASgDEg4KBmFuc3dlchgDIAEoCSInChdSZWZ1c2VFbnJvbGxtZW50UmVxdWVzdBIMCgRjb2RlGAEgASgJIksKGFJlZnVzZUVucm9sbG1lbnRSZXNwb25zZRIvCgplbnJvbGxtZW50GAEgASgLMhsub3Jpb24udjEuUGVuZGluZ0Vucm9sbG1lbnQiJgoUQXBwcm92ZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJIjkKFUFwcHJvdmVEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiJQoTUmVqZWN0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiOAoUUmVqZWN0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIjUKE1Jldm9rZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSI4ChRSZXZva2VEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiMwoTUmVuYW1lRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDAoEbmFtZRgCIAEoCSI4ChRSZW5hbWVEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiRQoWU2V0RGV2aWNlTGFiZWxzUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSCwoDc2V0GAIgAygJEg4KBnJlbW92ZRgDIAMoCSI7ChdTZXREZXZpY2VMYWJlbHNSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiNQoTUmVtb3ZlRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDgoGcmVhc29uGAIgASgJIhYKFFJlbW92ZURldmljZVJlc3BvbnNlIjkKF1F1YXJhbnRpbmVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiPAoYUXVhcmFudGluZURldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSJaChRTZXREZXZpY2VNb2RlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSEQoJZGFuZ2Vyb3VzGAIgASgIEg8KB3NlY29uZHMYAyABKAQSDgoGcmVhc29uGAQgASgJIjkKFVNldERldmljZU1vZGVSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiJQoTUmV2aWV3RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkigAEKFFJldmlld0RldmljZVJlc3BvbnNlEg4KBmRldmljZRgBIAEoCRIMCgRkYXlzGAIgASgNEg0KBWNhbGxzGAMgASgEEiUKBmdyYW50cxgEIAMoCzIVLm9yaW9uLnYxLkdyYW50UmV2aWV3EhQKDGxvb2tlZF9zaW5jZRgFIAEoAyK0AQoLR3JhbnRSZXZpZXcSDAoEa2luZBgBIAEoCRINCgVlbnRyeRgCIAEoCRIOCgZzZXJ2ZXIYAyABKAgSDwoHY2VpbGluZxgEIAEoCBIRCgllZmZlY3RpdmUYBSABKAgSDAoEdXNlcxgGIAEoBBIUCgxsYXN0X3VzZWRfYXQYByABKAMSDAoEbGludBgIIAMoCRIQCghwcm9wb3NhbBgJIAEoCRIQCghjYWxsX2lkcxgKIAMoCSqzAQoLRGV2aWNlU3RhdGUSHAoYREVWSUNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUREVWSUNFX1NUQVRFX1BFTkRJTkcQARIZChVERVZJQ0VfU1RBVEVfQVBQUk9WRUQQAhIZChVERVZJQ0VfU1RBVEVfUkVKRUNURUQQAxIcChhERVZJQ0VfU1RBVEVfUVVBUkFOVElORUQQBBIYChRERVZJQ0VfU1RBVEVfUkVWT0tFRBAFMuAJCg1EZXZpY2VTZXJ2aWNlEkoKC0xpc3REZXZpY2VzEhwub3Jpb24udjEuTGlzdERldmljZXNSZXF1ZXN0Gh0ub3Jpb24udjEuTGlzdERldmljZXNSZXNwb25zZRJECglHZXREZXZpY2USGi5vcmlvbi52MS5HZXREZXZpY2VSZXF1ZXN0Ghsub3Jpb24udjEuR2V0RGV2aWNlUmVzcG9uc2USTQoMSW52aXRlRGV2aWNlEh0ub3Jpb24udjEuSW52aXRlRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLkludml0ZURldmljZVJlc3BvbnNlElMKDkZpbmRFbnJvbGxtZW50Eh8ub3Jpb24udjEuRmluZEVucm9sbG1lbnRSZXF1ZXN0GiAub3Jpb24udjEuRmluZEVucm9sbG1lbnRSZXNwb25zZRJcChFDb25maXJtRW5yb2xsbWVudBIiLm9yaW9uLnYxLkNvbmZpcm1FbnJvbGxtZW50UmVxdWVzdBojLm9yaW9uLnYxLkNvbmZpcm1FbnJvbGxtZW50UmVzcG9uc2USWQoQUmVmdXNlRW5yb2xsbWVudBIhLm9yaW9uLnYxLlJlZnVzZUVucm9sbG1lbnRSZXF1ZXN0GiIub3Jpb24udjEuUmVmdXNlRW5yb2xsbWVudFJlc3BvbnNlElAKDUFwcHJvdmVEZXZpY2USHi5vcmlvbi52MS5BcHByb3ZlRGV2aWNlUmVxdWVzdBofLm9yaW9uLnYxLkFwcHJvdmVEZXZpY2VSZXNwb25zZRJNCgxSZWplY3REZXZpY2USHS5vcmlvbi52MS5SZWplY3REZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmVqZWN0RGV2aWNlUmVzcG9uc2USTQoMUmV2b2tlRGV2aWNlEh0ub3Jpb24udjEuUmV2b2tlRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJldm9rZURldmljZVJlc3BvbnNlElkKEFF1YXJhbnRpbmVEZXZpY2USIS5vcmlvbi52MS5RdWFyYW50aW5lRGV2aWNlUmVxdWVzdBoiLm9yaW9uLnYxLlF1YXJhbnRpbmVEZXZpY2VSZXNwb25zZRJNCgxSZW5hbWVEZXZpY2USHS5vcmlvbi52MS5SZW5hbWVEZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmVuYW1lRGV2aWNlUmVzcG9uc2USVgoPU2V0RGV2aWNlTGFiZWxzEiAub3Jpb24udjEuU2V0RGV2aWNlTGFiZWxzUmVxdWVzdBohLm9yaW9uLnYxLlNldERldmljZUxhYmVsc1Jlc3BvbnNlEk0KDFJlbW92ZURldmljZRIdLm9yaW9uLnYxLlJlbW92ZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZW1vdmVEZXZpY2VSZXNwb25zZRJQCg1TZXREZXZpY2VNb2RlEh4ub3Jpb24udjEuU2V0RGV2aWNlTW9kZVJlcXVlc3QaHy5vcmlvbi52MS5TZXREZXZpY2VNb2RlUmVzcG9uc2USTQoMUmV2aWV3RGV2aWNlEh0ub3Jpb24udjEuUmV2aWV3RGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJldmlld0RldmljZVJlc3BvbnNlYgZwcm90bzM");
 
 /**
  * @generated from message orion.v1.Device
@@ -163,6 +163,13 @@ export type Device = Message<"orion.v1.Device"> & {
    * @generated from field: orion.v1.OwnerPause pause = 24;
    */
   pause?: OwnerPause | undefined;
+
+  /**
+   * The labels by which rules select the device: those of the policy file, or those that are stored with it.
+   *
+   * @generated from field: map<string, string> labels = 25;
+   */
+  labels: { [key: string]: string };
 };
 
 /**
@@ -373,6 +380,13 @@ export type InviteDeviceRequest = Message<"orion.v1.InviteDeviceRequest"> & {
    * @generated from field: repeated string networks = 7;
    */
   networks: string[];
+
+  /**
+   * The labels of the devices, each as `key=value`; empty for none.
+   *
+   * @generated from field: repeated string labels = 8;
+   */
+  labels: string[];
 };
 
 /**
@@ -566,6 +580,13 @@ export type ConfirmEnrollmentRequest = Message<"orion.v1.ConfirmEnrollmentReques
    * @generated from field: string grants = 4;
    */
   grants: string;
+
+  /**
+   * The device's labels, each as `key=value`; empty for none.
+   *
+   * @generated from field: repeated string labels = 5;
+   */
+  labels: string[];
 };
 
 /**
@@ -791,6 +812,54 @@ export const RenameDeviceResponseSchema: GenMessage<RenameDeviceResponse> = /*@_
   messageDesc(file_orion_v1_device, 23);
 
 /**
+ * @generated from message orion.v1.SetDeviceLabelsRequest
+ */
+export type SetDeviceLabelsRequest = Message<"orion.v1.SetDeviceLabelsRequest"> & {
+  /**
+   * @generated from field: string device = 1;
+   */
+  device: string;
+
+  /**
+   * The labels to set, each as `key=value`.
+   *
+   * @generated from field: repeated string set = 2;
+   */
+  set: string[];
+
+  /**
+   * The keys of the labels to remove.
+   *
+   * @generated from field: repeated string remove = 3;
+   */
+  remove: string[];
+};
+
+/**
+ * Describes the message orion.v1.SetDeviceLabelsRequest.
+ * Use `create(SetDeviceLabelsRequestSchema)` to create a new message.
+ */
+export const SetDeviceLabelsRequestSchema: GenMessage<SetDeviceLabelsRequest> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 24);
+
+/**
+ * @generated from message orion.v1.SetDeviceLabelsResponse
+ */
+export type SetDeviceLabelsResponse = Message<"orion.v1.SetDeviceLabelsResponse"> & {
+  /**
+   * @generated from field: orion.v1.Device device = 1;
+   */
+  device?: Device | undefined;
+};
+
+/**
+ * Describes the message orion.v1.SetDeviceLabelsResponse.
+ * Use `create(SetDeviceLabelsResponseSchema)` to create a new message.
+ */
+export const SetDeviceLabelsResponseSchema: GenMessage<SetDeviceLabelsResponse> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 25);
+
+/**
  * @generated from message orion.v1.RemoveDeviceRequest
  */
 export type RemoveDeviceRequest = Message<"orion.v1.RemoveDeviceRequest"> & {
@@ -810,7 +879,7 @@ export type RemoveDeviceRequest = Message<"orion.v1.RemoveDeviceRequest"> & {
  * Use `create(RemoveDeviceRequestSchema)` to create a new message.
  */
 export const RemoveDeviceRequestSchema: GenMessage<RemoveDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 24);
+  messageDesc(file_orion_v1_device, 26);
 
 /**
  * @generated from message orion.v1.RemoveDeviceResponse
@@ -823,7 +892,7 @@ export type RemoveDeviceResponse = Message<"orion.v1.RemoveDeviceResponse"> & {
  * Use `create(RemoveDeviceResponseSchema)` to create a new message.
  */
 export const RemoveDeviceResponseSchema: GenMessage<RemoveDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 25);
+  messageDesc(file_orion_v1_device, 27);
 
 /**
  * @generated from message orion.v1.QuarantineDeviceRequest
@@ -845,7 +914,7 @@ export type QuarantineDeviceRequest = Message<"orion.v1.QuarantineDeviceRequest"
  * Use `create(QuarantineDeviceRequestSchema)` to create a new message.
  */
 export const QuarantineDeviceRequestSchema: GenMessage<QuarantineDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 26);
+  messageDesc(file_orion_v1_device, 28);
 
 /**
  * @generated from message orion.v1.QuarantineDeviceResponse
@@ -862,7 +931,7 @@ export type QuarantineDeviceResponse = Message<"orion.v1.QuarantineDeviceRespons
  * Use `create(QuarantineDeviceResponseSchema)` to create a new message.
  */
 export const QuarantineDeviceResponseSchema: GenMessage<QuarantineDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 27);
+  messageDesc(file_orion_v1_device, 29);
 
 /**
  * @generated from message orion.v1.SetDeviceModeRequest
@@ -900,7 +969,7 @@ export type SetDeviceModeRequest = Message<"orion.v1.SetDeviceModeRequest"> & {
  * Use `create(SetDeviceModeRequestSchema)` to create a new message.
  */
 export const SetDeviceModeRequestSchema: GenMessage<SetDeviceModeRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 28);
+  messageDesc(file_orion_v1_device, 30);
 
 /**
  * @generated from message orion.v1.SetDeviceModeResponse
@@ -917,7 +986,7 @@ export type SetDeviceModeResponse = Message<"orion.v1.SetDeviceModeResponse"> & 
  * Use `create(SetDeviceModeResponseSchema)` to create a new message.
  */
 export const SetDeviceModeResponseSchema: GenMessage<SetDeviceModeResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 29);
+  messageDesc(file_orion_v1_device, 31);
 
 /**
  * @generated from message orion.v1.ReviewDeviceRequest
@@ -934,7 +1003,7 @@ export type ReviewDeviceRequest = Message<"orion.v1.ReviewDeviceRequest"> & {
  * Use `create(ReviewDeviceRequestSchema)` to create a new message.
  */
 export const ReviewDeviceRequestSchema: GenMessage<ReviewDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 30);
+  messageDesc(file_orion_v1_device, 32);
 
 /**
  * @generated from message orion.v1.ReviewDeviceResponse
@@ -980,7 +1049,7 @@ export type ReviewDeviceResponse = Message<"orion.v1.ReviewDeviceResponse"> & {
  * Use `create(ReviewDeviceResponseSchema)` to create a new message.
  */
 export const ReviewDeviceResponseSchema: GenMessage<ReviewDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 31);
+  messageDesc(file_orion_v1_device, 33);
 
 /**
  * One entry of a device's grants.
@@ -1064,7 +1133,7 @@ export type GrantReview = Message<"orion.v1.GrantReview"> & {
  * Use `create(GrantReviewSchema)` to create a new message.
  */
 export const GrantReviewSchema: GenMessage<GrantReview> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 32);
+  messageDesc(file_orion_v1_device, 34);
 
 /**
  * @generated from enum orion.v1.DeviceState
@@ -1213,6 +1282,16 @@ export const DeviceService: GenService<{
     methodKind: "unary";
     input: typeof RenameDeviceRequestSchema;
     output: typeof RenameDeviceResponseSchema;
+  },
+  /**
+   * Sets and removes labels that are stored with a device. It is refused where the policy file gives the device labels.
+   *
+   * @generated from rpc orion.v1.DeviceService.SetDeviceLabels
+   */
+  setDeviceLabels: {
+    methodKind: "unary";
+    input: typeof SetDeviceLabelsRequestSchema;
+    output: typeof SetDeviceLabelsResponseSchema;
   },
   /**
    * Ends the device's identity, if it has not ended, and lists the device no more.
