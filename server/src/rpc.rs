@@ -20,6 +20,7 @@ mod policy;
 mod schedule;
 mod signed;
 mod status;
+mod to_its_end;
 mod tool;
 mod transfer;
 

@@ -108,6 +108,22 @@ async fn a_plan_is_taken_back_and_what_cannot_be_is_named_before_anything_is() {
         (names(kiosk.tree()), names(nas.tree())),
         (vec!["made".into(), "old.txt".into()], vec![])
     );
+
+    // A step that was skipped made no call.
+    let steps: [(&str, &str, Value); 3] = [
+        ("nas", "create_directory", json!({"path": "first"})),
+        ("kiosk", "delete_file", json!({"path": "old.txt", "confirm": true})),
+        ("nas", "create_directory", json!({"path": "never"})),
+    ];
+    let plan = world.admin().plan(&steps, false).await.unwrap();
+    kiosk.write_file("old.txt", "changed since");
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    assert_eq!(ended.state(), v1::PlanState::Failed, "{ended:?}");
+    assert_eq!(names(nas.tree()), ["first"]);
+    let undone = cli.run(&["undo", &plan.plan_id, "--yes"]).await;
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert_eq!(names(nas.tree()), [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

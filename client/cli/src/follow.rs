@@ -30,6 +30,8 @@ const LOOKS: u32 = 200;
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// A call that ends sooner is shown by its result alone.
 const SHORT_CALL: Duration = Duration::from_millis(300);
+/// Arguments of more bytes are not sent a second time to learn the id of their call.
+const MAX_SENT_AGAIN: usize = 16 * 1024;
 /// How long after its end a stream is opened again.
 const REOPEN_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -118,7 +120,7 @@ impl LiveCall {
         request: &v1::CallToolRequest,
         waiting: &Spinner,
     ) -> Option<Self> {
-        if !waiting.is_shown() {
+        if !waiting.is_shown() || request.arguments.len() > MAX_SENT_AGAIN {
             return None;
         }
         let runs_programs = runs_programs(&request.tool);
@@ -160,7 +162,7 @@ fn runs_programs(tool: &str) -> bool {
 /// Shows how far a call is, and its output, until it ends. What is shown is for people only, so a failure ends this
 /// and nothing else.
 async fn show(client: Client, call_id: String, waiting: SharedSpinner) -> Lines {
-    let mut lines = Lines::default();
+    let (mut lines, begun) = (Lines::default(), waiting.text());
     // The backend announces a call before it stores it.
     for _ in 0..LOOKS {
         let request = v1::WatchCallRequest { call_id: call_id.clone(), output: true };
@@ -172,7 +174,10 @@ async fn show(client: Client, call_id: String, waiting: SharedSpinner) -> Lines 
                         Some(Event::Output(piece)) => {
                             lines.add(&piece, |line| waiting.line(line));
                         }
-                        Some(Event::Call(call)) => waiting.say(&CallView::from(call).advance()),
+                        Some(Event::Call(call)) => {
+                            let advance = CallView::from(call).advance();
+                            waiting.say(if advance.is_empty() { &begun } else { &advance });
+                        }
                         // A newer backend has events that this version does not know.
                         None => {}
                     }

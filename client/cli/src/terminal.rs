@@ -173,6 +173,11 @@ impl SharedSpinner {
     pub(crate) fn say(&self, what: &str) {
         replace_text(&self.0, what);
     }
+
+    /// Returns the text.
+    pub(crate) fn text(&self) -> String {
+        self.0.message()
+    }
 }
 
 fn replace_text(bar: &ProgressBar, what: &str) {

@@ -202,6 +202,7 @@ impl Agent {
         let error = match answer {
             Ok(Some(Given { allow: true, by })) => {
                 tracing::info!(%call, tool = asked.spec.name, by, "the person at the device allowed a call");
+                self.say_progress(call, String::new());
                 return self.run_allowed(asked).await;
             }
             Ok(Some(Given { allow: false, by })) => denied(&by),

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use clap::Subcommand;
 use orion_agent::clock::{now_ms, shown};
+use orion_agent::config::default_locations;
 use orion_agent::consent::{Folder, OpenQuestion, Shown};
 
 use super::ceiling::Output;
@@ -36,15 +37,34 @@ pub(super) fn run(state_dir: &Path, command: Consent) -> anyhow::Result<()> {
     match command {
         Consent::List { output: Output::Json } => print(&serde_json::to_string_pretty(&open)?),
         Consent::List { output: Output::Text } if open.is_empty() => {
-            print("No call waits for an answer.")
+            if pause::is_running(state_dir) {
+                return print("No call waits for an answer.");
+            }
+            print(&format!("No call waits for an answer: {}.", no_agent(state_dir)))
         }
         Consent::List { output: Output::Text } => {
             open.iter().try_for_each(|open| print(&whole(open)))?;
-            print("Answer with `orion-agent consent allow ID` or `deny ID`.")
+            print(&format!("Answer with `{} allow ID` or `deny ID`.", command_for(state_dir)))
         }
-        Consent::Allow { id } => give(&folder, named(&open, &id)?, true),
-        Consent::Deny { id } => give(&folder, named(&open, &id)?, false),
+        Consent::Allow { id } => give(&folder, named(state_dir, &open, &id)?, true),
+        Consent::Deny { id } => give(&folder, named(state_dir, &open, &id)?, false),
     }
+}
+
+/// Returns the command for questions of the agent with this state folder.
+fn command_for(state_dir: &Path) -> String {
+    if default_locations().is_some_and(|(_, state)| state == state_dir) {
+        return "orion-agent consent".to_owned();
+    }
+    format!("orion-agent --state-dir {} consent", state_dir.display())
+}
+
+/// Says that no agent could ask.
+fn no_agent(state_dir: &Path) -> String {
+    format!(
+        "no agent runs with the state folder {}; name the folder of one that does with --state-dir",
+        state_dir.display()
+    )
 }
 
 /// Returns the questions that wait. Without an agent none does, whatever an earlier one left.
@@ -64,10 +84,20 @@ pub(super) fn whole(open: &OpenQuestion) -> String {
     format!("Question {id}, asked at {}\n{}", shown(question.asked_at), Shown(question))
 }
 
-fn named<'a>(open: &'a [OpenQuestion], id: &str) -> anyhow::Result<&'a OpenQuestion> {
+fn named<'a>(
+    state_dir: &Path,
+    open: &'a [OpenQuestion],
+    id: &str,
+) -> anyhow::Result<&'a OpenQuestion> {
     open.iter().find(|it| it.id == id).ok_or_else(|| {
         let id: String = id.chars().take(64).flat_map(char::escape_debug).collect();
-        anyhow!("no question {id} waits for an answer: it was answered, or its time is over; `orion-agent consent list` shows those that wait")
+        if !pause::is_running(state_dir) {
+            return anyhow!("no question {id} waits for an answer: {}", no_agent(state_dir));
+        }
+        anyhow!(
+            "no question {id} waits for an answer: it was answered, or its time is over; `{} list` shows those that wait",
+            command_for(state_dir)
+        )
     })
 }
 

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use orion_agent::clock::{now_ms, shown};
 use orion_agent::pause::{self, Paused};
 use orion_agent::run::NotEnrolled;
-use orion_agent::state::{State, StateError, Status};
+use orion_agent::state::{Identity, State, StateError, Status};
 
 use super::{Places, print};
 
@@ -45,8 +45,11 @@ fn time(text: &str) -> Result<SignedDuration, String> {
 
 pub(super) fn pause(places: &Places, arguments: &PauseCommand) -> anyhow::Result<()> {
     let dir = &places.state_dir;
-    if !dir.is_dir() {
-        return Err(NotEnrolled.into());
+    if !dir.is_dir() || matches!(Identity::read(dir), Ok(None)) {
+        return Err(anyhow::Error::new(NotEnrolled).context(format!(
+            "nothing is paused: no device is enrolled in {}; name the state folder of the one that is meant with --state-dir",
+            dir.display()
+        )));
     }
     let since = now_ms();
     let time = arguments.time.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use orion_domain::touches::PathTouch;
-use orion_domain::{Access, Capability, DevicePath, Places, Profile};
+use orion_domain::{Access, Capability, DevicePath, Grants, Places, Profile};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 use super::{ConfigError, Required, Settings, file, home, own_files_of, source};
@@ -87,7 +87,9 @@ pub fn change(
         let path = path_of(value).filter(|_| !is_same(value))?;
         resolved(path).is_ok_and(|it| it.contains(&target)).then(|| path.to_owned())
     };
-    let wider = paths.iter().find_map(includes);
+    // What is denied on every device is not allowed by a folder around it.
+    let is_denied = Grants::default().compile(&places).0.denying(&target).is_some();
+    let wider = paths.iter().find_map(includes).filter(|_| !is_denied);
     if *change == Change::Deny || ceiling.contains_key(DENIED) {
         let denied =
             list(ceiling, DENIED).ok_or_else(|| invalid(format!("{DENIED} is no list")))?;
@@ -133,6 +135,13 @@ fn refusing(
             }
             None => format!("deny_paths has {pattern}: take it out of the file."),
         });
+    }
+    // What a folder holds has other names than the folder, which may be named.
+    let inside = path.join("x").ok().filter(|_| Path::new(&path.to_string()).is_dir());
+    let closing = inside.as_ref().and_then(|inside| scope.denying(inside));
+    if let Some(entry) = closing.filter(|it| found.is_empty() && it.built_in.is_some()) {
+        let pattern = entry.pattern.as_text();
+        found.push(format!("{pattern} is denied on every device: name each file that is needed."));
     }
     let needed = |access: &Access| match access {
         Access::Read => Capability::FileRead,
@@ -336,6 +345,22 @@ mod tests {
                 assert!(refused_by.starts_with(expected), "{refused_by}");
             }
         }
+    }
+
+    #[test]
+    fn a_folder_of_secrets_stays_closed_and_no_folder_around_it_opens_it() {
+        let folder = Folder::with("[ceiling]\nprofile = \"operator\"\n");
+        let files = folder.0.path().canonicalize().unwrap();
+        fs::create_dir(files.join(".ssh")).unwrap();
+        fs::write(files.join(".env"), "").unwrap();
+        let changed = |name: &str| {
+            let (file, state) = (folder.0.path().join("agent.toml"), folder.0.path().join("state"));
+            super::change(&file, files.join(name).to_str().unwrap(), &every(), &state).unwrap()
+        };
+        assert!(changed("").refused_by.is_empty());
+        let Changed { refused_by, wider, .. } = changed(".ssh");
+        assert!(wider.is_none() && refused_by[0].contains("name each file"), "{refused_by:?}");
+        assert_eq!((changed(".env").wider, changed(".env").refused_by), (None, Vec::new()));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The errors of calls as a person at a terminal reads them: what a hint names is written as it is typed.
 
-use orion_catalog::Tool as _;
 use orion_catalog::tools::download_file::DownloadFile;
 use orion_catalog::tools::transfer_file::TransferFile;
 use orion_catalog::tools::upload_file::UploadFile;
-use orion_domain::{ErrorCode, Hint, Meta, ToolError};
+use orion_catalog::{RunsOn, Tool as _};
+use orion_domain::{DeviceName, ErrorCode, Hint, Meta, ToolError};
 use serde_json::Value;
 
 /// What a hint that names this tool begins with.
@@ -112,7 +112,11 @@ fn example(example: &Value, meta: &Meta) -> Option<String> {
     };
     let fields = example.as_object()?;
     let tool = fields.get("tool")?.as_str()?;
-    let device = if meta.device.is_empty() { "DEVICE" } else { &meta.device };
+    // The backend takes calls for devices too, to make them later.
+    let is_of_backend =
+        orion_catalog::find(tool).is_none_or(|(spec, _)| spec.runs_on != RunsOn::Device);
+    let is_there = !meta.device.is_empty() && (meta.device != DeviceName::BACKEND || is_of_backend);
+    let device = if is_there { &meta.device } else { "DEVICE" };
     let arguments = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "tool" | "device"));
     let arguments = arguments.map(|(name, value)| match value {
         // A shell keeps a control character in JSON alone.

@@ -265,6 +265,11 @@ pub async fn confirm(
     if is_taken(enrollment, &name).await? {
         return Err(CodeError::NameTaken(name));
     }
+    let active = enrollment.devices.policies.active();
+    let labelled = active.file.as_ref().is_some_and(|file| file.labels(&name).is_some());
+    if labelled && !terms.labels.is_empty() {
+        return Err(CodeError::LabelsOfFile(name));
+    }
     let claimed = requests.claim(code, &words, &by.user, now);
     let mut request = counted(enrollment, by, claimed, now).await?;
     request.record.by = Some(by.user.clone());

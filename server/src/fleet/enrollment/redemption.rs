@@ -76,31 +76,39 @@ pub async fn enroll(
         return Err(EnrollError::NoTicket);
     }
     let may_come_again = applicant.ticket.is_some();
-    let active = enrollment.devices.policies.active();
-    let policy_names = active.file.iter().flat_map(|file| file.names().cloned()).collect();
     let ticket = applicant.ticket.unwrap_or_else(random_secret);
-    let Redemption { device: row, is_new } = enrollment
-        .devices
-        .store
-        .enroll_device(Candidate {
-            id: DeviceId::new(new_uuid()),
-            invite: applicant.invite_id,
-            secret_hash: Digest::of(applicant.secret.expose().as_bytes()),
-            own_name,
-            public_key_fingerprint: fingerprint.to_string(),
-            fingerprint_words: fingerprint.words(),
-            certificate_request: applicant.certificate_request,
-            ticket_hash: Digest::of(ticket.expose().as_bytes()),
-            may_come_again,
-            policy_names,
-            hostname: display(&applicant.hostname),
-            platform: platform(&applicant.os, &applicant.arch),
-            address: applicant.address,
-            os: display(&applicant.os),
-            at: now_ms(),
-        })
-        .await?;
-    refresh(&enrollment.devices, row.id).await?;
+    let shared = enrollment.devices.clone();
+    let ticket_hash = Digest::of(ticket.expose().as_bytes());
+    let words = fingerprint.words();
+    let work = async move {
+        // No policy is applied between the comparison with its names and the device's first terms.
+        let _guard = shared.policies.apply_lock.lock().await;
+        let active = shared.policies.active();
+        let redemption = shared
+            .store
+            .enroll_device(Candidate {
+                id: DeviceId::new(new_uuid()),
+                invite: applicant.invite_id,
+                secret_hash: Digest::of(applicant.secret.expose().as_bytes()),
+                own_name,
+                public_key_fingerprint: fingerprint.to_string(),
+                fingerprint_words: words,
+                certificate_request: applicant.certificate_request,
+                ticket_hash,
+                may_come_again,
+                policy_names: active.file.iter().flat_map(|file| file.names().cloned()).collect(),
+                hostname: display(&applicant.hostname),
+                platform: platform(&applicant.os, &applicant.arch),
+                address: applicant.address,
+                os: display(&applicant.os),
+                at: now_ms(),
+            })
+            .await?;
+        refresh(&shared, redemption.device.id).await?;
+        Ok::<_, EnrollError>(redemption)
+    };
+    let Redemption { device: row, is_new } =
+        enrollment.devices.tasks.run_to_completion(work).await?;
     let certificate = match row.state {
         DeviceState::Approved if is_new => Some(give(enrollment, &row).await?),
         DeviceState::Approved => Some(give_again(enrollment, &row).await?),

@@ -1,10 +1,11 @@
 //! `ConfirmEnrollment`: lets the device that shows a code enroll.
 
+use orion_policy::Labels;
 use orion_wire::v1;
 use tonic::Status;
 
 use super::invite_device::device_name;
-use super::labels::first_labels;
+use super::labels::invalid;
 use super::parse_grants::parse_grants;
 use super::{DeviceApi, to_proto};
 use crate::fleet::enrollment::by_code::{Confirmed, Terms, confirm};
@@ -20,8 +21,7 @@ pub(super) async fn confirm_enrollment(
     let Signed { identity, message } = request;
     let v1::ConfirmEnrollmentRequest { code, words, name, grants, labels } = message;
     let name = device_name(&name)?;
-    let active = api.enrollment.devices.policies.active();
-    let labels = first_labels(&active, name.as_ref(), &labels)?;
+    let labels = Labels::parse(&labels).map_err(invalid)?;
     let terms = Terms { name, grants: parse_grants(&grants)?, labels };
     let confirmed = confirm(&api.enrollment, &identity.caller, &code, &words, terms).await;
     let Confirmed { view, valid_until, answer } = confirmed.map_err(status::enrollment_code)?;

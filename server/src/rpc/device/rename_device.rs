@@ -1,15 +1,17 @@
 //! `RenameDevice`: another name for a device, which stays the same device.
 
-use orion_domain::{DeviceId, DeviceName, ErrorCode, Hint};
+use orion_domain::{DeviceId, DeviceName, ErrorCode, Hint, UserName};
 use orion_wire::v1;
 use tonic::Status;
 
 use super::{DeviceApi, to_proto};
 use crate::active_policy::PolicyTerms;
 use crate::clock::now_ms;
+use crate::fleet::Devices;
 use crate::fleet::effective_policy::refresh;
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
+use crate::rpc::to_its_end::to_its_end;
 use crate::store::RenameError;
 
 /// Renames a device. Its identity, grants, calls and approvals belong to its id and stay. The policy file speaks of
@@ -21,7 +23,20 @@ pub(super) async fn rename_device(
     let Signed { identity, message } = request;
     let v1::RenameDeviceRequest { device, name } = message;
     let name: DeviceName = name.parse().map_err(status::invalid)?;
-    let row = api.devices.store.device(&device).await.map_err(status::device)?;
+    let by = identity.caller.user;
+    to_its_end(&api.devices, |devices| async move { renamed(&devices, &device, name, &by).await })
+        .await
+}
+
+async fn renamed(
+    devices: &Devices,
+    device: &str,
+    name: DeviceName,
+    by: &UserName,
+) -> Result<v1::RenameDeviceResponse, Status> {
+    // No policy is applied, and no label changed, between the comparison and the rename.
+    let _guard = devices.policies.apply_lock.lock().await;
+    let row = devices.store.device(device).await.map_err(status::device)?;
     if row.id == DeviceId::BACKEND || DeviceName::is_reserved(name.as_str()) {
         return Err(status::hinted(
             ErrorCode::PreconditionFailed,
@@ -29,13 +44,10 @@ pub(super) async fn rename_device(
             "choose another name for the device",
         ));
     }
-    let devices = &api.devices;
     let holder = devices.fleet.find(name.as_str()).ok();
     if holder.is_some_and(|holder| holder.id != row.id && !holder.has_ended()) {
         return Err(status::rename(RenameError::Taken));
     }
-    // No policy is applied between the comparison and the rename.
-    let _guard = devices.policies.apply_lock.lock().await;
     let active = devices.policies.active();
     let (of_old, of_new) = (active.terms(&row.name, &row.labels), active.terms(&name, &row.labels));
     if !is_said_of_both(&of_old, &of_new) {
@@ -59,7 +71,7 @@ pub(super) async fn rename_device(
             ),
         ));
     }
-    let before = devices.store.rename_device(row.id, &name, &identity.caller.user, now_ms()).await;
+    let before = devices.store.rename_device(row.id, &name, by, now_ms()).await;
     let before = before.map_err(status::rename)?;
     let after = refresh(devices, row.id).await.map_err(status::store)?;
     if before.name != after.name {

@@ -1,15 +1,17 @@
 //! `SetDevicePermissions`: the grants of a device outside the policy file.
 
+use orion_domain::{Grants, UserName};
 use orion_wire::v1;
 use tonic::Status;
 
 use super::PolicyApi;
 use crate::clock::now_ms;
-use crate::fleet::DeviceSnapshot;
 use crate::fleet::effective_policy::refresh;
+use crate::fleet::{DeviceSnapshot, Devices};
 use crate::rpc::device::parse_grants::parse_grants;
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
+use crate::rpc::to_its_end::to_its_end;
 use crate::store::StoreError;
 
 /// Sets the grants of a device that the policy file does not name. With `expected_version`, only if nothing
@@ -20,12 +22,25 @@ pub(super) async fn set_device_permissions(
 ) -> Result<v1::SetDevicePermissionsResponse, Status> {
     let Signed { identity, message } = request;
     let v1::SetDevicePermissionsRequest { device, grants, expected_version } = message;
-    let row = api.devices.store.device(&device).await.map_err(status::device)?;
     let grants = parse_grants(&grants)?;
-    let before =
-        api.devices.fleet.known(row.id).ok_or_else(|| status::store(StoreError::NotFound))?;
+    let by = identity.caller.user;
+    to_its_end(&api.devices, |devices| async move {
+        set(&devices, &device, &grants, &expected_version, &by).await
+    })
+    .await
+}
+
+async fn set(
+    devices: &Devices,
+    device: &str,
+    grants: &Grants,
+    expected_version: &str,
+    by: &UserName,
+) -> Result<v1::SetDevicePermissionsResponse, Status> {
+    let row = devices.store.device(device).await.map_err(status::device)?;
+    let before = devices.fleet.known(row.id).ok_or_else(|| status::store(StoreError::NotFound))?;
     if let Some(line) = before.policy_line() {
-        let version = api.devices.policies.active().version();
+        let version = devices.policies.active().version();
         return Err(status::managed_elsewhere(
             format!("these permissions are part of the policy, version {version}, line {line}"),
             format!(
@@ -48,15 +63,14 @@ pub(super) async fn set_device_permissions(
     if let Some(bad) = after.bad_grants.first() {
         return Err(status::invalid(format!("the grants were not changed: {bad}")));
     }
-    let json = serde_json::to_string(&grants).map_err(status::invalid)?;
+    let json = serde_json::to_string(grants).map_err(status::invalid)?;
     let version = after.policy.version.clone();
     // `expected_version` is a hash over more than the grants, so it was compared above. The store
     // compares the row's own version, in case other grants were set since the read.
     let expected = (!expected_version.is_empty()).then_some(row.policy_version).flatten();
-    let (store, expected) = (&api.devices.store, expected.as_deref());
-    let set =
-        store.set_grants(row.id, &json, &version, expected, &identity.caller.user, now_ms()).await;
+    let (store, expected) = (&devices.store, expected.as_deref());
+    let set = store.set_grants(row.id, &json, &version, expected, by, now_ms()).await;
     set.map_err(status::store)?;
-    refresh(&api.devices, row.id).await.map_err(status::store)?;
+    refresh(devices, row.id).await.map_err(status::store)?;
     Ok(v1::SetDevicePermissionsResponse { version })
 }

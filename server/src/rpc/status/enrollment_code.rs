@@ -57,6 +57,11 @@ pub(crate) fn enrollment_code(error: CodeError) -> Status {
             error,
             "give this device another name, or revoke the one that has it",
         ),
+        CodeError::LabelsOfFile(_) => hinted(
+            ErrorCode::PreconditionFailed,
+            error,
+            "leave the labels out, or give this device another name",
+        ),
         CodeError::Decided { .. } => hinted(
             ErrorCode::PreconditionFailed,
             error,

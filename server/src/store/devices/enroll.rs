@@ -197,8 +197,8 @@ async fn insert(
     let wanted = invite.name.as_ref().unwrap_or(&own_name);
     let name = free_name(tx, wanted.as_str()).await?;
     // With a name of the policy file it would choose grants and labels for itself.
-    let chose_policy_name =
-        invite.name.is_none() && policy_names.iter().any(|it| it.as_str() == name);
+    let is_admins = invite.name.as_ref().is_some_and(|it| it.as_str() == name);
+    let chose_policy_name = !is_admins && policy_names.iter().any(|it| it.as_str() == name);
     let approved =
         invite.preapproved && !chose_policy_name && !is_compromised(tx, invite_id).await?;
     let state = if approved { DeviceState::Approved } else { DeviceState::Pending };

@@ -309,7 +309,9 @@ impl Evidence {
             self.grant(question, &format!("take {} out of the deny_paths", entries.join(", ")));
         match against.as_slice() {
             [entry] if !entry.pattern.as_text().contains(['*', '?']) => {
-                self.with_owner_command(hint, entry.pattern.as_text(), touched.access)
+                // A shell has another folder than the one that a relative path starts in.
+                let Some(path) = entry.pattern.root().map(ToString::to_string) else { return hint };
+                self.with_owner_command(hint, &path, touched.access)
             }
             _ => hint,
         }

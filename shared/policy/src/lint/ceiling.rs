@@ -2,7 +2,7 @@
 
 use orion_catalog::{CATALOG, RunsOn};
 use orion_domain::grants::Scope;
-use orion_domain::{DevicePath, Places};
+use orion_domain::{Access, DevicePath, Places};
 
 use super::{LintContext, LintedDevice};
 use crate::file::PolicyFile;
@@ -27,24 +27,32 @@ pub(super) fn check(
         let anchored = Places { workspace: None, ..device.places.clone() };
         for grant in policy.granted_paths(entry).paths.iter().flatten() {
             let Ok(root) = DevicePath::resolve(&anchored, &grant.value.path) else { continue };
-            let is_within = ceiling.allowed.iter().any(|it| root.contains(&it.root));
-            let kept: Vec<_> = grant
-                .value
-                .access
-                .iter()
-                .filter(|access| !is_within && ceiling.covering(&root, **access).is_none())
-                .map(|access| access.as_str())
-                .collect();
-            if let Some(last) = kept.last() {
+            // A grant of a folder around an allowed one has an effect there.
+            let has_effect = |access: Access| {
+                ceiling.covering(&root, access).is_some()
+                    || ceiling
+                        .allowed
+                        .iter()
+                        .any(|it| root.contains(&it.root) && it.access.contains(&access))
+            };
+            let kept: Vec<_> =
+                grant.value.access.iter().copied().filter(|access| !has_effect(*access)).collect();
+            if !kept.is_empty() {
                 let message = format!(
                     "The ceiling of {} does not allow `{}` ({}), so this grant has no effect there.",
                     device.name,
                     shown(&grant.value.path),
-                    kept.join(", ")
+                    kept.iter().map(|access| access.as_str()).collect::<Vec<_>>().join(", ")
                 );
-                let option = if *last == "read" { "read" } else { "write" };
+                let option = if kept.contains(&Access::Delete) {
+                    ""
+                } else if kept.contains(&Access::Write) {
+                    " --write"
+                } else {
+                    " --read"
+                };
                 let hint = format!(
-                    "The device's owner allows it with `orion-agent allow {} --{option}`, on the device.",
+                    "The device's owner allows it with `orion-agent allow {}{option}`, on the device.",
                     shown(&grant.value.path)
                 );
                 findings.warning(grant.at, Code::AboveCeiling, message, hint);

@@ -245,10 +245,20 @@ devices:
       - { path: /home/ann/notes/old, access: [read, write] }
       - { path: /home/ann, access: [read] }
       - { path: /srv/www/a, access: [read, write] }
+      - { path: /srv/www, access: [read, write, delete] }
 ";
     let context = LintContext { devices, ..LintContext::default() };
     let (file, found) = check(text, "policy.yaml", &context);
     assert!(file.is_some(), "a warning keeps no file from loading");
+    let hints: Vec<_> = found.iter().filter_map(|it| it.hint.split('`').nth(1)).collect();
+    assert_eq!(
+        hints,
+        [
+            "orion devices review kiosk",
+            "orion-agent allow /home/ann/notes/old --write",
+            "orion-agent allow /srv/www"
+        ]
+    );
     let found: Vec<_> = found.iter().map(|it| (it.line, it.code, it.message.as_str())).collect();
     assert_eq!(
         found,
@@ -262,6 +272,11 @@ devices:
                 5,
                 Code::AboveCeiling,
                 "The ceiling of kiosk does not allow `/home/ann/notes/old` (write), so this grant has no effect there."
+            ),
+            (
+                8,
+                Code::AboveCeiling,
+                "The ceiling of kiosk does not allow `/srv/www` (delete), so this grant has no effect there."
             ),
         ]
     );

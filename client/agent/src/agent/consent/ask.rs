@@ -82,9 +82,12 @@ impl Agent {
 
     /// Tells the backend that a call waits for the person. Never an argument of it.
     fn say_that_it_waits(&mut self, call: CallId, until: String) {
-        let call_id = call.to_string();
-        let note = format!("waits for the person at the device, until {until}");
-        let progress = v1::CallProgress { call_id, done: 0, total: 0, note };
+        self.say_progress(call, format!("waits for the person at the device, until {until}"));
+    }
+
+    /// Tells the backend how far a call is.
+    pub(super) fn say_progress(&mut self, call: CallId, note: String) {
+        let progress = v1::CallProgress { call_id: call.to_string(), done: 0, total: 0, note };
         self.send(link_request::Message::CallProgress(progress));
     }
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use orion_domain::grants::PathGrant;
 use orion_domain::path::PathPattern;
-use orion_domain::{DevicePath, Grants, Places};
+use orion_domain::{Access, DevicePath, Grants, Places};
 use toml::de::DeTable;
 
 use super::{CheckedDevice, Entry, Findings, list, shown};
@@ -82,9 +83,12 @@ fn exists(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Find
         nothing.denying(path).is_some() || own.iter().any(|own| own.contains(path))
     };
     if kept_out(path) {
+        if place.kind == Kind::File && opens_itself(path, device) {
+            return;
+        }
         let message =
             format!("`{text}` is denied on every device by default, so it grants nothing.");
-        findings.error(at, "kept-out", message, "Name another folder.");
+        findings.error(at, "kept-out", message, "Name another folder, or the file itself.");
         return;
     }
     if place.is_link && kept_out(&place.real) {
@@ -120,6 +124,13 @@ fn exists(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Find
             findings.warn(at, "unreadable", message, "");
         }
     }
+}
+
+/// Returns whether a file that is denied by default is opened by an entry that names it.
+fn opens_itself(path: &DevicePath, device: &CheckedDevice) -> bool {
+    let entry = PathGrant { path: path.to_string(), access: [Access::Read].into() };
+    let (scope, _) = Grants { paths: vec![entry], ..Grants::default() }.compile(&device.places);
+    scope.denying(path).is_none()
 }
 
 fn too_wide(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Findings<'_>) {

@@ -118,3 +118,18 @@ fn a_file_that_others_may_write_is_told_first() {
     assert_eq!(codes, ["not-the-owners", "unknown-tool"]);
     assert!(check_file(&folder.path().join("none"), folder.path()).is_err());
 }
+
+#[test]
+fn a_file_that_is_denied_by_default_is_opened_by_its_own_name_and_a_folder_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().canonicalize().unwrap();
+    std::fs::write(at.join(".env"), "").unwrap();
+    std::fs::create_dir(at.join(".ssh")).unwrap();
+    let codes = |name: &str| -> Vec<String> {
+        let text = format!("[ceiling]\npaths = [\"{}\"]", at.join(name).display());
+        reported(&text).into_iter().map(|(place, _)| place).collect()
+    };
+    assert_eq!(codes(".env"), [""; 0]);
+    assert_eq!(codes(".ssh"), ["2:10 !kept-out"]);
+    assert_eq!(codes("other.env"), ["2:10 !kept-out"], "nothing is there");
+}

@@ -54,6 +54,9 @@ pub enum CodeError {
         /// Where its device asked from.
         address: IpAddr,
     },
+    /// Labels were given to a device whose labels the policy file says.
+    #[error("the policy file says the labels of {0}, so these would not count")]
+    LabelsOfFile(DeviceName),
     /// Somebody decided already.
     #[error("this request was {how} already, by {by}")]
     Decided {
