@@ -247,6 +247,7 @@ async fn a_device_cannot_choose_its_labels_by_its_name() {
 version: 1
 devices:
   web-1: { profile: operator, paths: [/srv], labels: { env: prod } }
+  web-2: { profile: operator, paths: [/srv] }
 rules:
   - { id: lab, tools: [read_file], devices: \"label:env=lab\", action: deny }
 ";
@@ -279,4 +280,12 @@ rules:
     let named: EnrollmentToken = invited(&world, &["--name", "web-1"]).await.parse().unwrap();
     assert_eq!(Enrolled::with(&named, "anything").await.unwrap().name, "web-1");
     assert_eq!(labels(&world, "web-1").await, json!({"env": "prod"}));
+    // A number that the backend adds to it is of nobody's choice, so an admin decides.
+    let several = invited(&world, &["--name", "web", "--uses", "2"]).await;
+    let several: EnrollmentToken = several.parse().unwrap();
+    assert_eq!(Enrolled::with(&several, "anything").await.unwrap().name, "web");
+    let request =
+        enroll_request(&several, "anything", DeviceKey::generate().unwrap().csr().unwrap());
+    let answer = enrolling(&several).await.enroll(request).await.unwrap().into_inner();
+    assert_eq!((answer.certificate, answer.device_name.as_str()), (None, "web-2"));
 }
