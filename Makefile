@@ -15,7 +15,7 @@ CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it w
 JQ_MISSING := jq, man, curl or wget is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db curl wget
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-windows test-arm test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs shipped-agent test-reproducible dist dist-agent dist-windows dist-arm sbom deb test-deb test-systemd install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
+.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-windows test-arm check-macos test-skew test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs shipped-agent test-reproducible dist dist-agent dist-windows dist-arm sbom deb test-deb test-systemd install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +106,15 @@ ARM_STORIES := enrolment:: renewal:: --skip mistakes:: --skip outside_its_networ
 test-arm: needs-rust ## build the agent for ARM and tell stories of enrolment and renewal with it through qemu (which must run programs for ARM: binfmt)
 	$(CARGO) build --locked --bins --test e2e $(PROGRAMS) -p orion-tests
 	ORION_TEST_AGENT="$$(deploy/cross.sh linux-aarch64 dev)" $(CARGO) test --locked $(PROGRAMS) -p orion-tests --test e2e -- $(ARM_STORIES) --test-threads=2
+
+check-macos: ## check the types of the agent for macOS, for which nothing here links (needs Rust for aarch64-apple-darwin)
+	@deploy/cross.sh macos-aarch64 dev
+
+# The last commit whose agents and backends speak protocol 1.1.
+OLD := eb64f6e3
+
+test-skew: needs-rust ## tell stories with the agent of an older commit and today's backend, and the other way round (OLD=COMMIT)
+	@deploy/test-skew.sh $(OLD)
 
 test-floods: needs-rust ## flood the backend from one address in each way that there is, and see that others are served as before and that its memory comes back (FLOOD_SECONDS=30)
 	$(CARGO) build --locked --release --bins --test e2e $(PROGRAMS) -p orion-tests

@@ -16,6 +16,11 @@ check shellcheck --shell=sh deploy/*.sh
 check shellcheck .ci/run
 check dash -n deploy/install.sh
 check hadolint deploy/docker/*.Dockerfile
+# As the agent fills them in.
+check python3 -c 'import plistlib, sys
+for name in sys.argv[1:]:
+    text = open(name).read().replace("@COPIED@", "yes").replace("@WORDS@", "<string>/bin/true</string>")
+    assert plistlib.loads(text.encode())["Label"] == "orion-agent", name' deploy/launchd/*.plist
 
 if command -v systemd-analyze >/dev/null; then
     units=$(mktemp -d)

@@ -1,12 +1,14 @@
 #!/bin/sh
 # Builds the agent for another platform on Linux, and prints where it is:
 #   deploy/cross.sh windows-x86_64|linux-aarch64 PROFILE
+# For macOS it only checks the types, because nothing here links for it:
+#   deploy/cross.sh macos-aarch64 PROFILE
 # Rust for that target is taken from rustup where it has it, else from Debian's packages, whose standard library is built
 # with it. The agent for Linux is static, so that it runs on every distribution.
 set -eu
 cd "$(dirname -- "$0")/.."
 
-platform=$1 profile=$2
+platform=$1 profile=$2 step=build
 case $platform in
     windows-x86_64)
         target=x86_64-pc-windows-gnu compiler=x86_64-w64-mingw32-gcc program=orion-agent.exe
@@ -18,6 +20,11 @@ case $platform in
         export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$compiler
         export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-C target-feature=+crt-static'
         ;;
+    macos-aarch64)
+        target=aarch64-apple-darwin compiler=true program='' package=coreutils step=check
+        # What is written in C is not compiled: only its build scripts run.
+        export CC_aarch64_apple_darwin=true AR_aarch64_apple_darwin=true
+        ;;
     *)
         echo "$platform is not a platform that this builds for" >&2
         exit 1
@@ -28,7 +35,7 @@ command -v "$compiler" >/dev/null || {
     exit 1
 }
 folder=${CARGO_TARGET_DIR:-target}/cross
-set -- build --locked --target "$target" --profile "$profile" -p orion-agent
+set -- "$step" --locked --target "$target" --profile "$profile" -p orion-agent
 if [ -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ]; then
     CARGO_TARGET_DIR=$folder cargo "$@" >&2
 elif [ -d /usr/lib/rustlib/src/rust/library ] && [ -x /usr/bin/cargo ]; then
@@ -38,5 +45,6 @@ else
 Without rustup, Debian's packages have it: apt-get install rustc-web cargo-web rust-web-src" >&2
     exit 1
 fi
+[ "$step" = build ] || exit 0
 [ "$profile" != dev ] || profile=debug
 realpath "$folder/$target/$profile/$program"

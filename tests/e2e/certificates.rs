@@ -8,7 +8,7 @@ use orion_agent::state::Identity;
 use orion_domain::{CallState, ErrorCode};
 use orion_mtls::{CertificateAuthority, PinSet, mutual, pinned, secret_file};
 use orion_tests::{Device, LyingAgent, World, connect, eventually, now_ms};
-use orion_wire::v1;
+use orion_wire::{PROTOCOL, v1};
 use rustls::ClientConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -30,8 +30,9 @@ fn identity(device: &Device) -> Identity {
 async fn knock(world: &World, tls: Arc<ClientConfig>) -> Result<(), String> {
     let mut client =
         connect(&world.device_address(), tls).await.map_err(|_| "no handshake".to_owned())?;
-    let hello =
-        v1::link_request::Message::Hello(v1::Hello { protocol_major: 1, ..Default::default() });
+    let (protocol_major, protocol_minor) = (PROTOCOL.major, PROTOCOL.minor);
+    let hello = v1::Hello { protocol_major, protocol_minor, ..Default::default() };
+    let hello = v1::link_request::Message::Hello(hello);
     let messages = tokio_stream::iter([v1::LinkRequest { message: Some(hello) }]);
     match client.link(messages).await {
         Ok(_) => Ok(()),

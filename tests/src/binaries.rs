@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-/// Names another agent than the one that was built beside the tests: that of another platform.
-const OTHER_AGENT: &str = "ORION_TEST_AGENT";
+/// Programs that are tested in the place of those that were built beside the tests: of another platform, or of another
+/// version.
+const OTHERS: [(&str, &str); 2] =
+    [("orion-agent", "ORION_TEST_AGENT"), ("orion-server", "ORION_TEST_SERVER")];
 
 /// Returns the path of the program of that name, as it was built last.
 ///
@@ -11,8 +13,9 @@ const OTHER_AGENT: &str = "ORION_TEST_AGENT";
 /// It was not built.
 #[must_use]
 pub fn program(name: &str) -> PathBuf {
-    if let Some(agent) = std::env::var_os(OTHER_AGENT).filter(|_| name == "orion-agent") {
-        return agent.into();
+    let other = OTHERS.iter().find(|(program, _)| *program == name);
+    if let Some(other) = other.and_then(|(_, variable)| std::env::var_os(variable)) {
+        return other.into();
     }
     // target/<profile>/deps/<test>: the programs are one folder up.
     let test = std::env::current_exe().unwrap();

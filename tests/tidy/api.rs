@@ -1,6 +1,6 @@
-//! Every part of the public API has a comment.
+//! Every part of the public API has a comment, and what agents say is recorded for each version.
 
-use crate::tree::files_ending;
+use crate::tree::{files_ending, root};
 
 #[test]
 fn every_proto_file_says_what_it_is_for_and_holds_one_service() {
@@ -28,4 +28,11 @@ fn every_enumeration_begins_with_what_was_not_said() {
             }
         }
     }
+}
+
+/// Older and newer agents are compared with the records.
+#[test]
+fn the_protocol_of_this_version_is_recorded() {
+    let record = root().join(format!("tests/api/protocol-{}.binpb", orion_wire::PROTOCOL));
+    assert!(record.is_file(), "{} is missing: the Makefile says how it is made", record.display());
 }

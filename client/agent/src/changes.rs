@@ -33,6 +33,8 @@ pub(crate) use place::Precondition;
 #[cfg(target_os = "linux")]
 pub(crate) use recover::recover_now;
 pub use recover::{Recovered, recover};
+#[cfg(unix)]
+pub(crate) use rights::permissions;
 pub(crate) use staged::{Staged, StagedFolder};
 pub(crate) use step_error::StepError;
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod consent;
 mod enroll;
 mod log;
 mod pause;
-#[cfg(any(target_os = "linux", windows))]
+#[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod service;
 mod status;
 #[cfg(target_os = "linux")]
@@ -56,8 +56,9 @@ pub(crate) struct Arguments {
         target_os = "linux",
         doc = "They are /etc/orion/agent.toml and /var/lib/orion-agent."
     )]
+    #[cfg_attr(target_os = "macos", doc = "They are in /Library/Orion.")]
     #[cfg_attr(windows, doc = r"They are in C:\ProgramData\Orion.")]
-    #[cfg(any(target_os = "linux", windows))]
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     #[arg(long, global = true)]
     system: bool,
     #[command(subcommand)]
@@ -79,14 +80,14 @@ enum Command {
         run_as: Option<orion_agent::service::RunAs>,
     },
     /// Run as a service: of yours, or with --system of the system.
-    #[cfg(any(target_os = "linux", windows))]
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     #[command(after_help = "\
 Examples:
   orion-agent install                      a service of yours, which sees your desktop
   orion-agent install --system             as root or administrator: a service of the system, under an account of its own")]
     Install(service::Install),
     /// Stop the service and remove what `install` made.
-    #[cfg(any(target_os = "linux", windows))]
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     #[command(after_help = "\
 Examples:
   orion-agent uninstall                    the service and its program; asks about the rest
@@ -179,7 +180,7 @@ struct Places {
     state_dir: PathBuf,
     config: PathBuf,
     required: Required,
-    #[cfg(any(target_os = "linux", windows))]
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     owner: orion_agent::service::Owner,
 }
 
@@ -208,12 +209,12 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
     let Arguments {
         state_dir,
         config,
-        #[cfg(any(target_os = "linux", windows))]
+        #[cfg(any(target_os = "linux", target_os = "macos", windows))]
         system,
         command,
     } = arguments;
     let defaults = config::default_locations();
-    #[cfg(any(target_os = "linux", windows))]
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     let (owner, defaults) = if system {
         (orion_agent::service::Owner::System, orion_agent::service::system_locations())
     } else {
@@ -228,14 +229,14 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
         state_dir: place(state_dir, default_state, "--state-dir")?,
         config: place(config, default_config, "--config")?,
         required,
-        #[cfg(any(target_os = "linux", windows))]
+        #[cfg(any(target_os = "linux", target_os = "macos", windows))]
         owner,
     };
     match command {
         Command::Enroll(arguments) => enroll::run(&places, arguments).await?,
-        #[cfg(any(target_os = "linux", windows))]
+        #[cfg(any(target_os = "linux", target_os = "macos", windows))]
         Command::Install(arguments) => service::install(&places, arguments).await?,
-        #[cfg(any(target_os = "linux", windows))]
+        #[cfg(any(target_os = "linux", target_os = "macos", windows))]
         Command::Uninstall(arguments) => service::uninstall(&places, arguments).await?,
         #[cfg(target_os = "linux")]
         Command::Upgrade(arguments) => upgrade::run(&places, arguments).await?,

@@ -40,7 +40,7 @@ pub mod roots;
 pub mod run;
 pub mod sandbox;
 mod scan;
-#[cfg(any(target_os = "linux", windows))]
+#[cfg(any(target_os = "linux", target_os = "macos", windows))]
 pub mod service;
 pub mod state;
 mod survey;

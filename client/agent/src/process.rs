@@ -32,7 +32,7 @@ mod output;
 mod run;
 #[cfg(target_os = "linux")]
 mod seccomp;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod system_program;
 #[cfg(target_os = "linux")]
 mod worker;
@@ -47,7 +47,7 @@ pub use launch::{Bounds, Ending, Launch};
 pub use output::Captured;
 #[cfg(target_os = "linux")]
 pub use run::{Ended, LaunchError, Launcher, Stream};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub use system_program::{SystemProgram, SystemProgramError};
 #[cfg(target_os = "linux")]
 pub use worker::WorkerProgram;

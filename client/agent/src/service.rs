@@ -1,9 +1,9 @@
 //! The agent as a service: of one person, or of the system. [`install`] puts the program and its unit in place and starts
 //! it; [`uninstall`] stops it and removes what `install` made. On Linux the manager of services is systemd; on Windows, the
-//! registry starts a person's agent at sign-in, and the Service Control Manager starts the system's. On Linux, [`upgrade`]
-//! puts a signed release in the place of the program, and goes back if the new one does not work.
+//! registry starts a person's agent at sign-in, and the Service Control Manager starts the system's; on macOS it is launchd.
+//! On Linux, [`upgrade`] puts a signed release in the place of the program, and goes back if the new one does not work.
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod account;
 #[cfg(any(windows, test))]
 mod command_line;
@@ -12,6 +12,10 @@ mod files;
 mod install;
 #[cfg(target_os = "linux")]
 mod interrupted;
+#[cfg(any(target_os = "macos", all(test, target_os = "linux")))]
+mod job;
+#[cfg(any(target_os = "macos", all(test, target_os = "linux")))]
+mod launchd;
 mod layout;
 #[cfg(target_os = "linux")]
 mod release;
@@ -28,6 +32,8 @@ mod windows;
 
 pub use error::ServiceError;
 pub use install::{Installed, install};
+#[cfg(target_os = "macos")]
+pub use launchd::Launchd;
 pub use layout::{Layout, Owner, system_locations};
 #[cfg(target_os = "linux")]
 pub use release::{Release, ReleaseError};
@@ -43,9 +49,14 @@ pub use windows::{Manager, RunAs, launch, serve, stop_asked};
 /// The manager of services.
 #[cfg(target_os = "linux")]
 pub type Manager = Systemd;
+/// The manager of services.
+#[cfg(target_os = "macos")]
+pub type Manager = Launchd;
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 use files::Placed as PlacedUnit;
+#[cfg(target_os = "macos")]
+use launchd::Job as Unit;
 #[cfg(target_os = "linux")]
 use unit::Unit;
 #[cfg(windows)]

@@ -9,7 +9,7 @@ use crate::error::WireError;
 use crate::v1;
 
 /// The protocol version of this build.
-pub const PROTOCOL: ProtocolVersion = ProtocolVersion { major: 1, minor: 1 };
+pub const PROTOCOL: ProtocolVersion = ProtocolVersion { major: 1, minor: 2 };
 
 /// A version of the stream's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

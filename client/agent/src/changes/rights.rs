@@ -15,9 +15,17 @@ const MAX_ATTRIBUTES: usize = 64 * 1024;
 /// Copies owner, mode and extended attributes with access lists. `old_metadata` is the checked state of
 /// `old`.
 #[cfg(unix)]
-pub(super) fn take_over(file: &File, old: &File, old_metadata: &Metadata) -> io::Result<()> {
+pub(super) fn take_over(
+    file: &File,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(unused_variables, reason = "attributes are taken over on Linux alone")
+    )]
+    old: &File,
+    old_metadata: &Metadata,
+) -> io::Result<()> {
     use cap_fs_ext::OsMetadataExt;
-    use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
+    use rustix::fs::{Gid, Uid, fchmod, fchown};
 
     let new = file.metadata()?;
     let (uid, gid) = (old_metadata.uid(), old_metadata.gid());
@@ -33,7 +41,7 @@ pub(super) fn take_over(file: &File, old: &File, old_metadata: &Metadata) -> io:
         #[cfg(target_os = "linux")]
         take_over_attributes(file, old);
     }
-    fchmod(file, Mode::from_raw_mode(mode)).map_err(io::Error::from)
+    fchmod(file, permissions(mode)).map_err(io::Error::from)
 }
 
 /// Copies the part of the mode that the file system supports.
@@ -46,8 +54,13 @@ pub(super) fn take_over(file: &File, _: &File, old_metadata: &Metadata) -> io::R
 #[cfg(unix)]
 pub(super) fn take_over_mode(file: &File, like: &Metadata) -> io::Result<()> {
     use cap_fs_ext::OsMetadataExt;
-    use rustix::fs::{Mode, fchmod};
-    fchmod(file, Mode::from_raw_mode(like.mode() & 0o777)).map_err(io::Error::from)
+    rustix::fs::fchmod(file, permissions(like.mode())).map_err(io::Error::from)
+}
+
+/// Returns the permission bits of a mode, whose type differs between systems, without set-user-ID and set-group-ID.
+#[cfg(unix)]
+pub(crate) fn permissions(mode: u32) -> rustix::fs::Mode {
+    rustix::fs::Mode::from_raw_mode((mode & 0o777) as rustix::fs::RawMode)
 }
 
 #[cfg(not(unix))]

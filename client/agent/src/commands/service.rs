@@ -51,14 +51,14 @@ impl Uninstall {
     }
 }
 
-#[cfg(windows)]
+#[cfg(any(target_os = "macos", windows))]
 impl Install {
     fn manager(self, owner: Owner) -> Result<Manager, service::ServiceError> {
         Manager::find(owner)
     }
 }
 
-#[cfg(windows)]
+#[cfg(any(target_os = "macos", windows))]
 impl Uninstall {
     fn manager(&self, owner: Owner) -> Result<Manager, service::ServiceError> {
         Manager::find(owner)
@@ -79,7 +79,7 @@ const fn how_it_runs(owner: Owner) -> (&'static str, &'static str, &'static str)
 }
 
 /// Returns how to follow the service, the option of its commands, and when it starts.
-#[cfg(windows)]
+#[cfg(any(target_os = "macos", windows))]
 const fn how_it_runs(owner: Owner) -> (&'static str, &'static str, &'static str) {
     match owner {
         Owner::Person => ("orion-agent log --follow", "", "It starts when you sign in."),
@@ -113,6 +113,9 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
         }
         (Owner::System, false) if cfg!(windows) => {
             "account   NT SERVICE\\orion-agent (the service's own), whose permissions files are used with\n"
+        }
+        (Owner::System, false) if cfg!(target_os = "macos") => {
+            "account   _orion-agent (was there), whose permissions files are used with\n"
         }
         (Owner::System, false) => {
             "account   orion-agent (was there), whose permissions files are used with\n"

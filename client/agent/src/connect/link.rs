@@ -243,8 +243,8 @@ mod tests {
         let device = DeviceId::new(Uuid::from_u128(7));
         type Change = fn(&mut v1::Welcome);
         let changes: [(Change, &str); 4] = [
-            (|w| w.protocol_major += 1, "version 2.2"),
-            (|w| w.protocol_minor += 1, "version 1.3"),
+            (|w| w.protocol_major += 1, "version 2.3"),
+            (|w| w.protocol_minor += 1, "version 1.4"),
             (|w| w.device_id = Uuid::from_u128(8).to_string(), "for another"),
             (|w| w.device_name = "Not A Name".to_owned(), "name"),
         ];

@@ -62,6 +62,7 @@ impl SystemProgram {
     }
 
     /// The program at this path.
+    #[cfg(target_os = "linux")]
     #[must_use]
     pub const fn at(path: PathBuf) -> Self {
         Self(path)
@@ -73,7 +74,7 @@ impl SystemProgram {
     /// [`SystemProgramError`].
     #[expect(
         clippy::disallowed_methods,
-        reason = "the owner asked for a service; systemd is reached by its own program"
+        reason = "the owner asked for a service; systemd and launchd are reached by their own programs"
     )]
     pub async fn run<A: AsRef<OsStr>>(
         &self,

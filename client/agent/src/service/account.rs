@@ -1,5 +1,6 @@
 //! The account of the system's service, and the files that belong to it.
 
+#[cfg(target_os = "linux")]
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -28,7 +29,20 @@ pub(super) async fn prepare(layout: &Layout) -> Result<bool, ServiceError> {
     Ok(is_new)
 }
 
+/// Returns the account. An admin makes it: macOS has no tool that makes such an account the same way in every version.
+#[cfg(target_os = "macos")]
+async fn find_or_create(_: &Path) -> Result<(Account, bool), ServiceError> {
+    find().await?.map(|found| (found, false)).ok_or(ServiceError::NoAccount)
+}
+
+/// Leaves the account, which an admin made.
+#[cfg(target_os = "macos")]
+pub(super) async fn remove(_: &Path) -> Result<bool, ServiceError> {
+    Ok(false)
+}
+
 /// Returns the account, and whether it was made for this.
+#[cfg(target_os = "linux")]
 async fn find_or_create(home: &Path) -> Result<(Account, bool), ServiceError> {
     if let Some(found) = find().await? {
         return Ok((found, false));
@@ -51,6 +65,7 @@ async fn find_or_create(home: &Path) -> Result<(Account, bool), ServiceError> {
 }
 
 /// Removes the account that was made with this home. Another one of the same name stays.
+#[cfg(target_os = "linux")]
 pub(super) async fn remove(home: &Path) -> Result<bool, ServiceError> {
     if find().await?.is_none() {
         return Ok(false);

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 use crate::process::SystemProgramError;
 use crate::state::StateError;
 
@@ -16,9 +16,23 @@ pub enum ServiceError {
         "this system has no systemctl; let its own service manager run `orion-agent run`, or name the program with --systemctl"
     )]
     NoSystemd,
+    /// There is no launchctl.
+    #[cfg(target_os = "macos")]
+    #[error("this system has no launchctl; let its own service manager run `orion-agent run`")]
+    NoLaunchd,
+    /// launchd keeps the service.
+    #[cfg(any(target_os = "macos", all(test, target_os = "linux")))]
+    #[error("launchd does not stop the service orion-agent; end its process, and run this again")]
+    NotUnloaded,
+    /// The account of the system's service is missing.
+    #[cfg(target_os = "macos")]
+    #[error(
+        "there is no account _orion-agent, which the service would run under; make it as docs/macos.md says, or run this without --system for a service of your own"
+    )]
+    NoAccount,
     /// A service of the system needs root, or on Windows an administrator.
     #[cfg_attr(
-        target_os = "linux",
+        unix,
         error(
             "a service of the system needs root; run this with sudo, or without --system for a service of your own"
         )
@@ -31,13 +45,13 @@ pub enum ServiceError {
     )]
     NeedsRoot,
     /// Root asked for a service of a person.
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     #[error(
         "root has no desktop that a service of a person would serve; run this as that person, or with --system"
     )]
     NeedsPerson,
     /// The home folder is not known.
-    #[cfg_attr(target_os = "linux", error("no home folder is known; set HOME"))]
+    #[cfg_attr(unix, error("no home folder is known; set HOME"))]
     #[cfg_attr(
         windows,
         error("Windows does not say where programs are kept; repair this account's profile")
@@ -67,8 +81,8 @@ pub enum ServiceError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// systemd or a tool for accounts failed.
-    #[cfg(target_os = "linux")]
+    /// systemd, launchd or a tool for accounts failed.
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
     #[error("{0}; correct it and run this again")]
     Program(#[from] SystemProgramError),
     /// The registry or the Service Control Manager failed.

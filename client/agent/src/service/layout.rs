@@ -13,6 +13,8 @@ const PROGRAM: &str = "orion-agent";
 /// The account of the system's service.
 #[cfg(target_os = "linux")]
 pub(super) const ACCOUNT: &str = "orion-agent";
+#[cfg(target_os = "macos")]
+pub(super) use super::job::ACCOUNT;
 
 /// Whose service it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Layout {
 pub fn system_locations() -> Option<(PathBuf, PathBuf)> {
     #[cfg(target_os = "linux")]
     return Some((PathBuf::from("/etc/orion/agent.toml"), PathBuf::from("/var/lib/orion-agent")));
+    #[cfg(target_os = "macos")]
+    return Some(super::job::system_locations());
     #[cfg(windows)]
     super::windows::system_locations()
 }
@@ -72,16 +76,31 @@ impl Layout {
     }
 }
 
+/// Refuses an account that has no such service.
+#[cfg(unix)]
+fn refuse_other_accounts(owner: Owner) -> Result<(), ServiceError> {
+    match (owner, rustix::process::geteuid().is_root()) {
+        (Owner::System, false) => Err(ServiceError::NeedsRoot),
+        (Owner::Person, true) => Err(ServiceError::NeedsPerson),
+        (Owner::System, true) | (Owner::Person, false) => Ok(()),
+    }
+}
+
+/// Returns the property list and the program.
+#[cfg(target_os = "macos")]
+fn places(owner: Owner) -> Result<(PathBuf, PathBuf), ServiceError> {
+    refuse_other_accounts(owner)?;
+    let base = directories::BaseDirs::new().ok_or(ServiceError::NoHome)?;
+    Ok(super::job::places(owner, base.home_dir()))
+}
+
 /// Returns the unit and the program.
 #[cfg(target_os = "linux")]
 fn places(owner: Owner) -> Result<(PathBuf, PathBuf), ServiceError> {
-    let (unit, program) = match (owner, rustix::process::geteuid().is_root()) {
-        (Owner::System, false) => return Err(ServiceError::NeedsRoot),
-        (Owner::Person, true) => return Err(ServiceError::NeedsPerson),
-        (Owner::System, true) => {
-            (PathBuf::from("/etc/systemd/system"), PathBuf::from("/usr/local/bin"))
-        }
-        (Owner::Person, false) => {
+    refuse_other_accounts(owner)?;
+    let (unit, program) = match owner {
+        Owner::System => (PathBuf::from("/etc/systemd/system"), PathBuf::from("/usr/local/bin")),
+        Owner::Person => {
             let base = directories::BaseDirs::new().ok_or(ServiceError::NoHome)?;
             let programs = base.executable_dir().ok_or(ServiceError::NoHome)?.to_owned();
             (base.config_dir().join("systemd/user"), programs)

@@ -39,10 +39,23 @@ fn runs(pid: u32, program: &Path) -> bool {
     is_same_file(Path::new(&format!("/proc/{pid}/exe")), program)
 }
 
+/// Returns whether a process runs this program.
+#[cfg(target_os = "macos")]
+fn runs(pid: u32, program: &Path) -> bool {
+    use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
+
+    let Ok(mut system) = System::new() else { return false };
+    let wanted = ProcessRefreshKind::nothing().with_exe(UpdateKind::Always);
+    let pid = Pid::from_u32(pid);
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, wanted);
+    let running = system.process(pid).and_then(|process| process.exe());
+    running.is_some_and(|running| is_same_file(running, program))
+}
+
 #[cfg(windows)]
 use super::windows::runs;
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let identity = |path: &Path| std::fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();

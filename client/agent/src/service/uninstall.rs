@@ -58,7 +58,7 @@ pub async fn uninstall(
             layout.config.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
         }
     }
-    #[cfg(windows)]
+    #[cfg(any(target_os = "macos", windows))]
     if layout.owner == Owner::System {
         // The folder of the program is Orion's own.
         layout.program.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
@@ -79,7 +79,7 @@ impl Removed {
         Ok(())
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     fn program(&mut self, path: &Path) -> Result<(), ServiceError> {
         self.file(path)
     }

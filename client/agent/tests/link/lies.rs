@@ -3,7 +3,7 @@
 use orion_domain::CallState;
 use orion_mtls::CertificateAuthority;
 use orion_wire::v1::link_response::Message as ToDevice;
-use orion_wire::{DevicePolicy, v1};
+use orion_wire::{DevicePolicy, PROTOCOL, v1};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -291,7 +291,8 @@ async fn a_backend_that_means_another_device_or_speaks_otherwise_is_left() {
     let mut world = World::enrolled().await;
     world.start();
     let welcome = v1::Welcome {
-        protocol_major: 1,
+        protocol_major: PROTOCOL.major,
+        protocol_minor: PROTOCOL.minor,
         device_name: "laptop-123".to_owned(),
         device_id: Uuid::from_u128(9).to_string(),
         ..v1::Welcome::default()
@@ -303,6 +304,6 @@ async fn a_backend_that_means_another_device_or_speaks_otherwise_is_left() {
     let mut session = world.stream().await;
     session.hello().await;
     session.send(ToDevice::Welcome(v1::Welcome { protocol_major: 7, ..welcome })).await;
-    world.says("speaks version 7.0").await;
+    world.says("speaks version 7.").await;
     world.stop().await;
 }

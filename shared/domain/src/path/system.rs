@@ -6,6 +6,10 @@ use super::name::{Name, Signature, loose};
 use super::{DevicePath, PathStyle};
 
 const POSIX_SYSTEM: &[&str] = &[
+    // What macOS reaches by number, or by rules of its own, whatever the name of its folder is.
+    "/.nofollow",
+    "/.resolve",
+    "/.vol",
     "/bin",
     "/boot",
     "/dev",

@@ -7,6 +7,8 @@ use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
 use crate::changes::Staged;
+#[cfg(unix)]
+use crate::changes::permissions;
 use crate::roots::{FileKind, Located, Wanted, io_failure};
 #[cfg(not(unix))]
 use crate::survey::name;
@@ -292,5 +294,5 @@ fn like(file: &File, metadata: &cap_std::fs::Metadata) -> io::Result<()> {
 #[cfg(unix)]
 fn mode(metadata: &cap_std::fs::Metadata) -> rustix::fs::Mode {
     use cap_fs_ext::OsMetadataExt;
-    rustix::fs::Mode::from_raw_mode(metadata.mode() & 0o777)
+    permissions(metadata.mode())
 }

@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use orion_catalog::tools::list_directory::{Entry, EntryKind, Returns};
+use orion_catalog::tools::list_directory::{Entry, EntryKind};
 use orion_domain::Hint;
 use orion_wire::v1;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::copied::{CopiedFolder, Copy, LeftOut};
@@ -21,6 +22,14 @@ use crate::text;
 const MAX_ENTRIES: usize = 10_000;
 /// The longest time of one listing, or of one new folder.
 const CALL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// What a device lists, as far as it is used here: a device of another version may tell more or less beside it.
+#[derive(Debug, Deserialize)]
+struct Listed {
+    path: String,
+    entries: Vec<Entry>,
+    truncated: bool,
+}
 
 /// What is below a folder: names from the folder down.
 #[derive(Debug, Default)]
@@ -111,7 +120,7 @@ impl Copying<'_> {
     async fn listed_there(&self, device: &str, path: &str) -> Result<Listing, Failure> {
         let arguments = json!({"path": path, "recursive": true, "max_results": MAX_ENTRIES});
         let data = self.call(device, "list_directory", &arguments).await?;
-        let Returns { path: root, entries, truncated, .. } = serde_json::from_value(data)
+        let Listed { path: root, entries, truncated } = serde_json::from_value(data)
             .map_err(|error| Failure::Failed(format!("the listing cannot be read: {error}")))?;
         if truncated {
             return Err(too_many());

@@ -58,6 +58,7 @@ fn styles_never_contain_each_other() {
 #[case(PathStyle::Posix, "/", "/etc/x", false)]
 #[case(PathStyle::Posix, "/", "/ETC/x", false)]
 #[case(PathStyle::Posix, "/", "/proc/self/root/home", false)]
+#[case(PathStyle::Posix, "/", "/.vol/16777231/2/etc/x", false)]
 #[case(PathStyle::Posix, "/", "/etcetera", true)]
 #[case(PathStyle::Posix, "/var", "/var/lib/x", false)]
 #[case(PathStyle::Posix, "/var", "/var/log/x", true)]
