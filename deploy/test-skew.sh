@@ -64,6 +64,15 @@ echo "agent and backend of $(git -C "$older" log -1 --format='%h (%ad)' --date=s
 cargo build --locked --workspace --bins --tests
 
 all=$(cargo test --quiet --locked --workspace --test e2e -- --list)
+for module in $stories; do
+    case $all in
+        *"$module"*) ;;
+        *)
+            echo "there are no stories $module" >&2
+            exit 1
+            ;;
+    esac
+done
 
 # Tells the stories but for those of the lines `$1`, with the variable `$2` set.
 tell() {

@@ -7,7 +7,6 @@ use orion_domain::evaluate::RiskDefaults;
 use orion_domain::rule::Rule;
 use orion_domain::{DeviceName, Grants};
 use orion_policy::{Finding, Labels, LintContext, PolicyFile};
-use tokio::sync::Mutex;
 
 use crate::store::{PolicyRow, Store, StoreError};
 
@@ -92,8 +91,9 @@ pub fn terms(file: &PolicyFile, device: &DeviceName, stored: &Labels) -> PolicyT
 #[derive(Debug, Default)]
 pub struct Policies {
     active: RwLock<Arc<Active>>,
-    /// Changes run one at a time, so that memory holds what was stored last.
-    pub apply_lock: Mutex<()>,
+    /// Changes run one at a time, so that memory holds what was stored last. What is only compared with the policy is done
+    /// under a lock for reading.
+    pub apply_lock: tokio::sync::RwLock<()>,
     /// Whether the configuration denies every change, whatever the policy says.
     pub writes_disabled: bool,
 }

@@ -57,7 +57,7 @@ async fn apply_whole(
     expected: Option<i64>,
     note: &str,
 ) -> Result<ApplyResult, StoreError> {
-    let _guard = devices.policies.apply_lock.lock().await;
+    let _guard = devices.policies.apply_lock.write().await;
     let active = devices.policies.active();
     if expected.is_some_and(|expected| expected != active.version()) {
         return Err(StoreError::Conflict);
@@ -78,7 +78,7 @@ pub async fn roll_back(
 ) -> Result<ApplyResult, StoreError> {
     let (shared, by, note) = (devices.clone(), by.clone(), note.to_owned());
     let work = async move {
-        let _guard = shared.policies.apply_lock.lock().await;
+        let _guard = shared.policies.apply_lock.write().await;
         let row = shared.store.policy(version).await?;
         let checked = check(&shared, row.text.clone(), Text::Accepted).await?;
         put(&shared, &by, row.text, checked, &note, Some(version)).await

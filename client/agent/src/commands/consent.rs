@@ -37,10 +37,10 @@ pub(super) fn run(state_dir: &Path, command: Consent) -> anyhow::Result<()> {
     match command {
         Consent::List { output: Output::Json } => print(&serde_json::to_string_pretty(&open)?),
         Consent::List { output: Output::Text } if open.is_empty() => {
-            if pause::is_running(state_dir) {
-                return print("No call waits for an answer.");
+            if pause::is_idle(state_dir) {
+                return print(&format!("No call waits for an answer: {}.", no_agent(state_dir)));
             }
-            print(&format!("No call waits for an answer: {}.", no_agent(state_dir)))
+            print("No call waits for an answer.")
         }
         Consent::List { output: Output::Text } => {
             open.iter().try_for_each(|open| print(&whole(open)))?;
@@ -91,7 +91,7 @@ fn named<'a>(
 ) -> anyhow::Result<&'a OpenQuestion> {
     open.iter().find(|it| it.id == id).ok_or_else(|| {
         let id: String = id.chars().take(64).flat_map(char::escape_debug).collect();
-        if !pause::is_running(state_dir) {
+        if pause::is_idle(state_dir) {
             return anyhow!("no question {id} waits for an answer: {}", no_agent(state_dir));
         }
         anyhow!(

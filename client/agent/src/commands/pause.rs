@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use orion_agent::clock::{now_ms, shown};
 use orion_agent::pause::{self, Paused};
 use orion_agent::run::NotEnrolled;
-use orion_agent::state::{Identity, State, StateError, Status};
+use orion_agent::state::{Identity, Pending, State, StateError, Status};
 
 use super::{Places, print};
 
@@ -45,7 +45,8 @@ fn time(text: &str) -> Result<SignedDuration, String> {
 
 pub(super) fn pause(places: &Places, arguments: &PauseCommand) -> anyhow::Result<()> {
     let dir = &places.state_dir;
-    if !dir.is_dir() || matches!(Identity::read(dir), Ok(None)) {
+    let is_no_device = matches!((Identity::read(dir), Pending::read(dir)), (Ok(None), Ok(None)));
+    if !dir.is_dir() || is_no_device {
         return Err(anyhow::Error::new(NotEnrolled).context(format!(
             "nothing is paused: no device is enrolled in {}; name the state folder of the one that is meant with --state-dir",
             dir.display()
@@ -119,6 +120,11 @@ fn ended(dir: &Path, pause: &pause::Pause) -> anyhow::Result<String> {
 /// Returns whether an agent runs with this state folder.
 pub(super) fn is_running(dir: &Path) -> bool {
     matches!(State::open(dir), Err(StateError::Busy { .. }))
+}
+
+/// Returns whether no agent runs with this state folder, as far as this account can tell.
+pub(super) fn is_idle(dir: &Path) -> bool {
+    !dir.exists() || State::open(dir).is_ok()
 }
 
 /// Returns the name of the account at the keyboard, as far as it is known.

@@ -10,6 +10,8 @@ use super::{Earlier, Layout, Owner, ServiceError};
 use crate::owner_file::remove;
 use crate::process::{SystemProgram, SystemProgramError};
 
+/// What `launchctl print` says of a service that is not loaded.
+const NOT_LOADED: &str = "Could not find service";
 /// launchd takes no property list that others may write.
 const PROPERTY_LIST_MODE: u32 = 0o644;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -105,7 +107,7 @@ impl Launchd {
     async fn is_loaded(&self) -> Result<bool, ServiceError> {
         match self.ask(&self.target.print()).await {
             Ok(()) => Ok(true),
-            Err(SystemProgramError::Failed { .. }) => Ok(false),
+            Err(SystemProgramError::Failed { said, .. }) if said.contains(NOT_LOADED) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

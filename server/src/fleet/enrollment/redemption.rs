@@ -82,7 +82,7 @@ pub async fn enroll(
     let words = fingerprint.words();
     let work = async move {
         // No policy is applied between the comparison with its names and the device's first terms.
-        let _guard = shared.policies.apply_lock.lock().await;
+        let _guard = shared.policies.apply_lock.read().await;
         let active = shared.policies.active();
         let redemption = shared
             .store

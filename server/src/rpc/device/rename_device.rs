@@ -35,7 +35,7 @@ async fn renamed(
     by: &UserName,
 ) -> Result<v1::RenameDeviceResponse, Status> {
     // No policy is applied, and no label changed, between the comparison and the rename.
-    let _guard = devices.policies.apply_lock.lock().await;
+    let _guard = devices.policies.apply_lock.write().await;
     let row = devices.store.device(device).await.map_err(status::device)?;
     if row.id == DeviceId::BACKEND || DeviceName::is_reserved(name.as_str()) {
         return Err(status::hinted(

@@ -36,7 +36,7 @@ async fn changed(
     by: &UserName,
 ) -> Result<v1::SetDeviceLabelsResponse, Status> {
     // No policy is applied, and no device renamed, between the comparison and the change.
-    let _guard = devices.policies.apply_lock.lock().await;
+    let _guard = devices.policies.apply_lock.write().await;
     let row = devices.store.device(device).await.map_err(status::device)?;
     if row.id == DeviceId::BACKEND {
         return Err(status::managed_elsewhere(

@@ -37,6 +37,8 @@ async fn set(
     expected_version: &str,
     by: &UserName,
 ) -> Result<v1::SetDevicePermissionsResponse, Status> {
+    // No policy is applied, and no device renamed, between the comparison and the change.
+    let _guard = devices.policies.apply_lock.write().await;
     let row = devices.store.device(device).await.map_err(status::device)?;
     let before = devices.fleet.known(row.id).ok_or_else(|| status::store(StoreError::NotFound))?;
     if let Some(line) = before.policy_line() {

@@ -308,10 +308,8 @@ impl Evidence {
         let hint =
             self.grant(question, &format!("take {} out of the deny_paths", entries.join(", ")));
         match against.as_slice() {
-            [entry] if !entry.pattern.as_text().contains(['*', '?']) => {
-                // A shell has another folder than the one that a relative path starts in.
-                let Some(path) = entry.pattern.root().map(ToString::to_string) else { return hint };
-                self.with_owner_command(hint, &path, touched.access)
+            [entry] if is_whole(entry.pattern.as_text()) => {
+                self.with_owner_command(hint, entry.pattern.as_text(), touched.access)
             }
             _ => hint,
         }
@@ -328,6 +326,12 @@ pub const CHANGE_POLICY: &str =
 #[must_use]
 pub fn changes_own_grants(command: &str) -> bool {
     command.starts_with(PERMISSIONS)
+}
+
+/// Returns whether a denied path is the same in every folder, and no pattern.
+fn is_whole(path: &str) -> bool {
+    let has_drive = path.as_bytes().get(1) == Some(&b':');
+    (path.starts_with(['/', '\\', '~']) || has_drive) && !path.contains(['*', '?'])
 }
 
 /// Returns the smallest path to grant for one access: the path itself, or the folder around what is to be

@@ -44,17 +44,23 @@ pub(super) fn check(
                     shown(&grant.value.path),
                     kept.iter().map(|access| access.as_str()).collect::<Vec<_>>().join(", ")
                 );
-                let option = if kept.contains(&Access::Delete) {
+                // The command replaces what the owner allowed there.
+                let granted = &grant.value.access;
+                let option = if granted.contains(&Access::Delete) {
                     ""
-                } else if kept.contains(&Access::Write) {
+                } else if granted.contains(&Access::Write) {
                     " --write"
                 } else {
                     " --read"
                 };
-                let hint = format!(
-                    "The device's owner allows it with `orion-agent allow {}{option}`, on the device.",
-                    shown(&grant.value.path)
-                );
+                let hint = if kept == [Access::Execute] {
+                    "The device's owner allows it in agent.toml.".to_owned()
+                } else {
+                    format!(
+                        "The device's owner allows it with `orion-agent allow {}{option}`, on the device.",
+                        shown(&grant.value.path)
+                    )
+                };
                 findings.warning(grant.at, Code::AboveCeiling, message, hint);
             }
         }

@@ -26,7 +26,7 @@ pub(super) fn check(ceiling: &DeTable<'_>, device: &CheckedDevice, findings: &mu
         allowed.extend(read(entry, device, findings));
     }
     for one in &allowed {
-        exists(one, device, findings);
+        exists(one, &allowed, device, findings);
         too_wide(one, device, findings);
     }
     twice(&allowed, findings);
@@ -71,7 +71,12 @@ fn read<'a>(
 }
 
 /// Checks what is at the path, and whether it can be allowed.
-fn exists(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Findings<'_>) {
+fn exists(
+    allowed: &CheckedPath<'_>,
+    all: &[CheckedPath<'_>],
+    device: &CheckedDevice,
+    findings: &mut Findings<'_>,
+) {
     let CheckedPath { at, text, path, .. } = allowed;
     let (at, text) = (*at, shown(text));
     let place = ConfiguredPath::of(path);
@@ -79,16 +84,23 @@ fn exists(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Find
     let own = device.own.iter().filter_map(|own| own.to_str());
     let own: Vec<_> =
         own.filter_map(|own| DevicePath::parse(device.places.style, own).ok()).collect();
-    let kept_out = |path: &DevicePath| {
-        nothing.denying(path).is_some() || own.iter().any(|own| own.contains(path))
-    };
-    if kept_out(path) {
-        if place.kind == Kind::File && opens_itself(path, device) {
-            return;
-        }
+    let is_own = |path: &DevicePath| own.iter().any(|own| own.contains(path));
+    let kept_out = |path: &DevicePath| nothing.denying(path).is_some() || is_own(path);
+    // A file that is denied by default is opened by its own name, in a folder that is allowed.
+    let names_itself = place.kind == Kind::File && !is_own(path) && opens_itself(path, device);
+    let lies_in_another = || all.iter().any(|it| it.at != at && it.path.contains(path));
+    if kept_out(path) && !(names_itself && !place.is_link && lies_in_another()) {
         let message =
             format!("`{text}` is denied on every device by default, so it grants nothing.");
-        findings.error(at, "kept-out", message, "Name another folder, or the file itself.");
+        let hint = if names_itself && !place.is_link {
+            "Allow the folder that it lies in as well."
+        } else {
+            "Name another folder, or a file itself."
+        };
+        findings.error(at, "kept-out", message, hint);
+        return;
+    }
+    if names_itself {
         return;
     }
     if place.is_link && kept_out(&place.real) {

@@ -126,10 +126,19 @@ fn a_file_that_is_denied_by_default_is_opened_by_its_own_name_and_a_folder_is_no
     std::fs::write(at.join(".env"), "").unwrap();
     std::fs::create_dir(at.join(".ssh")).unwrap();
     let codes = |name: &str| -> Vec<String> {
-        let text = format!("[ceiling]\npaths = [\"{}\"]", at.join(name).display());
+        let (at, named) = (at.display(), at.join(name));
+        let text = format!("[ceiling]\npaths = [\n\"{at}\",\n\"{}\"]", named.display());
         reported(&text).into_iter().map(|(place, _)| place).collect()
     };
     assert_eq!(codes(".env"), [""; 0]);
-    assert_eq!(codes(".ssh"), ["2:10 !kept-out"]);
-    assert_eq!(codes("other.env"), ["2:10 !kept-out"], "nothing is there");
+    assert_eq!(codes(".ssh"), ["4:1 !kept-out"]);
+    assert_eq!(codes("other.env"), ["4:1 !kept-out"], "nothing is there");
+    let alone = reported(&format!("[ceiling]\npaths = [\"{}\"]", at.join(".env").display()));
+    assert_eq!(alone[0].0, "2:10 !kept-out");
+    assert!(alone[0].1.contains("Allow the folder that it lies in"), "{alone:?}");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(at.join(".env"), at.join("x.env")).unwrap();
+        assert_eq!(codes("x.env"), ["4:1 !kept-out"], "a link");
+    }
 }

@@ -32,11 +32,13 @@ pub(super) async fn find(client: &Client, id: &str) -> Result<Option<Vec<v1::Cal
         if step.call_id.is_empty() {
             continue;
         }
+        let has_begun =
+            !matches!(step.state(), v1::PlanStepState::Waiting | v1::PlanStepState::Skipped);
         let request = v1::GetCallRequest { call_id: step.call_id, wait_ms: 0 };
         match client.ask(client.tools().get_call(request)).await {
             Ok(answer) => calls.extend(answer.call),
-            // A step that was skipped has an id and made no call.
-            Err(Failure::Tool(error)) if error.code == ErrorCode::NotFound => {}
+            // A step that has not begun has an id, and may have made no call.
+            Err(Failure::Tool(error)) if error.code == ErrorCode::NotFound && !has_begun => {}
             Err(failure) => return Err(failure),
         }
     }
