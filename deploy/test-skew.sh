@@ -7,8 +7,9 @@ cd -- "$(dirname -- "$0")/.."
 
 # What an agent and its backend say to each other: how a device becomes one and stays one, calls and their results, files,
 # approvals, undo, policies and the owner's limits, and links that break. The older version had all of it. Stories of the
-# backend alone are left out, and those that say below why. `mistakes` has the text of `--help`, which is nobody's promise.
-stories='approvals:: approvers:: at_device:: audit:: bounds:: catalogue:: ceiling:: certificates:: commands:: copies:: crashes::
+# backend alone or of the agent alone are left out, and those that say below why. `mistakes` has the text of `--help`, which
+# is nobody's promise.
+stories='approvals:: approvers:: at_device:: audit:: catalogue:: ceiling:: certificates:: commands:: copies:: crashes::
 custom_tools:: deletions:: dev_tools:: device_tools:: enrolment:: file_tools:: going_away:: half_done:: half_open:: happy_path::
 live_output:: logs:: mutations:: odd_names:: one_use:: plans:: policy:: projects:: queue:: raised:: read_only:: refusals::
 renewal:: revoking:: rotation:: service_health:: services:: special_files:: stop:: tools:: transfer:: undo:: unreachable::'
