@@ -85,9 +85,11 @@ fn exists(
     let own: Vec<_> =
         own.filter_map(|own| DevicePath::parse(device.places.style, own).ok()).collect();
     let is_own = |path: &DevicePath| own.iter().any(|own| own.contains(path));
-    let kept_out = |path: &DevicePath| nothing.denying(path).is_some() || is_own(path);
+    let is_denied = |path: &DevicePath| nothing.denying(path).is_some();
+    let kept_out = |path: &DevicePath| is_denied(path) || is_own(path);
     // A file that is denied by default is opened by its own name, in a folder that is allowed.
-    let names_itself = place.kind == Kind::File && !is_own(path) && opens_itself(path, device);
+    let names_itself =
+        place.kind == Kind::File && is_denied(path) && !is_own(path) && opens_itself(path, device);
     let lies_in_another = || all.iter().any(|it| it.at != at && it.path.contains(path));
     if kept_out(path) && !(names_itself && !place.is_link && lies_in_another()) {
         let message =
