@@ -7,7 +7,7 @@ use orion_tests::{Client, Device, Enrolled, Output, World, enroll_request, enrol
 use orion_wire::{EnrollmentToken, v1};
 use serde_json::{Value, json};
 
-/// Of a device with the label: folders are deleted without approval, and nothing is told of the device.
+/// Of a device with the label: folders are deleted without approval, and its facts are refused.
 const POLICY: &str = "\
 version: 1
 rules:
@@ -52,8 +52,8 @@ async fn judged(admin: &Client, device: &Device) -> [CallState; 2] {
     std::fs::create_dir_all(&folder).unwrap();
     let arguments = json!({"path": folder, "recursive": true, "confirm": true});
     let deleted = admin.call(&device.name, "delete_directory", arguments).await;
-    let told = admin.call(&device.name, "get_device_info", json!({})).await;
-    [deleted.state, told.state]
+    let facts = admin.call(&device.name, "get_device_info", json!({})).await;
+    [deleted.state, facts.state]
 }
 
 const IN_THE_LAB: [CallState; 2] = [CallState::Succeeded, CallState::Denied];

@@ -94,7 +94,7 @@ pub(super) fn property_list(
     }
     let lines = words.iter().map(|word| format!("\t\t<string>{word}</string>\n"));
     let copied = if is_copied { "yes" } else { "no" };
-    // Paths come last: what is in them is no placeholder.
+    // Paths come last, so that nothing in them is replaced.
     Ok(template.replace("@COPIED@", copied).replace("@WORDS@", &lines.collect::<String>()))
 }
 

@@ -176,7 +176,7 @@ esac || { echo "Could not find service" >&2; exit 113; }
     }
 
     #[tokio::test]
-    async fn a_job_is_loaded_loaded_anew_and_removed_without_a_trace() {
+    async fn a_job_is_loaded_loaded_again_and_removed_without_a_trace() {
         let mac = Mac::new();
         let Mac { launchd, layout, .. } = &mac;
         assert_eq!(launchd.earlier(layout).unwrap(), None);

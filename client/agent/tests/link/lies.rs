@@ -304,6 +304,6 @@ async fn a_backend_that_means_another_device_or_speaks_otherwise_is_left() {
     let mut session = world.stream().await;
     session.hello().await;
     session.send(ToDevice::Welcome(v1::Welcome { protocol_major: 7, ..welcome })).await;
-    world.says("speaks version 7.").await;
+    world.says(&format!("speaks version 7.{}", PROTOCOL.minor)).await;
     world.stop().await;
 }

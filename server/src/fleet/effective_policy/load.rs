@@ -61,8 +61,7 @@ pub async fn load_all(devices: &Devices) -> Result<(), StoreError> {
 pub(super) async fn terms(devices: &Devices, row: &DeviceRow) -> Result<ActiveTerms, StoreError> {
     let now = now_ms();
     let dangerous = devices.store.device_mode(row.id).await?.filter(|mode| mode.until > now);
-    let (active, labels) = (devices.policies.active(), row.labels.clone());
-    let policy = active.terms(&row.name, &labels);
+    let policy = devices.policies.active().terms(&row.name, &row.labels);
     let standing = devices.store.standing_rules_of(row.id, now).await?;
     let temporary = devices.store.temporary_grants_of(row.id, now).await?;
     let tools = devices.store.custom_tools_of(row.id).await?;
@@ -70,7 +69,7 @@ pub(super) async fn terms(devices: &Devices, row: &DeviceRow) -> Result<ActiveTe
     let writes_disabled = devices.policies.writes_disabled;
     Ok(ActiveTerms {
         policy,
-        labels,
+        labels: row.labels.clone(),
         dangerous,
         standing,
         temporary,

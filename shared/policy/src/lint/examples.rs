@@ -44,8 +44,8 @@ pub(super) fn check(policy: &PolicyFile, devices: &[LintedDevice], findings: &mu
     }
 }
 
-/// Returns whether a rule matches a call; `None` where that depends on labels that are stored with the device. What the example omits is taken from the rule, so that only
-/// what the example says can prevent a match.
+/// Returns whether a rule matches a call; `None` where that depends on labels that are stored with the device. What the
+/// example omits is taken from the rule, so that only what the example says can prevent a match.
 fn speaks(
     policy: &PolicyFile,
     entry: &RuleEntry,

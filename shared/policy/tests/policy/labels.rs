@@ -122,7 +122,7 @@ fn what_is_sure_of_a_label_is_still_an_error() {
             "tool: delete_file, devices: \"label:env=lab\", action: ask, examples: { match: [\"read_file path=/x device=other\"] }",
             "!example-fails",
         ),
-        // Each device with the label is denied first, whoever has it.
+        // Each device with the label is denied first, whichever has it.
         (
             "tool: delete_file, devices: \"label:env=lab\", action: deny }, { tool: delete_file, devices: \"label:env=lab\", action: ask",
             "!shadowed",
