@@ -26,7 +26,7 @@ use std::sync::Arc;
 use orion_domain::{Caller, ConversationId, Digest, TurnId};
 use tokio::sync::mpsc;
 
-use crate::clock::{new_uuid, now_ms};
+use crate::clock::{new_uuid, new_uuid_unlike_others, now_ms};
 use crate::model::{Message, Model, Usage};
 use crate::people::{self, Identity, IdentityCache};
 use crate::pipeline::Pipeline;
@@ -116,7 +116,7 @@ async fn take_turn(
 ) -> Result<(), ChatError> {
     let pipeline = &chat.pipeline;
     let conversation = caller.conversation.ok_or(ChatError::NoConversation)?;
-    let id = TurnId::new(new_uuid());
+    let id = TurnId::new(new_uuid_unlike_others());
     let (name, model) = chosen.models.first().copied().ok_or(ChatError::NoModel(String::new()))?;
     say(events, Event::Began { conversation, turn: id, model: name.to_owned() }).await?;
     if let Some(note) = &chosen.note {

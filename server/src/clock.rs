@@ -30,3 +30,10 @@ pub fn now_ms() -> i64 {
 pub fn new_uuid() -> Uuid {
     Uuid::now_v7()
 }
+
+/// Returns a UUIDv7 for something that is made together with others of one command, such as a plan with its steps. Those
+/// of [`new_uuid`] count up within a millisecond, so that their first characters are alike; those of this one differ.
+#[must_use]
+pub fn new_uuid_unlike_others() -> Uuid {
+    Uuid::new_v7(uuid::Timestamp::now(uuid::NoContext))
+}

@@ -18,7 +18,7 @@ pub const MIN_PREFIX: usize = 8;
 /// Returns the task whose id begins like this: the caller's own, or anybody's for an admin.
 ///
 /// # Errors
-/// [`StoreError::NotFound`]; [`StoreError::Conflict`] where several ids begin like this.
+/// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] where several ids begin like this.
 pub async fn find(store: &Store, caller: &Caller, prefix: &str) -> Result<ScheduleRow, StoreError> {
     if prefix.len() < MIN_PREFIX {
         return Err(StoreError::NotFound);
@@ -26,7 +26,7 @@ pub async fn find(store: &Store, caller: &Caller, prefix: &str) -> Result<Schedu
     let whose = (caller.role != Role::Admin).then_some(&caller.user);
     let mut found = store.schedules(whose, prefix).await?;
     if found.len() > 1 {
-        return Err(StoreError::Conflict);
+        return Err(StoreError::Ambiguous);
     }
     found.pop().ok_or(StoreError::NotFound)
 }

@@ -105,11 +105,12 @@ pub enum StoreError {
     /// The disk is full; nothing of the change was stored.
     #[error("the disk of the database is full; nothing was changed; free some space and try again")]
     Full,
-    /// Another row exists already, the row has changed since it was read, or several ids have this prefix.
-    #[error(
-        "the name or id is taken, or the entry has changed since it was read; read it again, or give more of the id"
-    )]
+    /// Another row exists already, or the row has changed since it was read.
+    #[error("the name or id is taken, or the entry has changed since it was read; read it again")]
     Conflict,
+    /// Several ids have this prefix.
+    #[error("several ids begin like this one; give more of it")]
+    Ambiguous,
     /// This person has used the idempotency key for an earlier call.
     #[error("this idempotency key was used for another call; give each call a key of its own")]
     KeyInUse,

@@ -226,6 +226,18 @@ async fn without_a_passkey_nothing_approves_and_each_refusal_names_the_page() {
     let call = cli.run(&call).await;
     assert_eq!(call.code, 5, "{call:?}");
     assert!(call.stderr.contains("needs your passkey"), "{call:?}");
+    // What waits names the page, and no command, because none can sign.
+    let waits = ["call", "kiosk", "delete_file", "path=b.txt", "confirm=true"];
+    let plan = ["plan", "call", "kiosk", "delete_file", "path=b.txt", "confirm=true"];
+    for (waits, place) in [(&waits[..], "/approvals/"), (&plan[..], "/plans/")] {
+        for output in ["text", "json"] {
+            let said = cli.run(&[waits, &["-o", output]].concat()).await;
+            assert_eq!(said.code, 6, "{said:?}");
+            let page = format!("with a passkey on the page: http://localhost:{port}{place}");
+            assert!(said.stderr.contains(&page), "{said:?}");
+            assert!(!said.stderr.contains(" approve 0"), "{said:?}");
+        }
+    }
     let why = cli.run(&["why", "kiosk", "delete_file", "path=b.txt", "confirm=true"]).await;
     assert!(why.stdout.contains("must approve it, with a passkey on the page"), "{why:?}");
     assert!(kiosk.files().join("a.txt").exists() && kiosk.files().join("b.txt").exists());

@@ -156,6 +156,7 @@ test("a device that shows a code is enrolled by words that each end types of the
   await admin.goto("/enrol");
   await admin.getByLabel("What it may do at first").selectOption("operator");
   await admin.getByLabel("In these folders").fill(kiosk.files);
+  await admin.getByLabel("Labels").fill("env=lab, group=kiosks");
   const panel = admin.getByRole("region", { name: "A device that shows a code" });
   await panel.getByLabel("Code").fill("BBBB-BBBB");
   await panel.getByRole("button", { name: "See what asks" }).click();
@@ -181,6 +182,7 @@ test("a device that shows a code is enrolled by words that each end types of the
   kiosk.connect();
   await admin.goto("/devices/kiosk");
   await admin.getByText("connected", { exact: true }).first().waitFor();
+  await admin.getByText("env=lab, group=kiosks").waitFor();
 });
 
 test("a chat is found again by a word that was said in it", async () => {

@@ -6,6 +6,7 @@ mod ceiling;
 mod consent;
 mod enroll;
 mod log;
+mod options;
 mod pause;
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod service;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::{CommandFactory as _, Parser, Subcommand};
+pub(crate) use options::GivenOptions;
 use orion_agent::clock::shown;
 use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::EnrollError;
@@ -180,6 +182,7 @@ struct Places {
     state_dir: PathBuf,
     config: PathBuf,
     required: Required,
+    options: GivenOptions,
     #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     owner: orion_agent::service::Owner,
 }
@@ -193,19 +196,18 @@ impl Arguments {
     }
 
     /// Returns the options of every command as they were given.
-    #[cfg(windows)]
-    fn places(&self) -> Vec<std::ffi::OsString> {
-        let given = [("--state-dir", &self.state_dir), ("--config", &self.config)];
-        let paths = given.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)));
-        let paths = paths.flat_map(|(name, path)| [name.into(), path.into()]);
-        paths.chain(self.system.then(|| "--system".into())).collect()
+    pub(crate) fn options(&self) -> GivenOptions {
+        #[cfg(any(target_os = "linux", target_os = "macos", windows))]
+        let system = self.system;
+        #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+        let system = false;
+        GivenOptions::new(self.state_dir.as_deref(), self.config.as_deref(), system)
     }
 }
 
 /// Runs the command. `shutdown` ends `run`.
 pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Result<(), Failure> {
-    #[cfg(windows)]
-    let given = arguments.places();
+    let options = arguments.options();
     let Arguments {
         state_dir,
         config,
@@ -229,6 +231,7 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
         state_dir: place(state_dir, default_state, "--state-dir")?,
         config: place(config, default_config, "--config")?,
         required,
+        options,
         #[cfg(any(target_os = "linux", target_os = "macos", windows))]
         owner,
     };
@@ -242,7 +245,8 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
         Command::Upgrade(arguments) => upgrade::run(&places, arguments).await?,
         #[cfg(windows)]
         Command::Run { run_as: Some(orion_agent::service::RunAs::Launcher), .. } => {
-            orion_agent::service::launch(&given).map_err(anyhow::Error::from)?;
+            orion_agent::service::launch(places.options.as_arguments())
+                .map_err(anyhow::Error::from)?;
         }
         Command::Run {
             exit_with_stdin,
@@ -251,7 +255,7 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
         } => {
             let settings = places.settings()?;
             if settings.ceiling.paths.is_empty() {
-                tracing::warn!("{NO_FOLDER}");
+                tracing::warn!("{}", places.options.add_to(NO_FOLDER));
             }
             #[cfg(unix)]
             if rustix::process::geteuid().is_root() {
@@ -280,7 +284,7 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
         }
         Command::Pause(arguments) => pause::pause(&places, &arguments)?,
         Command::Resume => pause::resume(&places)?,
-        Command::Consent(command) => consent::run(&places.state_dir, command)?,
+        Command::Consent(command) => consent::run(&places, command)?,
         Command::Watch(arguments) => watch::run(&places.state_dir, &arguments)?,
         Command::Log(arguments) => log::run(&places.state_dir, &arguments)?,
         Command::Allow(arguments) => allow::allow(&places, &arguments)?,

@@ -6,7 +6,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
-use commands::{Arguments, Failure};
+use commands::{Arguments, Failure, GivenOptions};
 use orion_domain::FailureText;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -52,7 +52,8 @@ fn main() -> ExitCode {
     #[cfg(windows)]
     if arguments.is_service() {
         let served = orion_agent::service::serve(|shutdown| execute(arguments, shutdown));
-        let failed = |error| report(Failure::from(anyhow::Error::from(error)));
+        let options = arguments.options();
+        let failed = |error| report(Failure::from(anyhow::Error::from(error)), &options);
         return ExitCode::from(served.map_or_else(failed, |()| 0));
     }
     ExitCode::from(execute(arguments, CancellationToken::new()))
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
 
 /// Runs the command, and returns the exit code. `shutdown` ends `run`.
 fn execute(arguments: Arguments, shutdown: CancellationToken) -> u8 {
+    let options = arguments.options();
     // One thread does everything except the tools' work, so that an idle agent costs nothing.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -74,13 +76,14 @@ fn execute(arguments: Arguments, shutdown: CancellationToken) -> u8 {
         }
         Err(error) => Err(Failure::from(anyhow::Error::from(error))),
     };
-    result.map_or_else(report, |()| 0)
+    result.map_or_else(|failure| report(failure, &options), |()| 0)
 }
 
 /// Says why the command failed, and returns the exit code.
-fn report(Failure { error, code }: Failure) -> u8 {
+fn report(Failure { error, code }: Failure, options: &GivenOptions) -> u8 {
     let causes = error.chain().map(ToString::to_string);
+    let text = options.add_to(&FailureText::of(causes, OTHERWISE).to_string());
     // If standard error is closed, the message is dropped.
-    drop(writeln!(std::io::stderr(), "{}", FailureText::of(causes, OTHERWISE)));
+    drop(writeln!(std::io::stderr(), "{text}"));
     code
 }

@@ -7,7 +7,7 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::DIM;
 use crate::show::ApprovalView;
-use crate::show::card::{card, hint};
+use crate::show::card::card;
 use crate::terminal::{self, Question};
 use crate::text;
 
@@ -26,7 +26,7 @@ pub(crate) async fn decide(
     let (approve, reason) = if app.yes {
         (true, String::new())
     } else if wait {
-        app.out.error_line(&hint(&approval_id));
+        app.out.error_line(&how_to_approve(client, &approval_id).await);
         return Ok(true);
     } else if terminal::is_interactive() {
         match ask(app, client, &approval_id).await? {
@@ -71,7 +71,8 @@ async fn ask(
         return Ok(None);
     }
     if approval.passkey_required {
-        app.out.error_line(&passkey_needed(client, approval_id).await);
+        let page = page(client, "approvals", approval_id).await;
+        app.out.error_line(&passkey_needed("call", &page));
     }
     let answer = async {
         if !terminal::confirm("Approve?").await? {
@@ -104,16 +105,42 @@ pub(crate) async fn waiting(client: &Client, id: &str) -> Result<(ApprovalView, 
     Ok((ApprovalView::from(approval.unwrap_or_default()), refused))
 }
 
-/// Says where a person approves who must sign with a passkey.
-pub(crate) async fn passkey_needed(client: &Client, id: &str) -> String {
+/// Says how to approve a request elsewhere: the command for another terminal or, where a passkey has to sign, the
+/// page.
+pub(crate) async fn how_to_approve(client: &Client, approval_id: &str) -> String {
+    let id = text::one_line(approval_id, 80);
+    match waiting(client, approval_id).await {
+        Ok((approval, _)) if approval.passkey_required => {
+            with_passkey(&page(client, "approvals", &id).await)
+        }
+        Ok((approval, _)) => {
+            let reason = if approval.reason_required { " --reason \"…\"" } else { "" };
+            format!("{DIM}approve it with:{DIM:#} orion approvals approve {id}{reason}")
+        }
+        // That it cannot be looked up says nothing of who may approve it.
+        Err(_) => format!("{DIM}approve it with:{DIM:#} orion approvals approve {id}"),
+    }
+}
+
+/// Says that a passkey approves it on the page: no command signs.
+pub(crate) fn with_passkey(page: &str) -> String {
+    format!("{DIM}approve it with a passkey on the page:{DIM:#} {page}")
+}
+
+/// Returns the address of a request or a plan on the page, or how to find it.
+pub(crate) async fn page(client: &Client, of: &str, id: &str) -> String {
     let request = v1::ListPasskeysRequest::default();
-    let page = match client.ask(client.passkeys().list_passkeys(request)).await {
+    match client.ask(client.passkeys().list_passkeys(request)).await {
         Ok(v1::ListPasskeysResponse { origin, .. }) if !origin.is_empty() => {
-            format!("{}/approvals/{id}", text::one_line(&origin, 200))
+            format!("{}/{of}/{id}", text::one_line(&origin, 200))
         }
         Ok(_) | Err(_) => "`orion page` prints its link".to_owned(),
-    };
-    format!("This call needs your passkey. Approve it on the page ({page}); n denies it here.")
+    }
+}
+
+/// Says to a person who is asked that only the page can approve it.
+pub(crate) fn passkey_needed(what: &str, page: &str) -> String {
+    format!("This {what} needs your passkey. Approve it on the page ({page}); n denies it here.")
 }
 
 /// Waits until the request is no longer open, and returns the line that says who decided.

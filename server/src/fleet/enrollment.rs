@@ -18,7 +18,7 @@ use crate::clock::now_ms;
 use crate::store::{DeviceRow, DeviceState, StoreError};
 
 pub use error::EnrollError;
-pub use invitation::{Invitation, invite};
+pub use invitation::{Invitation, MAX_USES, invite};
 use issue::give_again;
 pub use issue::{Late, renew};
 pub use redemption::{Admission, Applicant, enroll};

@@ -15,7 +15,7 @@ impl LocalTool for CancelTask {
         let row = match schedules::find(store, &context.caller, &arguments.task_id).await {
             Ok(row) => row,
             Err(StoreError::NotFound) => return Err(unknown("You have no such task.")),
-            Err(StoreError::Conflict) => {
+            Err(StoreError::Ambiguous) => {
                 return Err(unknown("Several tasks have an id that begins like this."));
             }
             Err(error) => return Err(failed(error)),

@@ -50,8 +50,9 @@ impl LocalTool for GetJob {
 pub(super) fn no_job(error: StoreError) -> ToolError {
     let message = match error {
         StoreError::NotFound => "You have no such job.",
-        StoreError::Conflict => "Several jobs have an id that begins like this.",
-        StoreError::Unavailable
+        StoreError::Ambiguous => "Several jobs have an id that begins like this.",
+        StoreError::Conflict
+        | StoreError::Unavailable
         | StoreError::Full
         | StoreError::KeyInUse
         | StoreError::OtherVersion

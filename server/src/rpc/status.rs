@@ -96,8 +96,13 @@ pub(crate) fn store(error: StoreError) -> Status {
         ),
         StoreError::Conflict => hinted(
             ErrorCode::PreconditionFailed,
-            "it has changed since it was read, its state does not allow this, or several ids begin like this one",
-            "read it again, or give the whole id, which lists show with -o wide",
+            "it has changed since it was read, or its state does not allow this",
+            "read it again",
+        ),
+        StoreError::Ambiguous => hinted(
+            ErrorCode::PreconditionFailed,
+            "several ids begin like this one",
+            "give the whole id, which lists show with -o wide",
         ),
         StoreError::Full => hinted(
             ErrorCode::ResourceExhausted,

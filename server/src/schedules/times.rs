@@ -106,8 +106,10 @@ pub fn own_zone() -> String {
 fn cron(text: &str) -> Result<Cron, ToolError> {
     let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
     parser.parse(text).map_err(|error| {
-        let message = format!("`{}` is no cron expression of five fields: {error}.", visible(text));
-        no_time(message)
+        // Some of the parser's messages are sentences.
+        let why = error.to_string();
+        let (text, why) = (visible(text), why.trim_end_matches('.'));
+        no_time(format!("`{text}` is no cron expression of five fields: {why}."))
     })
 }
 

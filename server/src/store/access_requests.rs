@@ -120,7 +120,7 @@ impl Store {
     /// Returns a request by its id or a prefix of the id, as people give it.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
+    /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several ids have this prefix.
     pub async fn find_access_request(&self, id: &str) -> Result<AccessRequestRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let text = "SELECT * FROM access_requests WHERE id >= $1 AND id < $2 LIMIT 2";

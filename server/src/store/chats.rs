@@ -179,7 +179,7 @@ impl Store {
     /// message if `id` is empty.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
+    /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several ids have this prefix.
     pub async fn find_chat(&self, user: &UserName, id: &str) -> Result<ConversationId, StoreError> {
         if id.is_empty() {
             let newest = self.chats(user, None, 1).await?;
@@ -197,7 +197,7 @@ impl Store {
     /// 1,000. Previews are left out.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
+    /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several ids have this prefix.
     pub async fn calls_of_turn(
         &self,
         user: &UserName,
@@ -210,7 +210,7 @@ impl Store {
         let calls: Vec<CallRow> = self.db().query(calls.with(values![from, to, user])).await?;
         let Some(first) = calls.first() else { return Err(StoreError::NotFound) };
         if calls.iter().any(|call| call.turn != first.turn) {
-            return Err(StoreError::Conflict);
+            return Err(StoreError::Ambiguous);
         }
         Ok(calls)
     }

@@ -100,6 +100,6 @@ pub(super) fn only<T>(rows: Vec<T>) -> Result<T, StoreError> {
     match (rows.next(), rows.next()) {
         (Some(row), None) => Ok(row),
         (None, _) => Err(StoreError::NotFound),
-        (Some(_), Some(_)) => Err(StoreError::Conflict),
+        (Some(_), Some(_)) => Err(StoreError::Ambiguous),
     }
 }

@@ -139,7 +139,7 @@ impl Store {
         .with(values![user, prefix.to_ascii_lowercase()]);
         let mut found: Vec<MemoryRow> = self.db().query(find).await?;
         if found.len() > 1 {
-            return Err(StoreError::Conflict);
+            return Err(StoreError::Ambiguous);
         }
         let memory = found.pop().ok_or(StoreError::NotFound)?;
         let delete = sql("DELETE FROM memories WHERE id = $1").bind(memory.id).exactly(1);

@@ -50,7 +50,7 @@ impl Store {
     /// requests.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
+    /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several ids have this prefix.
     pub async fn find_plan(&self, id: &str) -> Result<PlanRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let text = plans!("WHERE id >= $1 AND id < $2 LIMIT 2");

@@ -35,6 +35,8 @@ async fn what_runs_ends_and_every_call_is_refused_until_the_owner_resumes_also_o
 
     let said = owner(&kiosk, &["pause"]).await;
     assert!(said.contains("The running agent has applied it. No call runs."), "{said}");
+    // The command to end it is for this agent, and not for the one of the default folder.
+    assert!(said.contains("`orion-agent --state-dir "), "{said}");
     assert_eq!(running("sleep\x0074001"), 0);
     let ended = world.admin().ended(&ran.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Cancelled, Some(ErrorCode::Cancelled)), "{ended:?}");

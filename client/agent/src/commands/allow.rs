@@ -51,7 +51,8 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         // If standard error is closed, the message is dropped.
         drop(writeln!(
             io::stderr(),
-            "{path} is not there yet\nhint: make the folder; if the name is wrong, take this back: `orion-agent deny {path}`"
+            "{path} is not there yet\nhint: make the folder; if the name is wrong, take this back: `{}`",
+            places.options.add_to(&format!("orion-agent deny {path}"))
         ));
     }
     let wider = wider.unwrap_or_default();

@@ -5,11 +5,10 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use clap::Subcommand;
 use orion_agent::clock::{now_ms, shown};
-use orion_agent::config::default_locations;
 use orion_agent::consent::{Folder, OpenQuestion, Shown};
 
 use super::ceiling::Output;
-use super::{pause, print};
+use super::{Places, pause, print};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Consent {
@@ -31,7 +30,8 @@ pub(super) enum Consent {
     },
 }
 
-pub(super) fn run(state_dir: &Path, command: Consent) -> anyhow::Result<()> {
+pub(super) fn run(places: &Places, command: Consent) -> anyhow::Result<()> {
+    let state_dir = places.state_dir.as_path();
     let folder = Folder::new(state_dir);
     let open = waiting(state_dir, &folder)?;
     match command {
@@ -44,19 +44,13 @@ pub(super) fn run(state_dir: &Path, command: Consent) -> anyhow::Result<()> {
         }
         Consent::List { output: Output::Text } => {
             open.iter().try_for_each(|open| print(&whole(open)))?;
-            print(&format!("Answer with `{} allow ID` or `deny ID`.", command_for(state_dir)))
+            let how =
+                "Answer with `orion-agent consent allow ID` or `orion-agent consent deny ID`.";
+            print(&places.options.add_to(how))
         }
         Consent::Allow { id } => give(&folder, named(state_dir, &open, &id)?, true),
         Consent::Deny { id } => give(&folder, named(state_dir, &open, &id)?, false),
     }
-}
-
-/// Returns the command for questions of the agent with this state folder.
-fn command_for(state_dir: &Path) -> String {
-    if default_locations().is_some_and(|(_, state)| state == state_dir) {
-        return "orion-agent consent".to_owned();
-    }
-    format!("orion-agent --state-dir {} consent", state_dir.display())
 }
 
 /// Says that no agent could ask.
@@ -95,8 +89,7 @@ fn named<'a>(
             return anyhow!("no question {id} waits for an answer: {}", no_agent(state_dir));
         }
         anyhow!(
-            "no question {id} waits for an answer: it was answered, or its time is over; `{} list` shows those that wait",
-            command_for(state_dir)
+            "no question {id} waits for an answer: it was answered, or its time is over; `orion-agent consent list` shows those that wait"
         )
     })
 }

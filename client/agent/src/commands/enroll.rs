@@ -154,13 +154,18 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
         say_of_file(places, is_kept)?;
     }
     if places.settings()?.ceiling.paths.is_empty() {
-        say(NO_FOLDER);
+        say(&places.options.add_to(NO_FOLDER));
     }
     let until = shown(enrolled.not_after);
     print(&format!(
-        "enrolled as {} ({}), certificate until {until}\nstart the agent with: orion-agent run, or as a service with: orion-agent install",
+        "enrolled as {} ({}), certificate until {until}",
         enrolled.name, enrolled.device_id
-    ))
+    ))?;
+    print(
+        &places.options.add_to(
+            "start the agent with: orion-agent run, or as a service with: orion-agent install",
+        ),
+    )
 }
 
 /// What is asked for once the backend says that an admin confirmed.

@@ -67,7 +67,8 @@ pub(super) fn pause(places: &Places, arguments: &PauseCommand) -> anyhow::Result
         || "until you run `orion-agent resume`".to_owned(),
         |until| format!("until {}, or `orion-agent resume`", shown(until)),
     );
-    print(&format!("Paused: every call is refused on this device {until}."))?;
+    let paused = format!("Paused: every call is refused on this device {until}.");
+    print(&places.options.add_to(&paused))?;
     if !is_running(dir) {
         return print("No agent runs here now. One that starts refuses every call too.");
     }

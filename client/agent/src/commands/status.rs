@@ -55,7 +55,7 @@ pub(super) fn run(places: &Places) -> anyhow::Result<()> {
     let ceiling = ceiling_fault.unwrap_or_else(|| format!("as {file} says"));
     let settings = Settings::load(&config, places.required, &places.state_dir);
     if settings.is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
-        say(NO_FOLDER);
+        say(&places.options.add_to(NO_FOLDER));
     }
     let none = || "none".to_owned();
     let connection = match (is_running, connected_to) {

@@ -7,7 +7,7 @@ use orion_wire::v1::decide_approval_request::More;
 
 use super::reply::{PROMPT, PROMPT_TO_DENY, Reply, reply};
 use super::{Consent, Session};
-use crate::approval::{decided_elsewhere, passkey_needed, waiting};
+use crate::approval::{decided_elsewhere, page, passkey_needed, waiting};
 use crate::failure::Failure;
 use crate::show::card::card;
 use crate::show::{ApprovalView, short_card};
@@ -30,9 +30,17 @@ impl Session<'_> {
                 let message = format!("{} waits for approval.", approval.tool);
                 let reason = if approval.reason_required { " --reason \"…\"" } else { "" };
                 let id_shown = text::one_line(&id, 80);
-                let approve = format!("orion approvals approve {id_shown}{reason}");
-                let error = ToolError::new(ErrorCode::ApprovalRequired, message)
-                    .hint(Hint::run("approve it", approve));
+                let hint = match approval.passkey_required {
+                    true => {
+                        let page = page(self.client, "approvals", &id_shown).await;
+                        Hint::new(format!("approve it with a passkey on the page: {page}"))
+                    }
+                    false => {
+                        let approve = format!("orion approvals approve {id_shown}{reason}");
+                        Hint::run("approve it", approve)
+                    }
+                };
+                let error = ToolError::new(ErrorCode::ApprovalRequired, message).hint(hint);
                 Err(error.with("approval_id", id).into())
             }
             Consent::Yes => {
@@ -87,7 +95,8 @@ impl Session<'_> {
                     self.out.error_line("Another person has to approve it. n denies it.");
                 }
                 Some(Reply::Approve { .. }) if view.passkey_required => {
-                    self.out.error_line(&passkey_needed(self.client, &view.approval_id).await);
+                    let page = page(self.client, "approvals", &view.approval_id).await;
+                    self.out.error_line(&passkey_needed("call", &page));
                 }
                 Some(Reply::Approve { for_chat: true, .. }) if !view.may_stand => self
                     .out

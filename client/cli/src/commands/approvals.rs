@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::outcome::{next_commands, refuse_blind_wait, say_which_rule};
 use super::call::schema;
 use crate::app::App;
-use crate::approval::waiting;
+use crate::approval::{how_to_approve, waiting};
 use crate::arguments;
 use crate::client::Client;
 use crate::complete;
@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::follow::wait_for_end;
 use crate::global::long_duration;
 use crate::output::GOOD;
-use crate::show::card::{card, hint};
+use crate::show::card::card;
 use crate::show::{
     ApprovalStatsView, ApprovalView, StandingRuleView, approval_stats, approvals_table, rules_table,
 };
@@ -234,7 +234,7 @@ async fn approve(
         if let Some((_, refused)) = open {
             let id = text::one_line(&call.approval_id, 80);
             app.out.note(&match refused.is_empty() {
-                true => hint(&call.approval_id),
+                true => how_to_approve(client, &call.approval_id).await,
                 false => format!("{}; its request: {id}", text::one_line(&refused, 400)),
             });
         }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::approval::decide;
+use crate::approval::{decide, how_to_approve};
 use crate::arguments;
 use crate::call_result::CallResult;
 use crate::client::{Client, within};
@@ -22,7 +22,6 @@ use crate::global::duration;
 use crate::interrupt::Hold;
 use crate::output::DIM;
 use crate::show::CallView;
-use crate::show::card::hint;
 use crate::terminal::Spinner;
 use crate::text;
 
@@ -217,7 +216,7 @@ pub(super) async fn make(
     wait: bool,
 ) -> Result<u8, Failure> {
     let result = perform(app, client, request, wait).await?;
-    print(app, &result)?;
+    print(app, client, &result).await?;
     Ok(result.exit_code())
 }
 
@@ -295,12 +294,16 @@ pub(super) async fn perform(
 ///
 /// # Errors
 /// The output cannot be written.
-pub(super) fn print(app: &App<'_>, result: &CallResult) -> Result<(), Failure> {
+pub(super) async fn print(
+    app: &App<'_>,
+    client: &Client,
+    result: &CallResult,
+) -> Result<(), Failure> {
     result.print(app.out)?;
     // For people the command is in a hint of the result.
     let is_said = app.out.is_for_people() && result.says_how_to_approve();
     if let Some(approval_id) = result.waits_for.as_ref().filter(|_| !is_said) {
-        app.out.error_line(&hint(approval_id));
+        app.out.error_line(&how_to_approve(client, approval_id).await);
     }
     result.say_how_to_undo(app.out);
     Ok(())

@@ -11,12 +11,14 @@ use serde_json::Value;
 
 use super::call::schema;
 use crate::app::App;
+use crate::approval::{page, passkey_needed, with_passkey};
 use crate::arguments;
 use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
 use crate::input;
 use crate::interrupt::Hold;
+use crate::output::DIM;
 use crate::show::{PlanView, plan_page, plans_table};
 use crate::terminal::{self, Spinner};
 use crate::text;
@@ -266,13 +268,27 @@ async fn make(
     if app.out.is_for_people() {
         app.out.line(&plan_page(app.out, &plan))?;
     }
-    let hint = format!("approve it with: orion plan approve {}", plan.plan_id);
+    let page = match plan.asks(|approval| approval.passkey_required) {
+        true => Some(page(client, "plans", &plan.plan_id).await),
+        false => None,
+    };
+    let hint = match &page {
+        Some(page) => with_passkey(page),
+        None => {
+            let reason = plan.asks(|approval| approval.reason_required);
+            let reason = if reason { " --reason \"…\"" } else { "" };
+            format!("{DIM}approve it with:{DIM:#} orion plan approve {}{reason}", plan.plan_id)
+        }
+    };
     let approve = if app.yes {
         true
     } else if how.wait {
         app.out.error_line(&hint);
         return follow(app, client, plan).await;
     } else if terminal::is_interactive() {
+        if let Some(page) = &page {
+            app.out.error_line(&passkey_needed("plan", page));
+        }
         let _hold = Hold::new();
         let asked = tokio::select! {
             biased;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{ApprovalView, LabelView, VoteView};
-use crate::output::{ASKS, DIM, Output, facts};
+use crate::output::{ASKS, Output, facts};
 use crate::text;
 
 /// The maximum number of lines of a text.
@@ -166,14 +166,6 @@ pub(crate) fn clipped(text: &str) -> String {
         lines.push("… and more; `-o json` has all of it".to_owned());
     }
     lines.join("\n")
-}
-
-/// Returns the command to type in another terminal.
-pub(crate) fn hint(approval_id: &str) -> String {
-    format!(
-        "{DIM}approve it with:{DIM:#} orion approvals approve {}",
-        text::one_line(approval_id, 80)
-    )
 }
 
 #[cfg(test)]

@@ -56,6 +56,13 @@ pub(crate) struct StepView {
     pub(crate) ended_at: i64,
 }
 
+impl PlanView {
+    /// Returns whether the approval of a step asks for this.
+    pub(crate) fn asks(&self, what: impl FnMut(&ApprovalView) -> bool) -> bool {
+        self.steps.iter().filter_map(|step| step.approval.as_ref()).any(what)
+    }
+}
+
 impl From<v1::Plan> for PlanView {
     fn from(plan: v1::Plan) -> Self {
         let v1::Plan {

@@ -36,6 +36,9 @@ pub struct Invitation {
     pub scope: InviteScope,
 }
 
+/// The most devices of one token.
+pub const MAX_USES: u32 = 1000;
+
 /// Creates an invitation and its token.
 ///
 /// # Errors
@@ -63,7 +66,7 @@ pub async fn invite(
             labels: invitation.labels,
             scope: invitation.scope,
             preapproved: invitation.preapproved,
-            uses: invitation.uses.clamp(1, 1000),
+            uses: invitation.uses.clamp(1, MAX_USES),
             expires_at,
             created_by: by.user.clone(),
             created_at: now,

@@ -11,7 +11,7 @@ use orion_domain::plan::MAX_STEPS;
 use orion_domain::{CallRequest, Caller, ErrorCode, Hint, PlanId, ToolError};
 
 use super::{PlanError, PlanRequest, publish};
-use crate::clock::new_uuid;
+use crate::clock::new_uuid_unlike_others;
 use crate::pipeline::Pipeline;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::preview::PreviewResult;
@@ -61,7 +61,7 @@ async fn make(
         .limits
         .acquire_slot(&caller.user, most)
         .map_err(|error| PlanError::Plan(Box::new(error)))?;
-    let id = PlanId::new(new_uuid());
+    let id = PlanId::new(new_uuid_unlike_others());
     // All steps are evaluated before any device is asked.
     let mut calls = Vec::with_capacity(steps.len());
     for (number, step) in (1_u32..).zip(steps) {

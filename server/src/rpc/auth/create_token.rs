@@ -82,6 +82,7 @@ fn no_user(error: StoreError) -> TokenError {
     match error {
         StoreError::NotFound => TokenError::NoUser,
         StoreError::Conflict
+        | StoreError::Ambiguous
         | StoreError::KeyInUse
         | StoreError::Full
         | StoreError::Unavailable

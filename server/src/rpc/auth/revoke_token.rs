@@ -27,12 +27,13 @@ pub(super) async fn revoke_token(
     let revoked = api.store.revoke_token(&asked, whose.as_ref(), &by.caller.user, now_ms()).await;
     let row = revoked.map_err(|error| match error {
         StoreError::NotFound => status::token_not_found(),
-        StoreError::Conflict => status::hinted(
+        StoreError::Ambiguous => status::hinted(
             ErrorCode::InvalidArgument,
             "several tokens have this name, or an id that begins like this",
             "give more of the id, or name the account",
         ),
-        StoreError::KeyInUse
+        StoreError::Conflict
+        | StoreError::KeyInUse
         | StoreError::Full
         | StoreError::Unavailable
         | StoreError::OtherVersion

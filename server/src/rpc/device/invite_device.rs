@@ -9,7 +9,7 @@ use super::invite_scope::scope;
 use super::labels::first_labels;
 use super::parse_grants::parse_grants;
 use crate::downloads::{InstallLines, Words};
-use crate::fleet::enrollment::{Invitation, invite};
+use crate::fleet::enrollment::{Invitation, MAX_USES, invite};
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
 
@@ -31,6 +31,9 @@ pub(super) async fn invite_device(
         labels,
     } = message;
     let name = device_name(&name)?;
+    if uses > MAX_USES {
+        return Err(status::invalid(format!("a token is for at most {MAX_USES} devices")));
+    }
     let active = api.enrollment.devices.policies.active();
     let labels = first_labels(&active, name.as_ref(), &labels)?;
     let scope = scope(&platforms, &networks)?;

@@ -63,6 +63,7 @@ async fn subject(api: &PolicyApi, asks: &Caller, as_user: &str) -> Result<Caller
     let row = api.devices.store.user(&user).await.map_err(|error| match error {
         StoreError::NotFound => status::no_user(&user),
         StoreError::Conflict
+        | StoreError::Ambiguous
         | StoreError::KeyInUse
         | StoreError::Full
         | StoreError::Unavailable

@@ -20,6 +20,7 @@ pub(crate) fn device(error: StoreError) -> Status {
             Hint::run("list the devices", "orion devices list"),
         ),
         StoreError::Conflict
+        | StoreError::Ambiguous
         | StoreError::KeyInUse
         | StoreError::Full
         | StoreError::Unavailable
@@ -111,7 +112,8 @@ pub(crate) fn policy(error: StoreError) -> Status {
                 .hint(Hint::run("read it", "orion policy show"))
                 .hint("apply yours again"),
         ),
-        StoreError::KeyInUse
+        StoreError::Ambiguous
+        | StoreError::KeyInUse
         | StoreError::Full
         | StoreError::Unavailable
         | StoreError::OtherVersion

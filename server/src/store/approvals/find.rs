@@ -52,7 +52,7 @@ impl Store {
     /// Returns an approval request by its id or a prefix of the id, as people give it.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
+    /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several ids have this prefix.
     pub async fn find_approval(&self, id: &str) -> Result<ApprovalRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let text = concat!(

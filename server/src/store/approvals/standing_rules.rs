@@ -234,7 +234,7 @@ impl Store {
     /// Revokes a standing rule by its id or a prefix of the id.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
+    /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several ids have this prefix.
     pub async fn revoke_standing_rule(
         &self,
         id: &str,

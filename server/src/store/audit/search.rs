@@ -170,7 +170,7 @@ impl Store {
             name => match self.device(name).await {
                 Ok(device) => Some(device.id),
                 // The name of a removed device stands in older rows.
-                Err(StoreError::NotFound | StoreError::Conflict) => None,
+                Err(StoreError::NotFound | StoreError::Ambiguous) => None,
                 Err(error) => return Err(error),
             },
         };

@@ -23,7 +23,7 @@ impl Store {
     /// Returns a call by its id or a prefix of the id, as people give it.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
+    /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several ids have this prefix.
     pub async fn find_call(&self, id: &str) -> Result<CallRow, StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         self.db().flush().await?;

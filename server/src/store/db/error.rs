@@ -9,7 +9,7 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         let kind = classify(&error);
         match kind {
-            Self::Conflict | Self::KeyInUse | Self::NotFound => {}
+            Self::Conflict | Self::Ambiguous | Self::KeyInUse | Self::NotFound => {}
             Self::Unavailable | Self::Full | Self::OtherVersion | Self::Corrupt => {
                 tracing::error!(%error, "the database failed");
             }

@@ -22,7 +22,7 @@ impl Store {
     /// name, or else the last one that had it.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several ids have this prefix.
+    /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several ids have this prefix.
     pub async fn device(&self, device: &str) -> Result<DeviceRow, StoreError> {
         // A full id is never a name: no device can take another device's id as its name.
         if let Ok(id) = device.parse() {

@@ -21,7 +21,7 @@ impl Store {
     /// person is given.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if several tokens match.
+    /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several tokens match.
     pub async fn revoke_token(
         &self,
         token: &str,

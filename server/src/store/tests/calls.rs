@@ -58,11 +58,11 @@ async fn a_shortened_id_means_the_call_and_not_its_preview() {
     place.store.open_call(preview(1)).await.unwrap();
     assert_eq!(place.store.find_call(front).await.unwrap().id, call_id(1), "a preview by itself");
     place.store.open_call(preview(2)).await.unwrap();
-    assert_eq!(place.store.find_call(front).await.unwrap_err(), StoreError::Conflict);
+    assert_eq!(place.store.find_call(front).await.unwrap_err(), StoreError::Ambiguous);
     place.store.open_call(call(3)).await.unwrap();
     assert_eq!(place.store.find_call(front).await.unwrap().id, call_id(3));
     place.store.open_call(call(4)).await.unwrap();
-    assert_eq!(place.store.find_call(front).await.unwrap_err(), StoreError::Conflict);
+    assert_eq!(place.store.find_call(front).await.unwrap_err(), StoreError::Ambiguous);
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn a_call_is_found_by_the_beginning_of_its_id() {
     assert_eq!(found(&whole).await, Ok(call_id(0x20)));
     assert_eq!(found(&whole[..35]).await, Ok(call_id(0x20)));
     assert_eq!(found(&whole.to_uppercase()).await, Ok(call_id(0x20)));
-    assert_eq!(found(&whole[..34]).await, Err(StoreError::Conflict));
+    assert_eq!(found(&whole[..34]).await, Err(StoreError::Ambiguous));
     for bad in ["", "0200", "%", "x", "0199%", &format!("{whole}0")] {
         assert_eq!(found(bad).await, Err(StoreError::NotFound), "{bad}");
     }

@@ -133,7 +133,7 @@ async fn a_device_is_read_back_as_it_enrolled_and_found_by_name_and_id() {
         assert_eq!(found(bad).await, Err(StoreError::NotFound), "{bad}");
     }
     place.store.enroll_device(candidate(2, "other")).await.unwrap();
-    assert_eq!(found(&id[..6]).await, Err(StoreError::Conflict));
+    assert_eq!(found(&id[..6]).await, Err(StoreError::Ambiguous));
     assert_eq!(place.store.devices(true).await.unwrap().len(), 2);
     assert_eq!(place.store.devices(false).await.unwrap().first(), Some(&expected));
 }

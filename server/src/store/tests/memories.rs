@@ -93,7 +93,7 @@ async fn a_person_has_room_for_so_many_memories_and_bytes_and_forgetting_makes_r
     let other = store.forget_memory(&user("bob"), &id, 5).await;
     assert_eq!(other, Err(StoreError::NotFound), "it is another person's");
     let several = store.forget_memory(&user("ann"), &id[..8], 5).await;
-    assert_eq!(several, Err(StoreError::Conflict));
+    assert_eq!(several, Err(StoreError::Ambiguous));
     let forgotten = store.forget_memory(&user("ann"), &id, 5).await.unwrap();
     assert_eq!(forgotten, memory("ann", 7, "w", &[]));
     assert!(store.add_memory(&next, &effect(most)).await.unwrap());

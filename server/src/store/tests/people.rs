@@ -118,7 +118,7 @@ async fn api_tokens_have_names_of_their_own_and_are_not_without_number() {
     store.create_token(bobs, 10).await.unwrap();
 
     let ambiguous = store.revoke_token("t0", None, &user("admin"), 20).await;
-    assert_eq!(ambiguous, Err(StoreError::Conflict));
+    assert_eq!(ambiguous, Err(StoreError::Ambiguous));
     let gone = store.revoke_token("t0", Some(&user("bob")), &user("admin"), 20).await.unwrap();
     assert_eq!(gone.hash, Digest::of(b"bobs"));
     assert_eq!(store.token(gone.hash, 21).await, Ok(None));
@@ -343,7 +343,7 @@ async fn conversations_are_listed_searched_and_found_by_their_owner_alone() {
     let find = async |id: &str| store.find_chat(&ann, id).await;
     assert_eq!(find("").await, Ok(conversation_id(1)));
     assert_eq!(find(&conversation_id(3).to_string()).await, Ok(conversation_id(3)));
-    assert_eq!(find("0").await, Err(StoreError::Conflict));
+    assert_eq!(find("0").await, Err(StoreError::Ambiguous));
     for id in [conversation_id(4).to_string(), "x".to_owned()] {
         assert_eq!(find(&id).await, Err(StoreError::NotFound));
     }
@@ -363,7 +363,7 @@ async fn the_calls_of_a_turn_are_given_in_order_and_to_their_person_alone() {
     let none = store.calls_of_turn(&user("bob"), &id).await;
     assert_eq!(none.unwrap_err(), StoreError::NotFound);
     let both = store.calls_of_turn(&user("ann"), "0").await;
-    assert_eq!(both.unwrap_err(), StoreError::Conflict);
+    assert_eq!(both.unwrap_err(), StoreError::Ambiguous);
 }
 
 #[tokio::test]

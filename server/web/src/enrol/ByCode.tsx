@@ -8,7 +8,7 @@ import { Button, Field, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 
-export function ByCode({ grants }: { grants: string }) {
+export function ByCode({ grants, labels }: { grants: string; labels: string[] }) {
   const [code, setCode] = useState("");
   const [asking, setAsking] = useState<PendingEnrollment>();
   const find = useMutation(DeviceService.method.findEnrollment, { onSuccess: ({ enrollment }) => setAsking(enrollment) });
@@ -24,7 +24,7 @@ export function ByCode({ grants }: { grants: string }) {
     <section className="panel" aria-label="A device that shows a code">
       <header><h2>Or type the code that a device shows</h2></header>
       <div className="body stack">
-        {asking ? <Asking code={code} asking={asking} grants={grants} onDone={done} /> : (
+        {asking ? <Asking code={code} asking={asking} grants={grants} labels={labels} onDone={done} /> : (
           <form className="stack" onSubmit={submit}>
             <Field label="Code" hint="On the device: orion-agent enroll --server, with this backend's address.">
               {(props) => <input {...props} className="mono" value={code} onChange={(event) => setCode(event.target.value)} placeholder="XXXX-XXXX" maxLength={20} autoComplete="off" autoCapitalize="characters" spellCheck={false} />}
@@ -38,7 +38,15 @@ export function ByCode({ grants }: { grants: string }) {
   );
 }
 
-function Asking({ code, asking, grants, onDone }: { code: string; asking: PendingEnrollment; grants: string; onDone: () => void }) {
+interface AskingProps {
+  code: string;
+  asking: PendingEnrollment;
+  grants: string;
+  labels: string[];
+  onDone: () => void;
+}
+
+function Asking({ code, asking, grants, labels, onDone }: AskingProps) {
   const toast = useToast();
   const isSettled = useSettled();
   const [name, setName] = useState(asking.suggestedName);
@@ -64,7 +72,7 @@ function Asking({ code, asking, grants, onDone }: { code: string; asking: Pendin
   }
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    confirm.mutate({ code, words, name: name.trim(), grants });
+    confirm.mutate({ code, words, name: name.trim(), grants, labels });
   };
   return (
     <form className="stack" onSubmit={submit}>
@@ -72,7 +80,7 @@ function Asking({ code, asking, grants, onDone }: { code: string; asking: Pendin
       <Field label="Words" hint="Type them only from the device in front of you. A code that somebody sent you may be of a device of theirs.">
         {(props) => <input {...props} className="mono" value={words} onChange={(event) => setWords(event.target.value)} maxLength={100} autoComplete="off" autoCapitalize="none" spellCheck={false} />}
       </Field>
-      <Field label="Name of the device" hint="It starts with the permissions that are chosen above.">
+      <Field label="Name of the device" hint="It starts with the permissions and labels that are chosen above.">
         {(props) => <input {...props} value={name} onChange={(event) => setName(event.target.value)} autoComplete="off" autoCapitalize="none" />}
       </Field>
       <ErrorNote error={confirm.error ?? refuse.error} />

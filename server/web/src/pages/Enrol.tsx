@@ -8,6 +8,9 @@ import { useMe } from "../lib/session";
 import { Button, Empty, Field, Head } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
+/** The words of a list that a person wrote with spaces or commas between. */
+const wordsOf = (text: string) => text.split(/[\s,]+/).filter(Boolean);
+
 const ACCESSES = ["read", "write", "delete"];
 /** Each profile with the access to folders that its tools can use. */
 const PROFILES = [
@@ -26,6 +29,7 @@ export default function Enrol() {
   const [folders, setFolders] = useState("");
   const paths = folders.split("\n").map((it) => it.trim()).filter(Boolean);
   const grants = profile === "" && paths.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: paths.map((path) => ({ path, access })) });
+  const [labels, setLabels] = useState("");
   const [before, setBefore] = useState<Set<string>>(new Set());
   const devices = useQuery(DeviceService.method.listDevices, {});
   const invite = useMutation(DeviceService.method.inviteDevice, { onSuccess: setInvitation });
@@ -38,7 +42,16 @@ export default function Enrol() {
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name) ?? "").trim();
     setBefore(new Set((devices.data?.devices ?? []).map(({ deviceId }) => deviceId)));
-    invite.mutate({ name: text("name"), validSeconds: BigInt(text("valid")), uses: 1, preapproved: form.get("preapproved") === "on", grants });
+    invite.mutate({
+      name: text("name"),
+      validSeconds: BigInt(text("valid")),
+      uses: Number(text("uses")),
+      preapproved: form.get("preapproved") === "on",
+      grants,
+      labels: wordsOf(labels),
+      networks: wordsOf(text("networks")),
+      platforms: wordsOf(text("platforms")),
+    });
   };
   if (!me.is("admin")) return <main className="page"><Head title="Enrol a device" /><Empty title="Admins enrol devices">Ask an admin for an invitation.</Empty></main>;
   return (
@@ -65,16 +78,33 @@ export default function Enrol() {
                 <label key={name} className="check"><input type="checkbox" checked={access.includes(name)} onChange={() => setAccess(ACCESSES.filter((it) => access.includes(it) !== (it === name)))} /> {name}</label>
               ))}
             </fieldset>
+            <Field label="Labels" hint="Rules of the policy select devices by them. With spaces between, such as env=lab group=laptops.">
+              {(props) => <input {...props} className="mono" value={labels} onChange={(event) => setLabels(event.target.value)} autoComplete="off" autoCapitalize="none" spellCheck={false} />}
+            </Field>
             <Field label="The token is good for">
               {(props) => <select {...props} name="valid" defaultValue="3600"><option value="900">15 minutes</option><option value="3600">an hour</option><option value="86400">a day</option></select>}
             </Field>
+            <details>
+              <summary>Limits of the token</summary>
+              <div className="stack">
+                <Field label="How many devices may use it" hint="For more than one, leave the name above empty: each device has its own.">
+                  {(props) => <input {...props} name="uses" type="number" min={1} max={1000} defaultValue={1} required />}
+                </Field>
+                <Field label="From these networks only" hint="Addresses or networks, such as 192.168.1.0/24. Left empty, from everywhere.">
+                  {(props) => <input {...props} className="mono" name="networks" autoComplete="off" spellCheck={false} />}
+                </Field>
+                <Field label="On these platforms only" hint="Such as linux-x86_64 or windows-x86_64. A device states its platform itself: this prevents mistakes, not theft.">
+                  {(props) => <input {...props} className="mono" name="platforms" autoComplete="off" autoCapitalize="none" spellCheck={false} />}
+                </Field>
+              </div>
+            </details>
             <label className="check"><input type="checkbox" name="preapproved" /> Approve at once, without comparing words: whoever has the token gets in</label>
             <ErrorNote error={invite.error ?? devices.error} />
             <div><Button look="primary" type="submit" busy={invite.isPending} disabled={devices.isPending}>Make the command</Button></div>
           </div>
         </form>
       )}
-      {!invitation && <ByCode grants={grants} />}
+      {!invitation && <ByCode grants={grants} labels={wordsOf(labels)} />}
     </main>
   );
 }

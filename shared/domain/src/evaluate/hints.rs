@@ -261,7 +261,8 @@ impl Evidence {
         Hint { command: Some(command), ..hint }
     }
 
-    /// Says where relative paths start, where the grants deny a path there and the place itself is not granted.
+    /// Says where relative paths start, where the grants deny a path there, and have others for the access. Whether
+    /// the path was relative is no longer known.
     fn workspace(&self, question: &Question<'_>, policy: &Policy) -> Option<Hint> {
         let Reason::PathOutside { touch } = self.reason else { return None };
         let touched = question.touches?.paths.get(touch)?;
@@ -269,10 +270,12 @@ impl Evidence {
         let is_there = start.contains(&touched.path)
             && (touched.path.contains(start)
                 || touched.path.parent().is_some_and(|parent| parent.contains(start)));
-        let is_granted = policy.grants.covering(start, touched.access).is_some();
-        (self.layer == Layer::Grants && is_there && !is_granted).then(|| {
+        let grants = &policy.grants;
+        let is_granted = grants.covering(start, touched.access).is_some();
+        let has_others = grants.allowed.iter().any(|entry| entry.access.contains(&touched.access));
+        (self.layer == Layer::Grants && is_there && !is_granted && has_others).then(|| {
             Hint::new(format!(
-                "relative paths start in {start}, the first path of the ceiling of {}, which is not granted for {}: give a full path",
+                "if the path was relative, give a full one: relative paths start in {start}, the first path of the ceiling of {}, which is not granted for {}",
                 question.device, touched.access
             ))
         })

@@ -10,11 +10,10 @@ use orion_wire::{call_state_from, v1};
 use serde_json::Value;
 
 use super::Copying;
-use crate::approval::decide;
+use crate::approval::{decide, how_to_approve};
 use crate::call_result::CallResult;
 use crate::client::within;
 use crate::failure::Failure;
-use crate::show::card::hint;
 use crate::terminal::Spinner;
 
 /// How long the answer to a new call may take: its preview on the device included.
@@ -77,7 +76,7 @@ pub(super) async fn begin(
                 CallState::AwaitingApproval if !is_decided => {
                     is_decided = true;
                     if !waiting.suspend(decide(app, client, &call.approval_id, *wait)).await? {
-                        app.out.error_line(&hint(&call.approval_id));
+                        app.out.error_line(&how_to_approve(client, &call.approval_id).await);
                         // It goes on waiting for its approval; `orion cp` has to be run again then.
                         return Ok(Begun::Ended(Box::new(CallResult::of(call)?)));
                     }

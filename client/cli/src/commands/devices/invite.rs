@@ -34,7 +34,7 @@ pub(crate) struct Invite {
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     valid: Duration,
     /// How often it can be used
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     uses: u32,
     /// Let devices in at once, without comparing fingerprints
     #[arg(long)]

@@ -111,7 +111,7 @@ pub(super) async fn undo(
             app.out.note(&format!("{line} was taken back already"));
             continue;
         }
-        print(app, &result)?;
+        print(app, client, &result).await?;
         let code = result.exit_code();
         if code != 0 {
             let left = u64::try_from(count - index - 1).unwrap_or_default();

@@ -36,8 +36,9 @@ impl From<StoreError> for AnswerError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound => Self::Vote(DecideError::NotFound),
-            StoreError::Conflict => Self::Ambiguous,
-            StoreError::KeyInUse
+            StoreError::Ambiguous => Self::Ambiguous,
+            StoreError::Conflict
+            | StoreError::KeyInUse
             | StoreError::Unavailable
             | StoreError::Full
             | StoreError::OtherVersion

@@ -94,7 +94,7 @@ fn where_relative_paths_start_is_said_where_that_is_not_granted() {
     let mut held = policy(&json!({"profile": "operator", "paths": ["D:/granted"]}));
     let ceiling = json!({"profile": "operator", "paths": ["D:/start", "D:/granted"]});
     held.ceiling = Some(policy(&ceiling).grants);
-    let start = "relative paths start in D:/start, the first path of the ceiling of laptop-123, which is not granted for write: give a full path";
+    let start = "if the path was relative, give a full one: relative paths start in D:/start, the first path of the ceiling of laptop-123, which is not granted for write";
     for path in ["D:/start", "D:/start/x"] {
         let hints = hint_lines(&Ask::make(path), &held);
         assert_eq!(hints.last().map(String::as_str), Some(start), "{path}");
@@ -103,6 +103,12 @@ fn where_relative_paths_start_is_said_where_that_is_not_granted() {
         let hints = hint_lines(&Ask::make(path), &held);
         assert!(!hints.iter().any(|hint| hint == start), "{path}: {hints:?}");
     }
+    // A full path helps only where one may be written.
+    let read_only =
+        json!({"profile": "operator", "paths": [{"path": "D:/granted", "access": ["read"]}]});
+    let read_only = Policy { ceiling: held.ceiling.clone(), ..policy(&read_only) };
+    let hints = hint_lines(&Ask::make("D:/start/x"), &read_only);
+    assert!(!hints.iter().any(|hint| hint == start), "{hints:?}");
 }
 
 #[test]
