@@ -94,7 +94,7 @@ async fn a_plan_is_taken_back_and_what_cannot_be_is_named_before_anything_is() {
     assert!(unclear.stderr.contains("begins a call and a plan or turn"), "{unclear:?}");
     let several = cli.run(&["undo", &call[..6]]).await;
     assert_eq!(several.code, 9, "{several:?}");
-    assert!(several.stderr.contains("several ids begin like this one"), "{several:?}");
+    assert!(several.stderr.contains("Several ids begin like this one"), "{several:?}");
     assert_eq!(cli.run(&["undo", &short.plan_id]).await.code, 0);
     let asked = cli.run(&["undo", &plan.plan_id]).await;
     assert_eq!(asked.code, 9, "{asked:?}");

@@ -230,7 +230,7 @@ async fn without_a_passkey_nothing_approves_and_each_refusal_names_the_page() {
     let waits = ["call", "kiosk", "delete_file", "path=b.txt", "confirm=true"];
     let plan = ["plan", "call", "kiosk", "delete_file", "path=b.txt", "confirm=true"];
     for (waits, place) in [(&waits[..], "/approvals/"), (&plan[..], "/plans/")] {
-        for output in ["text", "json"] {
+        for output in ["table", "json"] {
             let said = cli.run(&[waits, &["-o", output]].concat()).await;
             assert_eq!(said.code, 6, "{said:?}");
             let page = format!("with a passkey on the page: http://localhost:{port}{place}");
