@@ -49,7 +49,7 @@ pub enum CaError {
     NoSuch(String),
     /// Devices would be cut off.
     #[error(
-        "{} on the older authority and would be cut off: {}. Wait until they have renewed or their certificates have ended, or use --force and enrol them again",
+        "{} on the older authority and would be cut off: {}; wait until they have renewed or their certificates have ended, or use --force and enrol them again",
         list::count(*devices, "device stands", "devices stand"),
         names
     )]

@@ -34,6 +34,7 @@ use crate::rpc::access_layer::{AccessLayer, Grpc};
 use crate::webhook::{self, Webhook};
 use crate::{jobs, local_tools, rpc};
 
+pub use addresses::sign_in_options;
 use people_certificate::PeopleCertificate;
 pub use prepare::prepare;
 pub use stop::close;

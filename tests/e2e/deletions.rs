@@ -185,3 +185,20 @@ async fn a_removed_device_is_cut_off_and_listed_no_more() {
     let shown = fine(cli.run(&["calls", "show", &made.id]).await);
     assert!(shown.stdout.contains("kiosk"), "{shown:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_means_the_device_that_is_listed_until_none_is() {
+    let world = World::new().await;
+    let cli = world.cli();
+    let _first = world.device("kiosk").start().await;
+    fine(cli.run(&["devices", "revoke", "kiosk", "--yes"]).await);
+    let _second = world.device("kiosk").enroll().await;
+    // The one with an identity goes first, then the one whose identity has ended.
+    for left in [1, 0] {
+        fine(cli.run(&["devices", "remove", "kiosk", "--yes"]).await);
+        let listed = fine(cli.run(&["devices", "list", "-o", "json"]).await).json();
+        assert_eq!(listed.as_array().unwrap().len(), left, "{listed}");
+    }
+    let none = cli.run(&["devices", "remove", "kiosk", "--yes"]).await;
+    assert_eq!(none.code, 3, "{none:?}");
+}

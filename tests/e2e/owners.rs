@@ -60,7 +60,12 @@ async fn an_owner_opens_and_closes_a_folder_and_the_agent_follows() {
     until("a closed folder", "read_file", read.clone(), denied).await;
     // A single file would open nothing, so that its folder is named.
     let (code, said) = kiosk.agent_says(&["allow", &format!("{folder}/a.txt"), "--read"]).await;
-    assert!(code == 1 && said.contains(&format!("orion-agent allow {folder}")), "{code}: {said}");
+    assert!(
+        code == 1
+            && said.contains("orion-agent --state-dir ")
+            && said.contains(&format!(" allow {folder}")),
+        "{code}: {said}"
+    );
     let said = agent(&["allow", &folder, "--read"]).await;
     assert!(said.contains("may be read here"), "{said}");
     until("reading", "read_file", read.clone(), done).await;

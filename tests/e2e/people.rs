@@ -206,6 +206,19 @@ async fn a_change_counts_at_once_for_whoever_is_signed_in() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_refusal_says_to_type_is_for_the_context_that_was_named() {
+    let world = World::new().await;
+    let _bob = stranger(&world, "bob.toml");
+    let path = world.folder().join("bob.toml").display().to_string();
+    let refused = world.cli().run(&["--context", &path, "devices", "list"]).await;
+    assert_eq!(refused.code, 4, "{refused:?}");
+    assert!(refused.stderr.contains(&format!("orion --context {path} login")), "{refused:?}");
+    // What the environment names is named for further commands too.
+    let refused = stranger(&world, "bob.toml").run(&["devices", "list"]).await;
+    assert!(refused.stderr.contains("sign in: `orion login`"), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn signing_out_ends_the_session_here_or_everywhere() {
     let world = World::new().await;
     person(&world, "bob", "viewer").await;

@@ -71,6 +71,22 @@ async fn one_yes_runs_a_plan_over_two_devices() {
     assert_eq!(of_plans, ["plan.ended", "plan.decided", "plan.created"]);
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_at_the_terminal_ends_when_the_plan_is_approved_elsewhere() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.write_file("old.txt", "12345");
+    let mut asked = world.cli().terminal("plan call kiosk delete_file path=old.txt confirm=true");
+    asked.sees("Run this plan?").await;
+    let open = world.admin().plans().list_plans(v1::ListPlansRequest { all: false }).await;
+    let plan = open.unwrap().into_inner().plans.remove(0);
+    let plan = world.admin().plan_of(&plan, false).await.unwrap();
+    world.admin().decide_plan(&plan, true, "").await.unwrap();
+    asked.sees("1 succeeded").await;
+    assert_eq!(names(&kiosk), Vec::<String>::new());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_changed_since_the_preview_is_left_alone_and_the_rest_is_skipped() {
     let world = World::new().await;

@@ -74,6 +74,8 @@ async fn an_authority_takes_over_without_a_person_at_any_device_that_is_awake() 
     // While the backend runs, and with nobody cut off.
     let (code, said) = ca(&world, &["rotate"]).await;
     assert_eq!(code, 0, "{said}");
+    let next = format!("`orion-server --data-dir {} ca list`", world.data_dir().display());
+    assert!(said.contains(&next), "{said}");
     let rows = eventually("the new authority taken in", async || {
         Some(audited(&world).await).filter(|rows| rows.len() == 2)
     })

@@ -116,8 +116,18 @@ async fn an_admin_who_is_locked_out_gets_back_in_from_the_backends_own_machine()
         cli(context).run(&[&["--backend", &backend, "login"], more].concat()).await
     };
 
-    // While it does not run: an account that was never there becomes an admin.
+    // While it does not run: an account that was never there becomes an admin. Where it will listen is said by its
+    // configuration.
     world.server().stop().await;
+    let config = world.folder().join("own.toml");
+    std::fs::write(&config, "[people]\nlisten = \"127.0.0.1:19443\"\ntls = \"own\"\n").unwrap();
+    let data_dir = world.data_dir().display().to_string();
+    let words = ["admin", "reset", "--data-dir", &data_dir, "--config", config.to_str().unwrap()];
+    let made = world.cli().program("orion-server", &words, b"").await;
+    let line = format!(
+        "orion login --backend https://127.0.0.1:19443 --ca {data_dir}/people-ca.pem --secret @"
+    );
+    assert!(made.stdout.starts_with(&line), "{made:?}");
     let file = reset(&world, "ann").await;
     let secret = format!("@{}", file.display());
     world.restart_server().await;

@@ -182,6 +182,7 @@ test("a device that shows a code is enrolled by words that each end types of the
   kiosk.connect();
   await admin.goto("/devices/kiosk");
   await admin.getByText("connected", { exact: true }).first().waitFor();
+  await admin.goto("/devices/kiosk/facts");
   await admin.getByText("env=lab, group=kiosks").waitFor();
 });
 

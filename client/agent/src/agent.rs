@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orion_domain::CallId;
+use orion_usage::GivenOptions;
 use orion_wire::v1::link_response::Message as Incoming;
 use orion_wire::v1::{self, link_request};
 use tokio::sync::mpsc;
@@ -88,6 +89,8 @@ pub struct Agent {
     journal: Journal,
     /// The device's own audit log. None in a simulation.
     chain: Option<Chain>,
+    /// The options that commands need in texts for the owner.
+    options: GivenOptions,
     /// The owner's pause, as it was last applied.
     pause: Option<Paused>,
     told: CeilingReport,
@@ -187,6 +190,7 @@ impl Agent {
             toolbox,
             journal,
             chain: None,
+            options: GivenOptions::none(),
             pause: None,
             told: CeilingReport::default(),
             announced: AnnouncedTools::default(),

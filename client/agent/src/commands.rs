@@ -6,7 +6,6 @@ mod ceiling;
 mod consent;
 mod enroll;
 mod log;
-mod options;
 mod pause;
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod service;
@@ -20,11 +19,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::{CommandFactory as _, Parser, Subcommand};
-pub(crate) use options::GivenOptions;
 use orion_agent::clock::shown;
 use orion_agent::config::{self, Config, Required, Settings};
 use orion_agent::enroll::EnrollError;
 use orion_agent::run::NotEnrolled;
+use orion_usage::GivenOptions;
 use orion_wire::TokenError;
 use tokio_util::sync::CancellationToken;
 
@@ -201,7 +200,10 @@ impl Arguments {
         let system = self.system;
         #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
         let system = false;
-        GivenOptions::new(self.state_dir.as_deref(), self.config.as_deref(), system)
+        GivenOptions::of("orion-agent", &Self::command())
+            .value("--state-dir", self.state_dir.as_ref())
+            .value("--config", self.config.as_ref())
+            .flag("--system", system)
     }
 }
 
@@ -271,6 +273,7 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
                 });
             }
             let config = Config {
+                options: places.options,
                 state_dir: places.state_dir,
                 settings,
                 #[cfg(target_os = "linux")]

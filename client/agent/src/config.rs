@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use orion_domain::grants::Scope;
 use orion_domain::{DevicePath, Grants, Places, Profile, Projects};
+use orion_usage::GivenOptions;
 use orion_wire::Os;
 
 #[cfg(target_os = "linux")]
@@ -42,6 +43,8 @@ pub const TOOLS_FOLDER: &str = "tools.d";
 /// Everything that an agent needs to run.
 #[derive(Debug, Clone)]
 pub struct Config {
+    /// The options that commands need in the texts of this agent.
+    pub options: GivenOptions,
     /// The directory of the agent's key, identity, journal and trash.
     pub state_dir: PathBuf,
     /// The owner's settings.

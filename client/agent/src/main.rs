@@ -6,8 +6,9 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
-use commands::{Arguments, Failure, GivenOptions};
+use commands::{Arguments, Failure};
 use orion_domain::FailureText;
+use orion_usage::GivenOptions;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -51,8 +52,8 @@ fn main() -> ExitCode {
 
     #[cfg(windows)]
     if arguments.is_service() {
-        let served = orion_agent::service::serve(|shutdown| execute(arguments, shutdown));
         let options = arguments.options();
+        let served = orion_agent::service::serve(|shutdown| execute(arguments, shutdown));
         let failed = |error| report(Failure::from(anyhow::Error::from(error)), &options);
         return ExitCode::from(served.map_or_else(failed, |()| 0));
     }

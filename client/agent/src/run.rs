@@ -48,6 +48,7 @@ pub struct NotEnrolled;
 /// unusable journal or identity. A later failure of the connection is not an error.
 pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<()> {
     let Config {
+        options,
         state_dir,
         settings,
         #[cfg(target_os = "linux")]
@@ -100,7 +101,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
         workers: Arc::new(Workers::of(program)),
     };
     let agent = Agent::new(settings, state, identity, Arc::new(toolbox), journal);
-    agent.with_chain(chain).run(shutdown).await;
+    agent.with_chain(chain).with_options(options).run(shutdown).await;
     Ok(())
 }
 

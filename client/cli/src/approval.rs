@@ -5,7 +5,7 @@ use orion_wire::v1;
 use crate::app::App;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::DIM;
+use crate::output::{DIM, Output};
 use crate::show::ApprovalView;
 use crate::show::card::card;
 use crate::terminal::{self, Question};
@@ -26,7 +26,7 @@ pub(crate) async fn decide(
     let (approve, reason) = if app.yes {
         (true, String::new())
     } else if wait {
-        app.out.error_line(&how_to_approve(client, &approval_id).await);
+        app.out.error_line(&how_to_approve(app.out, client, &approval_id).await);
         return Ok(true);
     } else if terminal::is_interactive() {
         match ask(app, client, &approval_id).await? {
@@ -107,7 +107,7 @@ pub(crate) async fn waiting(client: &Client, id: &str) -> Result<(ApprovalView, 
 
 /// Says how to approve a request elsewhere: the command for another terminal or, where a passkey has to sign, the
 /// page.
-pub(crate) async fn how_to_approve(client: &Client, approval_id: &str) -> String {
+pub(crate) async fn how_to_approve(out: &Output, client: &Client, approval_id: &str) -> String {
     let id = text::one_line(approval_id, 80);
     match waiting(client, approval_id).await {
         Ok((approval, _)) if approval.passkey_required => {
@@ -115,11 +115,17 @@ pub(crate) async fn how_to_approve(client: &Client, approval_id: &str) -> String
         }
         Ok((approval, _)) => {
             let reason = if approval.reason_required { " --reason \"…\"" } else { "" };
-            format!("{DIM}approve it with:{DIM:#} orion approvals approve {id}{reason}")
+            let approve = format!("orion approvals approve {id}{reason}");
+            approve_with(out, &approve)
         }
         // That it cannot be looked up says nothing of who may approve it.
-        Err(_) => format!("{DIM}approve it with:{DIM:#} orion approvals approve {id}"),
+        Err(_) => approve_with(out, &format!("orion approvals approve {id}")),
     }
+}
+
+/// Says which command approves it.
+pub(crate) fn approve_with(out: &Output, command: &str) -> String {
+    format!("{DIM}approve it with:{DIM:#} {}", out.options.add_to(command))
 }
 
 /// Says that a passkey approves it on the page: no command signs.

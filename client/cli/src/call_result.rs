@@ -123,7 +123,7 @@ impl CallResult {
     /// Says to people how the call is taken back, if it can be.
     pub(crate) fn say_how_to_undo(&self, out: &Output) {
         if let Some(call_id) = self.undoable().filter(|_| out.is_for_people()) {
-            out.note(&format!("{DIM}undo:{DIM:#} orion undo {}", text::short_id(call_id)));
+            out.next(&format!("{DIM}undo:{DIM:#} orion undo {}", text::short_id(call_id)));
         }
     }
 
@@ -140,7 +140,8 @@ impl CallResult {
             Format::Yaml => out.line(&json::yaml(&self.bytes)?),
             Format::Table | Format::Wide => {
                 if let Some(error) = &self.envelope.error {
-                    let report = Report::of(&as_typed(error, &self.envelope.meta), &out.zone);
+                    let error = as_typed(error, &self.envelope.meta);
+                    let report = Report::of(&error, &out.zone, &out.options);
                     if self.is_queued { out.waits(&report) } else { out.report(&report) }
                 } else {
                     let preview = if self.envelope.dry_run { "Preview: " } else { "" };

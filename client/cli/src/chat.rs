@@ -286,7 +286,7 @@ impl<'a> Session<'a> {
                     }
                     if answer.calls.iter().filter(|call| is_undoable(call)).count() > 1 {
                         let turn = text::one_line(&answer.turn_id, 80);
-                        out.note(&format!("{DIM}undo all of it:{DIM:#} orion undo {turn}"));
+                        out.next(&format!("{DIM}undo all of it:{DIM:#} orion undo {turn}"));
                     }
                     if let (Some(last), true) = (tools_used.last(), answer.calls.is_empty()) {
                         answer.exit_code = exit_code_of(&last.code);

@@ -6,6 +6,7 @@ mod typed;
 
 use jiff::tz::TimeZone;
 use orion_domain::{ErrorCode, Hint, ToolError, without_system_number};
+use orion_usage::GivenOptions;
 use serde_json::{Map, Value, json};
 use tonic::{Code, Status};
 
@@ -216,11 +217,11 @@ impl Failure {
     }
 
     /// Formats the failure for people, its times in `zone`.
-    pub(crate) fn report(&self, zone: &TimeZone) -> Report {
+    pub(crate) fn report(&self, zone: &TimeZone, options: &GivenOptions) -> Report {
         if let Self::Tool(error) = self {
-            return Report::of(error, zone);
+            return Report::of(error, zone, options);
         }
-        Report::new(&self.to_string(), self.code(), &self.hints())
+        Report::new(&self.to_string(), self.code(), &self.hints(), options)
     }
 }
 
@@ -321,7 +322,7 @@ mod tests {
             .hint(Hint::run("list your calls", "orion calls list"))
             .hint("check the id");
         assert_eq!((failure.exit_code(), failure.code()), (3, "NOT_FOUND"));
-        let report = failure.report(&TimeZone::UTC);
+        let report = failure.report(&TimeZone::UTC, &GivenOptions::none());
         assert_eq!(report.message, "there is no call (NOT_FOUND)");
         assert_eq!(report.hints, ["list your calls: `orion calls list`", "check the id"]);
         assert_eq!(

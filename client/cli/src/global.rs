@@ -1,10 +1,12 @@
 //! The options of every command: the output format, the timeout, the backend.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, ValueEnum};
+use orion_usage::GivenOptions;
 
 /// The options of every command.
 #[derive(Debug, Clone, Default, Args)]
@@ -51,6 +53,16 @@ impl Global {
     /// Returns the context that the command line or the environment names. An empty variable names none.
     pub(crate) fn named_context(&self) -> Option<&PathBuf> {
         self.context.as_ref().filter(|named| !named.as_os_str().is_empty())
+    }
+
+    /// Returns the options that a command needs to mean the same backend, as the same person. What the environment
+    /// says holds for further commands too.
+    pub(crate) fn options(&self, commands: &Command) -> GivenOptions {
+        let is_typed =
+            |value: &OsStr, variable| std::env::var_os(variable).is_none_or(|it| it != *value);
+        let context = self.named_context().filter(|it| is_typed(it.as_os_str(), "ORION_CONTEXT"));
+        let backend = self.backend.as_ref().filter(|it| is_typed(it.as_ref(), "ORION_BACKEND"));
+        GivenOptions::of("orion", commands).value("--context", context).value("--backend", backend)
     }
 }
 

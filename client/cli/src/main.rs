@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return orion_usage::report(error, Cli::command()),
     };
-    let output = Output::new(&global);
+    let output = Output::new(&global, &Cli::command());
     let runtime =
         match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
             Ok(runtime) => runtime,

@@ -5,11 +5,13 @@ mod pager;
 
 use std::io::{self, Write as _};
 
+use clap::Command;
 use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 use jiff::tz::TimeZone;
 use orion_domain::{Hint, is_hidden};
+use orion_usage::GivenOptions;
 use serde::Serialize;
 
 use crate::columns::columns;
@@ -41,24 +43,28 @@ pub(crate) struct Output {
     pub(crate) pages: bool,
     /// The time zone of printed times.
     pub(crate) zone: TimeZone,
+    /// The options that say which backend is meant, and as whom.
+    pub(crate) options: GivenOptions,
 }
 
 impl Output {
     /// Creates the output that the command line requests.
-    pub(crate) fn new(global: &Global) -> Self {
+    pub(crate) fn new(global: &Global, commands: &Command) -> Self {
         Self {
             format: global.output,
             quiet: global.quiet,
             verbose: global.verbose,
             pages: false,
             zone: TimeZone::system(),
+            options: global.options(commands),
         }
     }
 
     /// Returns the output that unit tests look at.
     #[cfg(test)]
     pub(crate) const fn in_a_test(format: Format) -> Self {
-        Self { format, quiet: false, verbose: false, pages: false, zone: TimeZone::UTC }
+        let options = GivenOptions::none();
+        Self { format, quiet: false, verbose: false, pages: false, zone: TimeZone::UTC, options }
     }
 
     /// Returns whether data is formatted for people.
@@ -156,6 +162,11 @@ impl Output {
         }
     }
 
+    /// Writes a note that names a command, with the options that were given. The rest of it is the program's own text.
+    pub(crate) fn next(&self, text: &str) {
+        self.note(&self.options.add_to(text));
+    }
+
     /// Writes a detail, only with `--verbose`.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbose {
@@ -176,7 +187,7 @@ impl Output {
                 self.error_line(&text::escaped_json(&format!("{:#}", failure.to_json())))
             }
             (Format::Table | Format::Wide | Format::Yaml, _) => {
-                self.report(&failure.report(&self.zone))
+                self.report(&failure.report(&self.zone, &self.options))
             }
         }
     }
@@ -193,6 +204,7 @@ impl Output {
 
     /// Writes what to do next, in every format.
     pub(crate) fn step(&self, hint: &Hint) {
+        let hint = self.options.add_to(&hint.to_string());
         self.error_line(&format!("{HINT}hint:{HINT:#} {hint}"));
     }
 

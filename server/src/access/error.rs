@@ -80,7 +80,10 @@ impl AccessError {
                     needed.description(),
                     identity.kind
                 ),
-                Hint::run("make another", "orion tokens create"),
+                Hint::run(
+                    "make another, without ORION_TOKEN in the environment",
+                    format!("orion tokens create --name NAME --scope {}", needed.first()),
+                ),
             ),
         };
         let error = ToolError::new(ErrorCode::PermissionDenied, message);

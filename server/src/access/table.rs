@@ -41,6 +41,14 @@ impl RequiredScope {
         }
     }
 
+    /// Returns a scope that suffices, for a command that makes a token.
+    pub(super) fn first(self) -> &'static str {
+        match self {
+            Self::OneOf(scopes) => scopes.first().map_or("read", |scope| scope.as_str()),
+            Self::Any | Self::Session => "read",
+        }
+    }
+
     /// Describes the scope for messages.
     #[must_use]
     pub fn description(self) -> String {

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use orion_mtls::secret_file;
 
+use super::people_certificate::CERTIFICATE;
 use crate::config::{Config, PeopleConfig, PeopleTls};
 use crate::data_folder::ADDRESSES;
 
@@ -42,6 +43,17 @@ pub(super) fn people_url(config: &PeopleConfig, people: SocketAddr) -> String {
     }
     let host = own_hostname().unwrap_or_else(|| people.ip().to_string());
     format!("https://{host}:{}", people.port())
+}
+
+/// Returns the options with which a person on this machine signs in to a backend that does not run, by its
+/// configuration. None where it takes any free port.
+#[must_use]
+pub fn sign_in_options(config: &PeopleConfig, data_dir: &Path) -> Option<String> {
+    let url = (config.listen.port() != 0).then(|| people_url(config, config.listen))?;
+    let ca = (config.tls == Some(PeopleTls::Own)).then(|| data_dir.join(CERTIFICATE));
+    let ca = ca.map(|path| std::path::absolute(&path).unwrap_or(path));
+    let ca = ca.map_or_else(String::new, |path| format!("--ca {} ", path.display()));
+    Some(format!("--backend {url} {ca}"))
 }
 
 /// Returns this machine's name, if it has one.

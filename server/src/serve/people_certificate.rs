@@ -21,7 +21,7 @@ use crate::config::PeopleConfig;
 /// The key of the authority, in the data folder.
 const KEY: &str = "people-ca.key";
 /// The certificate of the authority, which people pass to `orion login --ca`.
-const CERTIFICATE: &str = "people-ca.pem";
+pub(super) const CERTIFICATE: &str = "people-ca.pem";
 /// How long after a failed renewal the next one is tried, in milliseconds.
 const RETRY_MS: i64 = 60_000;
 

@@ -1,8 +1,9 @@
 //! What the programs print where a command line cannot be read: the parser's error, the usage of the command, what it
-//! may be followed by, and an example that can be typed. And their manual pages.
+//! may be followed by, and an example that can be typed. And their manual pages, and the options in commands they name.
 
 mod manual;
 mod numbers;
+mod options;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -11,6 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
 pub use manual::{manual_page, write_manual_pages};
+pub use options::GivenOptions;
 
 /// The line that the parser's errors end with. What helps more comes before it.
 const MORE: &str = "\nFor more information";

@@ -25,7 +25,7 @@ const LEAST_INTERVAL: Duration = Duration::from_secs(3);
 pub(super) struct Notice {
     program: Option<PathBuf>,
     title: String,
-    text: &'static str,
+    text: String,
 }
 
 /// The way to the task that shows notices.
@@ -86,7 +86,8 @@ impl Agent {
         }
     }
 
-    fn notice(&mut self, title: String, text: &'static str) {
+    fn notice(&mut self, title: String, text: &str) {
+        let text = self.options.add_to(text);
         let program = self.settings.notices.program.clone();
         self.notices.show(Notice { program, title, text });
     }
@@ -107,7 +108,7 @@ async fn show_one(Notice { program, title, text }: Notice) {
     let Some(program) = program else {
         return tracing::debug!("no program shows notices here");
     };
-    let words = ["--app-name=Orion", "--", &title, text];
+    let words = ["--app-name=Orion", "--", &title, &text];
     if let Err(error) = program.run(&words).await {
         tracing::debug!(%error, "a notice could not be shown");
     }
@@ -127,7 +128,11 @@ mod tests {
     fn no_more_notices_wait_than_fit_and_the_next_one_says_how_many_are_missing() {
         let (sender, mut receiver) = mpsc::channel(MAX_WAITING);
         let mut notices = Notices { sender: Some(sender), left_out: 0 };
-        let notice = |title: &str| Notice { program: None, title: title.to_owned(), text: "text" };
+        let notice = |title: &str| Notice {
+            program: None,
+            title: title.to_owned(),
+            text: "text".to_owned(),
+        };
         for number in 0..10 {
             notices.show(notice(&number.to_string()));
         }

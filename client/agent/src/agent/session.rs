@@ -254,7 +254,7 @@ impl Agent {
     }
 
     fn wait(&mut self, why: &ConnectError, wait: Duration) {
-        let text = why.to_string();
+        let text = self.options.add_to(&why.to_string());
         // A repeated failure is logged as a warning once.
         if self.status.last_error.as_ref() != Some(&text) {
             tracing::warn!(retry_in = ?wait, "not connected: {text}");

@@ -58,14 +58,13 @@ pub(super) fn run(places: &Places, command: Ceiling) -> anyhow::Result<()> {
                 Output::Text => shown.to_string(),
             })
         }
-        Ceiling::Check { file, output } => {
-            check(file.as_deref().unwrap_or(&places.config), &places.state_dir, output)
-        }
+        Ceiling::Check { file, output } => check(places, file.as_deref(), output),
     }
 }
 
-fn check(file: &Path, state_dir: &Path, output: Output) -> anyhow::Result<()> {
-    let findings = check_file(file, state_dir).with_context(|| {
+fn check(places: &Places, other: Option<&Path>, output: Output) -> anyhow::Result<()> {
+    let file = other.unwrap_or(&places.config);
+    let findings = check_file(file, &places.state_dir).with_context(|| {
         format!("{} cannot be read; check the name after --config", file.display())
     })?;
     let count = |severity| findings.iter().filter(|it| it.severity == severity).count();
@@ -78,7 +77,7 @@ fn check(file: &Path, state_dir: &Path, output: Output) -> anyhow::Result<()> {
         }
         Output::Text => {
             for finding in &findings {
-                print(&line(file, finding))?;
+                print(&places.options.add_to(&line(file, finding)))?;
             }
             if errors == 0 {
                 let plural = if warnings == 1 { "warning" } else { "warnings" };

@@ -65,27 +65,24 @@ impl Uninstall {
     }
 }
 
-/// Returns how to follow the service, the option of its commands, and when it starts.
+/// Returns how to follow the service, and when it starts.
 #[cfg(target_os = "linux")]
-const fn how_it_runs(owner: Owner) -> (&'static str, &'static str, &'static str) {
+const fn how_it_runs(owner: Owner) -> (&'static str, &'static str) {
     match owner {
         Owner::Person => (
             "journalctl --user -u orion-agent",
-            "",
             "It starts when you sign in; to let it start with the machine: loginctl enable-linger",
         ),
-        Owner::System => ("journalctl -u orion-agent", " --system", "It starts with the machine."),
+        Owner::System => ("journalctl -u orion-agent", "It starts with the machine."),
     }
 }
 
-/// Returns how to follow the service, the option of its commands, and when it starts.
+/// Returns how to follow the service, and when it starts.
 #[cfg(any(target_os = "macos", windows))]
-const fn how_it_runs(owner: Owner) -> (&'static str, &'static str, &'static str) {
+const fn how_it_runs(owner: Owner) -> (&'static str, &'static str) {
     match owner {
-        Owner::Person => ("orion-agent log --follow", "", "It starts when you sign in."),
-        Owner::System => {
-            ("orion-agent log --follow --system", " --system", "It starts with the machine.")
-        }
+        Owner::Person => ("orion-agent log --follow", "It starts when you sign in."),
+        Owner::System => ("orion-agent log --follow", "It starts with the machine."),
     }
 }
 
@@ -104,7 +101,8 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
         Some(address) => format!("The service runs and is connected to {address}."),
         None => "The service was started, and is not connected yet.".to_owned(),
     };
-    let (follow, option, begins) = how_it_runs(places.owner);
+    let (follow, begins) = how_it_runs(places.owner);
+    let (follow, options) = (places.options.add_to(follow), places.options.typed());
     let copied = if is_copied { "" } else { " (was there)" };
     let account = match (places.owner, made_account) {
         (Owner::Person, _) => "",
@@ -122,7 +120,7 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
         }
     };
     print(&format!(
-        "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{connection} {begins}\nFollow it: {follow}\nRemove it: {} uninstall{option}",
+        "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{connection} {begins}\nFollow it: {follow}\nRemove it: {} uninstall{options}",
         program.display(),
         unit.display(),
         layout.state_dir.display(),
@@ -150,9 +148,9 @@ pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::
             "This device has no identity any more. An admin ends it at the backend with: orion devices revoke {name}"
         )),
         (Purge::Keep, Some(_)) => lines.push(format!(
-            "The identity and the state stay in {}; to remove them too: orion-agent uninstall{} --purge",
+            "The identity and the state stay in {}; to remove them too: {}",
             layout.state_dir.display(),
-            if places.owner == Owner::System { " --system" } else { "" }
+            places.options.add_to("orion-agent uninstall --purge")
         )),
         (Purge::State | Purge::Keep, None) => {}
     }

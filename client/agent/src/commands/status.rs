@@ -55,14 +55,16 @@ pub(super) fn run(places: &Places) -> anyhow::Result<()> {
     let ceiling = ceiling_fault.unwrap_or_else(|| format!("as {file} says"));
     let settings = Settings::load(&config, places.required, &places.state_dir);
     if settings.is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
-        say(&places.options.add_to(NO_FOLDER));
+        // The running agent's file is the one to change.
+        let other = (config != places.config).then_some(&config);
+        say(&places.options.clone().value("--config", other).add_to(NO_FOLDER));
     }
     let none = || "none".to_owned();
     let connection = match (is_running, connected_to) {
         (true, Some(address)) => format!("connected to {address}"),
         _ => format!("not connected{}", last_error.map(|e| format!(": {e}")).unwrap_or_default()),
     };
-    print(&format!(
+    print(&places.options.add_to(&format!(
         "name         {}\nid           {}\nbackend      {}\nkey          {}\ncertificate  until {}\nrunning      {running}\npaused       {paused}\nconnection   {connection}\npolicy       {}\nceiling      {ceiling}\nsandbox      {}\nas of        {}",
         device_name.unwrap_or_else(|| identity.name.to_string()),
         identity.device_id,
@@ -72,5 +74,5 @@ pub(super) fn run(places: &Places) -> anyhow::Result<()> {
         policy_version.unwrap_or_else(none),
         Sandbox::detect(),
         if at > 0 { shown(at) } else { none() },
-    ))
+    )))
 }

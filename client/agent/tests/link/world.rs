@@ -14,6 +14,7 @@ use orion_domain::{
     Role,
 };
 use orion_mtls::{CertificateAuthority, DeviceKey, ServerCertificate, device_listener};
+use orion_usage::GivenOptions;
 use orion_wire::v1::link_request::Message as FromDevice;
 use orion_wire::v1::link_response::Message as ToDevice;
 use orion_wire::{DevicePolicy, PROTOCOL, call_state_from, v1};
@@ -118,6 +119,7 @@ impl World {
             format!("[ceiling]\nprofile = \"operator\"\npaths = [{:?}]", files.to_str().unwrap());
         let settings = Settings::parse(&text, None, &[self.state_dir()]).unwrap();
         Config {
+            options: GivenOptions::none(),
             state_dir: self.state_dir(),
             settings,
             #[cfg(target_os = "linux")]

@@ -50,7 +50,13 @@ impl Session<'_> {
                 let sent = self.send(&id, yes, false).await;
                 let approve = format!("orion approvals approve {}", text::one_line(&id, 80));
                 let hint = Hint::run("let another person approve it", approve);
-                if sent.map_err(|failure| failure.hint(hint))? {
+                let hint = (!view.passkey_required).then_some(hint);
+                let refused = |failure: Failure| match hint {
+                    Some(hint) => failure.hint(hint),
+                    // The refusal names the page, and no command signs.
+                    None => failure,
+                };
+                if sent.map_err(refused)? {
                     self.out.note("approved by --yes");
                 }
                 Ok(())

@@ -76,7 +76,7 @@ impl Aliases {
                 let list = client.ask(client.tools().list_aliases(request)).await?;
                 let aliases: Vec<_> = list.aliases.into_iter().map(AliasView::from).collect();
                 if aliases.is_empty() {
-                    app.out.note("you have no alias; `orion aliases set` makes one");
+                    app.out.next("you have no alias; `orion aliases set` makes one");
                 }
                 app.out.show(&aliases, || aliases_table(app.out, &aliases))?;
             }

@@ -234,13 +234,13 @@ async fn approve(
         if let Some((_, refused)) = open {
             let id = text::one_line(&call.approval_id, 80);
             app.out.note(&match refused.is_empty() {
-                true => how_to_approve(client, &call.approval_id).await,
+                true => how_to_approve(app.out, client, &call.approval_id).await,
                 false => format!("{}; its request: {id}", text::one_line(&refused, 400)),
             });
         }
     } else if approval.state == "open" {
         let id = text::one_line(text::short_id(&approval.approval_id), 40);
-        app.out.note(&format!("more people must approve it; `orion approvals show {id}` says who"));
+        app.out.next(&format!("more people must approve it; `orion approvals show {id}` says who"));
     }
     if !wait {
         let is_own = app.context.file.user.as_ref() == Some(&approval.requester);

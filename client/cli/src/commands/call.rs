@@ -200,7 +200,7 @@ async fn begin(
     let view = CallView::from(call);
     app.out.show(&view, || view.call_id.clone())?;
     let id = text::short_id(&view.call_id);
-    app.out.note(&format!("{DIM}{}; follow it with:{DIM:#} orion calls watch {id}", view.state));
+    app.out.next(&format!("{DIM}{}; follow it with:{DIM:#} orion calls watch {id}", view.state));
     Ok(0)
 }
 
@@ -303,7 +303,7 @@ pub(super) async fn print(
     // For people the command is in a hint of the result.
     let is_said = app.out.is_for_people() && result.says_how_to_approve();
     if let Some(approval_id) = result.waits_for.as_ref().filter(|_| !is_said) {
-        app.out.error_line(&how_to_approve(client, approval_id).await);
+        app.out.error_line(&how_to_approve(app.out, client, approval_id).await);
     }
     result.say_how_to_undo(app.out);
     Ok(())

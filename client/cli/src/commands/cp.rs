@@ -133,7 +133,7 @@ impl Copying<'_> {
         }
         if let Some(call) = result.undoable().filter(|_| self.app.out.is_for_people()) {
             let id = text::short_id(call);
-            self.app.out.note(&format!("{DIM}undo:{DIM:#} orion undo {id}"));
+            self.app.out.next(&format!("{DIM}undo:{DIM:#} orion undo {id}"));
         }
         Ok(result.exit_code())
     }

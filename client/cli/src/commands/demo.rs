@@ -13,11 +13,13 @@ use std::pin::pin;
 use clap::Args;
 use orion_domain::{ErrorCode, Hint, ToolError, visible};
 use orion_wire::v1;
+use serde_json::Value;
 
 pub(crate) use program::sibling;
 
 use super::chat::Commands;
 use crate::app::App;
+use crate::approval::waiting;
 use crate::chat::{Choice, Session, converse, said};
 use crate::client::Client;
 use crate::commands::page;
@@ -140,25 +142,40 @@ impl Demo {
         }
         let mut code = 0;
         for text in &self.say {
-            let said = said(&mut session, text).await;
-            code = said.map_err(|failure| nobody_approves(failure, &self.dir))?;
+            code = match said(&mut session, text).await {
+                Ok(code) => code,
+                Err(failure) => return Err(nobody_approves(client, failure, &self.dir).await),
+            };
         }
         Ok(code)
     }
 }
 
-/// Says what to type where an approval is missing: the backend ends with the demo, so nobody can give it later.
-fn nobody_approves(failure: Failure, dir: &Path) -> Failure {
+/// Cancels a call whose approval is missing, because the backend ends with the demo, and says what to type instead.
+async fn nobody_approves(client: &Client, failure: Failure, dir: &Path) -> Failure {
     let Failure::Tool(error) = failure else { return failure };
     if error.code != ErrorCode::ApprovalRequired {
         return Failure::Tool(error);
     }
-    let message = format!("{} The demo ends now, so nobody can approve it.", error.message);
+    let approval = error.details.get("approval_id").and_then(Value::as_str).unwrap_or_default();
+    let became = match cancel(client, approval).await {
+        Ok(()) => "so the call was cancelled",
+        Err(_) => "and the call goes on waiting in the next one",
+    };
+    let message = format!("{} The demo ends now, {became}.", error.message);
     let chat = format!("orion demo --dir {}", quoted(&dir.display().to_string()));
     ToolError { message, hints: Vec::new(), ..*error }
         .hint(Hint::run("answer its questions in a chat", chat))
         .hint("say it again with --yes, which approves it")
         .into()
+}
+
+/// Cancels the call that waits for an approval.
+async fn cancel(client: &Client, approval_id: &str) -> Result<(), Failure> {
+    let (approval, _) = waiting(client, approval_id).await?;
+    let request = v1::CancelCallRequest { call_id: approval.call_id };
+    client.ask(client.tools().cancel_call(request)).await?;
+    Ok(())
 }
 
 /// Says where the page is, with a link that signs in once.

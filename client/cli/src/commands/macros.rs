@@ -97,7 +97,7 @@ impl Macros {
             MacrosCommand::List => {
                 let list = listed(client).await?;
                 if list.is_empty() {
-                    app.out.note("you have no macro; `orion macros save` makes one");
+                    app.out.next("you have no macro; `orion macros save` makes one");
                 }
                 app.out.show(&list, || macros_table(app.out, &list))?;
                 Ok(0)

@@ -74,7 +74,7 @@ impl Memory {
         let list = client.ask(client.memories().list_memories(request)).await?;
         let memories: Vec<_> = list.memories.into_iter().map(MemoryView::from).collect();
         if memories.is_empty() {
-            app.out.note("there is no such memory; `orion call write_memory text=…` keeps one");
+            app.out.next("there is no such memory; `orion call write_memory text=…` keeps one");
         }
         app.out.show(&memories, || memories_table(app.out, &memories))?;
         Ok(0)

@@ -11,18 +11,17 @@ use serde_json::Value;
 
 use super::call::schema;
 use crate::app::App;
-use crate::approval::{page, passkey_needed, with_passkey};
+use crate::approval::{approve_with, page, passkey_needed, with_passkey};
 use crate::arguments;
 use crate::client::{Client, within};
 use crate::complete;
 use crate::failure::Failure;
 use crate::input;
 use crate::interrupt::Hold;
-use crate::output::DIM;
 use crate::show::{PlanView, plan_page, plans_table};
 use crate::terminal::{self, Spinner};
 use crate::text;
-use follow::{PREVIEW_TIMEOUT, follow};
+use follow::{PREVIEW_TIMEOUT, decided_elsewhere, follow};
 
 /// Several calls, shown together and approved once.
 #[derive(Debug, Args)]
@@ -200,7 +199,7 @@ impl Plan {
                 }
                 let decided = decide(client, &plan, true, &reason).await?;
                 if decided.state == "open" {
-                    app.out.note("more people must approve it; `orion plan show` says who");
+                    app.out.next("more people must approve it; `orion plan show` says who");
                 }
                 if wait {
                     return follow(app, client, decided).await;
@@ -277,7 +276,7 @@ async fn make(
         None => {
             let reason = plan.asks(|approval| approval.reason_required);
             let reason = if reason { " --reason \"…\"" } else { "" };
-            format!("{DIM}approve it with:{DIM:#} orion plan approve {}{reason}", plan.plan_id)
+            approve_with(app.out, &format!("orion plan approve {}{reason}", plan.plan_id))
         }
     };
     let approve = if app.yes {
@@ -293,6 +292,10 @@ async fn make(
         let asked = tokio::select! {
             biased;
             answer = terminal::confirm("Run this plan?") => answer,
+            decided = decided_elsewhere(client, &plan) => {
+                app.out.error_line(&format!("\nThe plan is {}.", decided.state));
+                return follow(app, client, decided).await;
+            }
             _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
         };
         match asked {
@@ -310,13 +313,14 @@ async fn make(
     let reason = if approve { "" } else { "Denied at the terminal." };
     match decide(client, &plan, approve, reason).await {
         Ok(decided) if approve && !how.wait && decided.state == "open" => {
-            app.out.note("more people must approve it; `orion plan show` says who");
+            app.out.next("more people must approve it; `orion plan show` says who");
             app.out.error_line(&hint);
             waits(app, &decided)
         }
         Ok(decided) => follow(app, client, decided).await,
         Err(failure) => {
-            if approve {
+            let now = get(client, &plan.plan_id).await;
+            if approve && now.is_ok_and(|now| now.state == "open") {
                 app.out.note("the plan still waits for approval");
                 app.out.error_line(&hint);
             }

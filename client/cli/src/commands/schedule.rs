@@ -107,7 +107,7 @@ impl Schedule {
             ScheduleCommand::List { all } => {
                 let list = listed(client, String::new(), all).await?;
                 if list.is_empty() {
-                    app.out.note("there is no task; `orion schedule add` makes one");
+                    app.out.next("there is no task; `orion schedule add` makes one");
                 }
                 app.out.show(&list, || schedules_table(app.out, &list))?;
                 Ok(0)

@@ -147,7 +147,7 @@ impl Tokens {
                 let list = client.ask(client.auth().list_tokens(request)).await?;
                 let tokens: Vec<_> = list.tokens.into_iter().map(TokenView::from).collect();
                 if tokens.is_empty() {
-                    app.out.note("there is no token; `orion tokens create` makes one");
+                    app.out.next("there is no token; `orion tokens create` makes one");
                 }
                 app.out.show(&tokens, || tokens_table(app.out, &tokens))?;
                 Ok(0)

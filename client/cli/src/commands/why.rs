@@ -187,7 +187,7 @@ async fn explain(
         if mistake.is_some() { String::new() } else { people(&explanation) }
     })?;
     if let (Some(error), true) = (mistake, app.out.is_for_people()) {
-        app.out.report(&Report::of(error, &app.out.zone));
+        app.out.report(&Report::of(error, &app.out.zone, &app.out.options));
     }
     Ok(mistake.map_or(0, |error| error.code.exit_code()))
 }

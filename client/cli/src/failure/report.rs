@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 use orion_domain::{Actor, Hint, ToolError, without_system_number};
+use orion_usage::GivenOptions;
 use serde_json::Value;
 
 use crate::text;
@@ -21,18 +22,21 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Formats a message with its code and hints.
+    /// Formats a message with its code and hints; the requester's own commands have the options that were given.
     pub(crate) fn new<'a>(
         message: &str,
         code: &str,
         hints: impl IntoIterator<Item = &'a Hint>,
+        options: &GivenOptions,
     ) -> Self {
         let mut is_after_admin = false;
         let hint = |hint: &Hint| {
             // Where an admin and the owner each keep a call from running, one step alone does not help.
             let also = if is_after_admin && hint.who == Actor::Owner { "and also " } else { "" };
             is_after_admin |= hint.who == Actor::Admin;
-            text::one_line(&format!("{also}{hint}"), MAX_LINE_CHARS)
+            let line = text::one_line(&format!("{also}{hint}"), MAX_LINE_CHARS);
+            // What another person types is for a sign-in of theirs.
+            if hint.who == Actor::Requester { options.add_to(&line) } else { line }
         };
         Self {
             message: format!("{} ({code})", text::plain(without_system_number(message).trim_end())),
@@ -42,7 +46,7 @@ impl Report {
     }
 
     /// Formats an error of the catalogue, its times in `zone`.
-    pub(crate) fn of(error: &ToolError, zone: &TimeZone) -> Self {
+    pub(crate) fn of(error: &ToolError, zone: &TimeZone, options: &GivenOptions) -> Self {
         let facts = error.details.iter().map(|(name, value)| {
             let is_time = name.ends_with("_at") || name.ends_with("_until");
             let shown = match value {
@@ -61,7 +65,7 @@ impl Report {
             };
             format!("{name}: {}", text::one_line(&shown, MAX_LINE_CHARS))
         });
-        let report = Self::new(&error.message, error.code.as_str(), &error.hints);
+        let report = Self::new(&error.message, error.code.as_str(), &error.hints, options);
         Self { facts: facts.collect(), ..report }
     }
 }
@@ -82,7 +86,7 @@ mod tests {
             .suggesting(vec!["/srv/pass\u{9b}wd".to_owned()])
             .hint(Hint::run("grant it", "orion policy apply").by(Actor::Admin));
         assert_eq!(
-            Report::of(&error, &TimeZone::UTC),
+            Report::of(&error, &TimeZone::UTC, &GivenOptions::none()),
             Report {
                 message: "/etc/passwd is outside. (PATH_NOT_ALLOWED)".to_owned(),
                 facts: vec![

@@ -20,6 +20,7 @@ use orion_server::notary::{held_to, reset_signing};
 use orion_server::serve::{check_files, prepare};
 use orion_server::store::{AuditVerdict, verify_file};
 use orion_server::{backup, ca, log};
+use orion_usage::GivenOptions;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -47,19 +48,23 @@ fn main() -> ExitCode {
         .with(tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(log::on_stderr))
         .init();
     orion_mtls::install_crypto_provider();
-    match run(cli) {
+    let options = GivenOptions::of("orion-server", &Cli::command())
+        .value("--data-dir", cli.data_dir.as_ref())
+        .value("--config", cli.config.as_ref());
+    match run(cli, &options) {
         Ok(code) => code,
         Err(error) => {
             let causes = error.chain().map(ToString::to_string);
+            let text = options.add_to(&FailureText::of(causes, OTHERWISE).to_string());
             // If standard error is closed, the message is dropped.
-            drop(writeln!(std::io::stderr(), "{}", FailureText::of(causes, OTHERWISE)));
+            drop(writeln!(std::io::stderr(), "{text}"));
             ExitCode::FAILURE
         }
     }
 }
 
 #[tokio::main]
-async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+async fn run(cli: Cli, options: &GivenOptions) -> anyhow::Result<ExitCode> {
     let config = match &cli.config {
         Some(path) => Config::load(path)?,
         None => Config::default(),
@@ -107,15 +112,15 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Admin(AdminCommand::Reset { user }) => {
-            reset(&user, &data_dir(cli.data_dir)?)?;
+            reset(&user, &data_dir(cli.data_dir)?, cli.config.is_some().then_some(&config))?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Ca(command) => {
-            print(&ca::run(command, &data_dir(cli.data_dir)?).await?);
+            print(&options.add_to(&ca::run(command, &data_dir(cli.data_dir)?).await?));
             Ok(ExitCode::SUCCESS)
         }
         Command::Releases(command) => {
-            print(&releases(command, &config, &data_dir(cli.data_dir)?)?);
+            print(&options.add_to(&releases(command, &config, &data_dir(cli.data_dir)?)?));
             Ok(ExitCode::SUCCESS)
         }
         Command::Backup { to } => {
@@ -156,7 +161,7 @@ async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Audit(AuditCommand::ResetSigning { reason }) => {
-            print(&reset_signing(&data_dir(cli.data_dir)?, &reason).await?);
+            print(&options.add_to(&reset_signing(&data_dir(cli.data_dir)?, &reason).await?));
             Ok(ExitCode::SUCCESS)
         }
         Command::Audit(AuditCommand::Verify) => {

@@ -4,13 +4,20 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use orion_domain::UserName;
+use orion_server::config::Config;
 use orion_server::data_folder::{ADDRESSES, DATABASE};
 use orion_server::people::write_reset;
+use orion_server::serve::sign_in_options;
 
 use super::output::print;
 
-/// Writes the secret, and prints the command that uses it.
-pub(super) fn reset(user: &UserName, data_dir: &Path) -> anyhow::Result<()> {
+/// Writes the secret, and prints the command that uses it. A backend that does not run is found by its configuration,
+/// where that is named.
+pub(super) fn reset(
+    user: &UserName,
+    data_dir: &Path,
+    config: Option<&Config>,
+) -> anyhow::Result<()> {
     anyhow::ensure!(
         data_dir.join(DATABASE).exists(),
         "no backend keeps its data in {}; name the right folder with --data-dir",
@@ -27,6 +34,7 @@ pub(super) fn reset(user: &UserName, data_dir: &Path) -> anyhow::Result<()> {
             Some(format!("--backend {} {ca}", table.get("people_url")?.as_str()?))
         });
     let first = if people.is_some() { "" } else { "start the backend, and " };
+    let people = people.or_else(|| sign_in_options(&config?.people, data_dir));
     tracing::info!(
         "{first}within an hour, let {user} back in with the command below; where there is no account {user}, it makes one: name another with --user NAME"
     );

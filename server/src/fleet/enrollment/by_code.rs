@@ -305,7 +305,7 @@ async fn is_taken(enrollment: &Enrollment, name: &DeviceName) -> Result<bool, St
             let has_ended = matches!(device.state, DeviceState::Rejected | DeviceState::Revoked);
             Ok(device.name == *name && !has_ended)
         }
-        Err(StoreError::NotFound | StoreError::Conflict) => Ok(false),
+        Err(StoreError::NotFound | StoreError::Ambiguous) => Ok(false),
         Err(error) => Err(error),
     }
 }

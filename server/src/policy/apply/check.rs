@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use orion_domain::Role;
-use orion_policy::{Finding, Labels, LintContext, PolicyFile};
+use orion_policy::{Finding, Labels, LintContext, PolicyFile, Severity};
 
 use crate::active_policy::{Active, FILE_NAME};
 use crate::clock::now_ms;
@@ -16,7 +16,7 @@ use crate::store::StoreError;
 pub enum Text {
     /// Every check applies.
     New,
-    /// Checks that depend on the time or on the devices do not apply.
+    /// Checks that depend on the time or on the devices only warn.
     Accepted,
 }
 
@@ -52,26 +52,28 @@ fn inspect(
     passkeys: Vec<Role>,
     invited: Vec<Labels>,
 ) -> Checked {
-    let context = match kind {
-        Text::Accepted => LintContext::default(),
-        Text::New => {
-            let known = devices.fleet.all().into_iter().filter(|known| !known.has_ended());
-            let mut labels = invited;
-            let facts: BTreeMap<_, _> = known
-                .map(|known| {
-                    labels.push(known.terms.labels.clone());
-                    (known.name.clone(), known.policy_facts())
-                })
-                .collect();
-            LintContext {
-                devices: Some(facts),
-                labels,
-                now_ms: Some(now_ms()),
-                passkeys: Some(passkeys),
-            }
-        }
+    let known = devices.fleet.all().into_iter().filter(|known| !known.has_ended());
+    let mut labels = invited;
+    let facts: BTreeMap<_, _> = known
+        .map(|known| {
+            labels.push(known.terms.labels.clone());
+            (known.name.clone(), known.policy_facts())
+        })
+        .collect();
+    let context = LintContext {
+        devices: Some(facts),
+        labels,
+        now_ms: Some(now_ms()),
+        passkeys: Some(passkeys),
     };
-    let (file, findings) = orion_policy::check(text, FILE_NAME, &context);
+    let (mut file, mut findings) = orion_policy::check(text, FILE_NAME, &context);
+    if kind == Text::Accepted {
+        let (accepted, errors) = orion_policy::check(text, FILE_NAME, &LintContext::default());
+        let is_error = |finding: &Finding| finding.severity == Severity::Error;
+        findings.retain(|finding| !is_error(finding));
+        findings.extend(errors.into_iter().filter(is_error));
+        file = accepted;
+    }
     let Some(file) = file else {
         return Checked { file: None, findings, changes: Vec::new() };
     };

@@ -7,7 +7,7 @@ use tonic::Status;
 use super::{hinted, store, with};
 use crate::pipeline::confirm::AnswerError;
 use crate::pipeline::plan::PlanError;
-use crate::store::{DecideError, DecidePlanError};
+use crate::store::{DecideError, DecidePlanError, StoreError};
 
 /// The most characters of an id in a hint: those of a whole one.
 const MAX_ID_CHARS: usize = 36;
@@ -86,6 +86,8 @@ const fn code_of(error: &DecideError) -> ErrorCode {
         }
         DecideError::OverBudget(_) => ErrorCode::RateLimited,
         DecideError::TooManyRules => ErrorCode::ResourceExhausted,
+        // Another answer was first.
+        DecideError::Store(StoreError::Conflict) => ErrorCode::PreconditionFailed,
         DecideError::Store(_) => ErrorCode::Internal,
     }
 }

@@ -19,7 +19,7 @@ pub(super) async fn by_id(tx: &mut Tx, id: DeviceId) -> Result<Option<DeviceRow>
 
 impl Store {
     /// Returns a device by its name, its id or a prefix of its id. A name means the active device with this
-    /// name, or else the last one that had it.
+    /// name, or else the last one that had it and is still listed, or else the last one that had it.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::Ambiguous`] if several ids have this prefix.
@@ -33,7 +33,8 @@ impl Store {
             .query_optional(
                 sql("SELECT * FROM devices WHERE id = COALESCE(\
              (SELECT id FROM devices WHERE name = $1 AND state NOT IN ('rejected', 'revoked')), \
-             (SELECT id FROM devices WHERE name = $1 ORDER BY created_at DESC LIMIT 1))")
+             (SELECT id FROM devices WHERE name = $1 \
+             ORDER BY removed_at IS NULL DESC, created_at DESC LIMIT 1))")
                 .bind(device),
             )
             .await?;

@@ -87,7 +87,7 @@ impl Store {
     /// Lists a device no more. Its row stays, for the calls and certificates that name it.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Conflict`] if its identity has not ended.
+    /// [`StoreError::NotFound`], also if it was removed before; [`StoreError::Conflict`] if its identity has not ended.
     pub async fn remove_device(
         &self,
         id: DeviceId,
@@ -107,10 +107,11 @@ impl Store {
                             .with(values![now, id]),
                     )
                     .await?;
-                if removed > 0 {
-                    let body = Removed { device_id: id, name: &before.name, by: &by };
-                    tx.record(AuditEvent::new(now, "device.removed", String::new(), &body)?);
+                if removed == 0 {
+                    return Err(StoreError::NotFound);
                 }
+                let body = Removed { device_id: id, name: &before.name, by: &by };
+                tx.record(AuditEvent::new(now, "device.removed", String::new(), &body)?);
                 Ok(())
             })
         })

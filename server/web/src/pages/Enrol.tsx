@@ -1,6 +1,6 @@
 // Enrol a device: a form, one command, and the device as it appears.
 import { useMutation, useQuery } from "@connectrpc/connect-query";
-import { type FormEvent, useState } from "react";
+import { type ChangeEvent, type FormEvent, useState } from "react";
 import { ByCode } from "../enrol/ByCode";
 import { Invited } from "../enrol/Invited";
 import { DeviceService, type InviteDeviceResponse } from "../gen/orion/v1/device_pb";
@@ -30,6 +30,9 @@ export default function Enrol() {
   const paths = folders.split("\n").map((it) => it.trim()).filter(Boolean);
   const grants = profile === "" && paths.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: paths.map((path) => ({ path, access })) });
   const [labels, setLabels] = useState("");
+  // They are kept for the next device, so that its token has the same limits.
+  const [limits, setLimits] = useState({ uses: "1", networks: "", platforms: "" });
+  const limit = (name: keyof typeof limits) => ({ value: limits[name], onChange: (event: ChangeEvent<HTMLInputElement>) => setLimits({ ...limits, [name]: event.target.value }) });
   const [before, setBefore] = useState<Set<string>>(new Set());
   const devices = useQuery(DeviceService.method.listDevices, {});
   const invite = useMutation(DeviceService.method.inviteDevice, { onSuccess: setInvitation });
@@ -45,12 +48,12 @@ export default function Enrol() {
     invite.mutate({
       name: text("name"),
       validSeconds: BigInt(text("valid")),
-      uses: Number(text("uses")),
+      uses: Number(limits.uses),
       preapproved: form.get("preapproved") === "on",
       grants,
       labels: wordsOf(labels),
-      networks: wordsOf(text("networks")),
-      platforms: wordsOf(text("platforms")),
+      networks: wordsOf(limits.networks),
+      platforms: wordsOf(limits.platforms),
     });
   };
   if (!me.is("admin")) return <main className="page"><Head title="Enrol a device" /><Empty title="Admins enrol devices">Ask an admin for an invitation.</Empty></main>;
@@ -84,17 +87,17 @@ export default function Enrol() {
             <Field label="The token is good for">
               {(props) => <select {...props} name="valid" defaultValue="3600"><option value="900">15 minutes</option><option value="3600">an hour</option><option value="86400">a day</option></select>}
             </Field>
-            <details>
+            <details onInvalidCapture={(event) => { event.currentTarget.open = true; }}>
               <summary>Limits of the token</summary>
               <div className="stack">
                 <Field label="How many devices may use it" hint="For more than one, leave the name above empty: each device has its own.">
-                  {(props) => <input {...props} name="uses" type="number" min={1} max={1000} defaultValue={1} required />}
+                  {(props) => <input {...props} {...limit("uses")} type="number" min={1} max={1000} required />}
                 </Field>
                 <Field label="From these networks only" hint="Addresses or networks, such as 192.168.1.0/24. Left empty, from everywhere.">
-                  {(props) => <input {...props} className="mono" name="networks" autoComplete="off" spellCheck={false} />}
+                  {(props) => <input {...props} {...limit("networks")} className="mono" autoComplete="off" spellCheck={false} />}
                 </Field>
                 <Field label="On these platforms only" hint="Such as linux-x86_64 or windows-x86_64. A device states its platform itself: this prevents mistakes, not theft.">
-                  {(props) => <input {...props} className="mono" name="platforms" autoComplete="off" autoCapitalize="none" spellCheck={false} />}
+                  {(props) => <input {...props} {...limit("platforms")} className="mono" autoComplete="off" autoCapitalize="none" spellCheck={false} />}
                 </Field>
               </div>
             </details>

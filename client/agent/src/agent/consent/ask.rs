@@ -65,7 +65,8 @@ impl Agent {
         };
         tracing::info!(
             %call, tool = asked.spec.name, question = open.id,
-            "a call waits for the person at the device: orion-agent consent list"
+            "a call waits for the person at the device: {}",
+            self.options.add_to("orion-agent consent list")
         );
         let (events, is_over) = (self.events.clone(), Arc::clone(&asked.is_over));
         let (waits_for, ends) = (open.clone(), Instant::now() + time);

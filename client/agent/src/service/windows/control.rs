@@ -135,7 +135,7 @@ impl Control {
                 return Ok(());
             }
             if status.current_state == ServiceState::Stopped || Instant::now() >= until {
-                let why = "it ended or takes too long; `orion-agent run --system` says why";
+                let why = "it ended or takes too long; `orion-agent run` says why";
                 return Err(cannot(why.to_owned()));
             }
             tokio::time::sleep(POLL_INTERVAL).await;

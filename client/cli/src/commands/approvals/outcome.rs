@@ -64,9 +64,9 @@ pub(super) async fn next_commands(
     if let Some(Ok(failed)) = call.filter(has_failed).map(CallResult::of) {
         app.out.note(&failed.in_short());
         app.out
-            .note(&format!("the approved call did not succeed; `orion calls show {id}` says more"));
+            .next(&format!("the approved call did not succeed; `orion calls show {id}` says more"));
         return;
     }
     let undo = if can_undo { format!("; `orion undo {id}` takes it back") } else { String::new() };
-    app.out.note(&format!("`orion calls show {id}` shows how the call ended{undo}"));
+    app.out.next(&format!("`orion calls show {id}` shows how the call ended{undo}"));
 }

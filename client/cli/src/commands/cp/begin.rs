@@ -76,7 +76,8 @@ pub(super) async fn begin(
                 CallState::AwaitingApproval if !is_decided => {
                     is_decided = true;
                     if !waiting.suspend(decide(app, client, &call.approval_id, *wait)).await? {
-                        app.out.error_line(&how_to_approve(client, &call.approval_id).await);
+                        app.out
+                            .error_line(&how_to_approve(app.out, client, &call.approval_id).await);
                         // It goes on waiting for its approval; `orion cp` has to be run again then.
                         return Ok(Begun::Ended(Box::new(CallResult::of(call)?)));
                     }

@@ -260,7 +260,7 @@ mod tests {
     fn a_missing_program_is_named_with_how_to_get_it() {
         let failure = sibling("orion-nonexistent").unwrap_err();
         assert_eq!(failure.exit_code(), 3);
-        let hints = failure.report(&TimeZone::UTC).hints;
+        let hints = failure.report(&TimeZone::UTC, &orion_usage::GivenOptions::none()).hints;
         assert!(hints[0].contains("cargo build -p orion-nonexistent"), "{hints:?}");
     }
 }

@@ -27,7 +27,8 @@ Examples:
 
 Whoever has the token can enrol a device with it: hand it over as you would a password.")]
 pub(crate) struct Invite {
-    /// The name the device will have; it suggests one itself when nothing is said
+    /// The name the device will have, with a number after it where another device has it; without this, the device
+    /// suggests its own
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// How long the token is good
@@ -124,7 +125,7 @@ impl Invite {
             self.show_qr(app, &invitation)?;
         }
         if !self.preapproved {
-            app.out.note("Then compare fingerprints: orion devices pending");
+            app.out.next("Then compare fingerprints: orion devices pending");
         }
         Ok(0)
     }

@@ -72,6 +72,27 @@ pub(super) async fn follow(
     Ok(exit_code(&plan))
 }
 
+/// Waits until the plan is decided by somebody else, or elsewhere by this person.
+pub(super) async fn decided_elsewhere(client: &Client, plan: &PlanView) -> PlanView {
+    let mut known_revision = plan.revision;
+    loop {
+        let request = v1::GetPlanRequest {
+            plan_id: plan.plan_id.clone(),
+            wait_ms: u64::try_from(POLL.as_millis()).unwrap_or(0),
+            known_revision,
+        };
+        // The person is asked all the same while the backend does not answer.
+        let answer = within(POLL + TRANSFER_TIMEOUT, client.plans().get_plan(request)).await;
+        if let Some(now) = answer.ok().and_then(|answer| answer.plan).map(PlanView::from) {
+            if now.state != "open" {
+                return now;
+            }
+            known_revision = now.revision;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
 /// Formats a step that has ended.
 fn line(step: &StepView) -> String {
     let (what, message) = (step.what(), text::one_line(&step.message, 400));

@@ -86,7 +86,7 @@ async fn list(client: &Client) -> Result<Vec<VersionView>, Failure> {
 pub(super) async fn history(app: &App<'_>, client: &Client) -> Result<u8, Failure> {
     let versions = list(client).await?;
     if versions.is_empty() {
-        app.out.note("no policy was ever applied; `orion policy apply FILE` makes the first");
+        app.out.next("no policy was ever applied; `orion policy apply FILE` makes the first");
     }
     app.out.show(&versions, || versions_table(app.out, &versions))?;
     Ok(0)
