@@ -2,7 +2,7 @@
 //! pass to anybody else.
 
 use orion_domain::{CallState, ErrorCode, Role};
-use orion_tests::{Output, World, eventually, open_record};
+use orion_tests::{Enrolled, Output, World, eventually, open_record};
 use orion_wire::v1;
 use serde_json::json;
 
@@ -190,9 +190,12 @@ async fn a_removed_device_is_cut_off_and_listed_no_more() {
 async fn a_name_means_the_device_that_is_listed_until_none_is() {
     let world = World::new().await;
     let cli = world.cli();
-    let _first = world.device("kiosk").start().await;
+    let request = v1::InviteDeviceRequest { preapproved: true, uses: 2, ..Default::default() };
+    let invited = world.admin().devices().invite_device(request).await.unwrap().into_inner();
+    let token = invited.token.parse().unwrap();
+    Enrolled::with(&token, "kiosk").await.unwrap();
     fine(cli.run(&["devices", "revoke", "kiosk", "--yes"]).await);
-    let _second = world.device("kiosk").enroll().await;
+    Enrolled::with(&token, "kiosk").await.unwrap();
     // The one with an identity goes first, then the one whose identity has ended.
     for left in [1, 0] {
         fine(cli.run(&["devices", "remove", "kiosk", "--yes"]).await);

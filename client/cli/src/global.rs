@@ -1,6 +1,5 @@
 //! The options of every command: the output format, the timeout, the backend.
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,14 +54,13 @@ impl Global {
         self.context.as_ref().filter(|named| !named.as_os_str().is_empty())
     }
 
-    /// Returns the options that a command needs to mean the same backend, as the same person. What the environment
+    /// Returns the option that a command needs to be for the same backend, as the same person. What the environment
     /// says holds for further commands too.
     pub(crate) fn options(&self, commands: &Command) -> GivenOptions {
-        let is_typed =
-            |value: &OsStr, variable| std::env::var_os(variable).is_none_or(|it| it != *value);
-        let context = self.named_context().filter(|it| is_typed(it.as_os_str(), "ORION_CONTEXT"));
-        let backend = self.backend.as_ref().filter(|it| is_typed(it.as_ref(), "ORION_BACKEND"));
-        GivenOptions::of("orion", commands).value("--context", context).value("--backend", backend)
+        let variable = std::env::var_os("ORION_CONTEXT");
+        let context = self.named_context().filter(|it| variable.as_deref() != Some(it.as_os_str()));
+        let is_of_none = ["context", "demo", "completion", "man"];
+        GivenOptions::of("orion", commands).except(&is_of_none).value("--context", context)
     }
 }
 

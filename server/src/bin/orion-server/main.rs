@@ -48,9 +48,10 @@ fn main() -> ExitCode {
         .with(tracing_subscriber::fmt::layer().with_ansi(colours).with_writer(log::on_stderr))
         .init();
     orion_mtls::install_crypto_provider();
+    // `config` needs no data folder, and `backup` is named where the folder that is meant is another one.
     let options = GivenOptions::of("orion-server", &Cli::command())
-        .value("--data-dir", cli.data_dir.as_ref())
-        .value("--config", cli.config.as_ref());
+        .except(&["config", "backup"])
+        .value("--data-dir", cli.data_dir.as_ref());
     match run(cli, &options) {
         Ok(code) => code,
         Err(error) => {

@@ -44,6 +44,11 @@ const BOUNDED: &[(&str, &str, &str)] = &[
         "SCAN devices USING INDEX",
         "lists every device",
     ),
+    (
+        "ORDER BY removed_at IS NULL DESC",
+        "USE TEMP B-TREE FOR ORDER BY",
+        "sorts the devices that ever had one name",
+    ),
     ("FROM access_requests ORDER BY id DESC LIMIT", "SCAN access_requests", "ends at 500"),
     (
         "INDEXED BY access_requests_current",
