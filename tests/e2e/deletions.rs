@@ -190,12 +190,14 @@ async fn a_removed_device_is_cut_off_and_listed_no_more() {
 async fn a_name_means_the_device_that_is_listed_until_none_is() {
     let world = World::new().await;
     let cli = world.cli();
-    let request = v1::InviteDeviceRequest { preapproved: true, uses: 2, ..Default::default() };
-    let invited = world.admin().devices().invite_device(request).await.unwrap().into_inner();
-    let token = invited.token.parse().unwrap();
-    Enrolled::with(&token, "kiosk").await.unwrap();
+    let enrol = async || {
+        let request = v1::InviteDeviceRequest { preapproved: true, ..Default::default() };
+        let invited = world.admin().devices().invite_device(request).await.unwrap().into_inner();
+        Enrolled::with(&invited.token.parse().unwrap(), "kiosk").await.unwrap();
+    };
+    enrol().await;
     fine(cli.run(&["devices", "revoke", "kiosk", "--yes"]).await);
-    Enrolled::with(&token, "kiosk").await.unwrap();
+    enrol().await;
     // The one with an identity goes first, then the one whose identity has ended.
     for left in [1, 0] {
         fine(cli.run(&["devices", "remove", "kiosk", "--yes"]).await);
