@@ -162,8 +162,12 @@ async fn with_secret(
         user: user.clone(),
         password: password.expose().to_owned(),
     };
-    let answer = client.ask(client.auth().create_first_admin(request)).await?;
-    Ok((user, answer.token))
+    match client.ask(client.auth().create_first_admin(request)).await {
+        Ok(answer) => Ok((user, answer.token)),
+        // The refusal says where a secret is, and to sign in is what was tried.
+        Err(failure) if failure.exit_code() == 4 => Err(Failure::SignIn(failure.to_string())),
+        Err(failure) => Err(failure),
+    }
 }
 
 async fn sign_in(

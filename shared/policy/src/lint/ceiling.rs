@@ -2,6 +2,8 @@
 
 use orion_catalog::{CATALOG, RunsOn};
 use orion_domain::grants::Scope;
+use orion_domain::services::Service;
+use orion_domain::touches::ServiceTouch;
 use orion_domain::{Access, DevicePath, Places};
 
 use super::{LintContext, LintedDevice};
@@ -24,6 +26,7 @@ pub(super) fn check(
         let Some(ceiling) = facts.and_then(|facts| facts.ceiling.as_ref()) else { continue };
         let ceiling = ceiling.compile(&device.places).0;
         tools(device, &ceiling, entry.granted.at, findings);
+        lists(device, &ceiling, entry.granted.at, findings);
         let anchored = Places { workspace: None, ..device.places.clone() };
         for grant in policy.granted_paths(entry).paths.iter().flatten() {
             let Ok(root) = DevicePath::resolve(&anchored, &grant.value.path) else { continue };
@@ -77,21 +80,45 @@ fn tools(device: &LintedDevice, ceiling: &Scope, at: Position, findings: &mut Fi
         .filter(|spec| allows(&device.scope, spec) && !allows(ceiling, spec))
         .map(|spec| spec.name)
         .collect();
-    let (count, named) = (names.len(), names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>());
-    let rest = match count.saturating_sub(MAX_NAMED) {
+    report(device, &names, at, findings);
+}
+
+/// Checks the lists of applications, programs, services and logs. A ceiling's list of hosts, where it is empty, keeps
+/// tools from contacting hosts and applications from nothing, so that a granted host may have an effect.
+fn lists(device: &LintedDevice, ceiling: &Scope, at: Position, findings: &mut Findings) {
+    let scope = &device.scope;
+    let entry = |kind: &str, entry: &dyn std::fmt::Display| {
+        format!("the {kind} `{}`", shown(&entry.to_string()))
+    };
+    let apps = scope.apps.difference(&ceiling.apps).map(|app| entry("app", app));
+    let commands = scope.commands.iter().flatten();
+    let commands = commands.filter(|it| !ceiling.grants_command(it)).map(|it| entry("command", it));
+    let is_read = |service: &Service| ceiling.lists_service(&ServiceTouch::read(service.clone()));
+    let services = scope.services.iter().filter(|it| !is_read(&it.service));
+    let services = services.map(|it| entry("service", it));
+    let logs = scope.logs.iter().filter(|it| !ceiling.lists_log(&it.0)).map(|it| entry("log", it));
+    let above: Vec<_> = apps.chain(commands).chain(services).chain(logs).collect();
+    report(device, &above, at, findings);
+}
+
+/// Reports what the ceiling does not allow, as one finding.
+fn report(device: &LintedDevice, above: &[impl AsRef<str>], at: Position, findings: &mut Findings) {
+    let named: Vec<_> = above.iter().take(MAX_NAMED).map(AsRef::as_ref).collect();
+    let rest = match above.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         rest => format!(" and {rest} more"),
     };
-    if count > 0 {
-        let message = format!(
-            "The ceiling of {} does not allow {}{rest}, so granting this has no effect there.",
-            device.name,
-            named.join(", ")
-        );
-        let hint = format!(
-            "The device's owner allows it in agent.toml; `orion devices review {}` shows both.",
-            device.name
-        );
-        findings.warning(at, Code::AboveCeiling, message, hint);
+    if named.is_empty() {
+        return;
     }
+    let message = format!(
+        "The ceiling of {} does not allow {}{rest}, so granting this has no effect there.",
+        device.name,
+        named.join(", ")
+    );
+    let hint = format!(
+        "The device's owner allows it in agent.toml; `orion devices review {}` shows both.",
+        device.name
+    );
+    findings.warning(at, Code::AboveCeiling, message, hint);
 }

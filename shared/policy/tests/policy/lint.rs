@@ -230,6 +230,8 @@ fn a_grant_above_the_ceiling_of_the_owner_is_reported() {
     let places = Places::parse(PathStyle::Posix, None, Some("/home/ann")).unwrap();
     let ceiling = serde_json::from_value(serde_json::json!({
         "tools": ["read_file", "write_file"],
+        "apps": ["code"],
+        "services": ["nginx.service"],
         "paths": [
             { "path": "/home/ann/notes", "access": ["read"] },
             { "path": "/srv/www", "access": ["read", "write"] },
@@ -241,6 +243,9 @@ fn a_grant_above_the_ceiling_of_the_owner_is_reported() {
 devices:
   kiosk:
     tools: [read_file, write_file, delete_file]
+    apps: [code, firefox]
+    services: [nginx.service, ssh.service]
+    logs: [nginx.service]
     paths:
       - { path: /home/ann/notes/old, access: [read, write] }
       - { path: /home/ann, access: [read] }
@@ -254,6 +259,7 @@ devices:
     assert_eq!(
         hints,
         [
+            "orion devices review kiosk",
             "orion devices review kiosk",
             "orion-agent allow /home/ann/notes/old --write",
             "orion-agent allow /srv/www"
@@ -269,12 +275,17 @@ devices:
                 "The ceiling of kiosk does not allow delete_file, so granting this has no effect there."
             ),
             (
-                5,
+                2,
+                Code::AboveCeiling,
+                "The ceiling of kiosk does not allow the app `firefox`, the service `ssh.service`, the log `nginx.service`, so granting this has no effect there."
+            ),
+            (
+                8,
                 Code::AboveCeiling,
                 "The ceiling of kiosk does not allow `/home/ann/notes/old` (write), so this grant has no effect there."
             ),
             (
-                8,
+                11,
                 Code::AboveCeiling,
                 "The ceiling of kiosk does not allow `/srv/www` (delete), so this grant has no effect there."
             ),
