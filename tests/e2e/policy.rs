@@ -115,6 +115,23 @@ rules:
 ";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_older_version_comes_back_with_warnings_of_what_is_not_there_any_more() {
+    let world = World::new().await;
+    let gone = world.device("gone").enroll().await;
+    let cli = world.cli();
+    let rule = "version: 1\nrules: [{ id: r, devices: [gone], tools: [read_file], action: ask }]\n";
+    let first = write(&world, "first.yaml", &gone, rule);
+    applied(&world, &first).await;
+    applied(&world, &write(&world, "second.yaml", &gone, "version: 1\n")).await;
+    fine(cli.run(&["devices", "remove", "gone", "--yes"]).await);
+    let new = cli.run(&["policy", "check", &first]).await;
+    assert!(new.code != 0 && new.stdout.contains("error["), "{new:?}");
+    let back = fine(cli.run(&["policy", "rollback", "1", "--yes"]).await).shown();
+    assert!(back.contains("warning[unknown-device]") && back.contains("`gone`"), "{back}");
+    assert!(!back.contains("error["), "{back}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_policy_comes_to_its_devices_and_goes_back_by_version() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
@@ -160,7 +177,7 @@ async fn a_policy_comes_to_its_devices_and_goes_back_by_version() {
     let back = ["policy", "rollback", "1", "--yes", "--note", "too narrow"];
     let back = fine(cli.run(&back).await);
     // The devices are known, so that nothing is said of unknown ones.
-    assert!(!back.stderr.contains("warning"), "{back:?}");
+    assert!(!back.shown().contains("warning"), "{back:?}");
     kiosk.ready().await;
     let call = admin.call("kiosk", "create_directory", json!({"path": "x"})).await;
     assert_eq!(call.end(), (CallState::Succeeded, None), "{call:?}");

@@ -194,15 +194,25 @@ impl Arguments {
         matches!(self.command, Command::Run { run_as: Some(RunAs::Service), .. })
     }
 
-    /// Returns the options of every command as they were given.
+    /// Returns the options of every command as they were given, without the places that are used anyway: a service
+    /// is started with these.
     pub(crate) fn options(&self) -> GivenOptions {
+        let none = GivenOptions::of("orion-agent", &Self::command());
+        let (state_dir, config) = (self.state_dir.as_ref(), self.config.as_ref());
         #[cfg(any(target_os = "linux", target_os = "macos", windows))]
-        let system = self.system;
+        let (system, usual) = {
+            let of_system = orion_agent::service::system_locations();
+            let is_of_system = of_system.as_ref().is_some_and(|(usual, state)| {
+                state_dir == Some(state) && config.is_none_or(|config| config == usual)
+            });
+            let system = self.system || is_of_system;
+            (system, if system { of_system } else { config::default_locations() })
+        };
         #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
-        let system = false;
-        GivenOptions::of("orion-agent", &Self::command())
-            .value("--state-dir", self.state_dir.as_ref())
-            .value("--config", self.config.as_ref())
+        let (system, usual) = (false, config::default_locations());
+        let (usual_config, usual_state) = usual.unzip();
+        none.value("--state-dir", state_dir.filter(|given| Some(*given) != usual_state.as_ref()))
+            .value("--config", config.filter(|given| Some(*given) != usual_config.as_ref()))
             .flag("--system", system)
     }
 }

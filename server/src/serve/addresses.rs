@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use orion_mtls::secret_file;
+use orion_usage::quoted;
 
 use super::people_certificate::CERTIFICATE;
 use crate::config::{Config, PeopleConfig, PeopleTls};
@@ -52,7 +53,8 @@ pub fn sign_in_options(config: &PeopleConfig, data_dir: &Path) -> Option<String>
     let url = (config.listen.port() != 0).then(|| people_url(config, config.listen))?;
     let ca = (config.tls == Some(PeopleTls::Own)).then(|| data_dir.join(CERTIFICATE));
     let ca = ca.map(|path| std::path::absolute(&path).unwrap_or(path));
-    let ca = ca.map_or_else(String::new, |path| format!("--ca {} ", path.display()));
+    let ca = ca
+        .map_or_else(String::new, |path| format!("--ca {} ", quoted(&path.display().to_string())));
     Some(format!("--backend {url} {ca}"))
 }
 

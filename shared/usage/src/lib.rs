@@ -12,7 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
 pub use manual::{manual_page, write_manual_pages};
-pub use options::GivenOptions;
+pub use options::{GivenOptions, quoted};
 
 /// The line that the parser's errors end with. What helps more comes before it.
 const MORE: &str = "\nFor more information";

@@ -37,11 +37,15 @@ impl GivenOptions {
         self
     }
 
-    /// Adds an option with its value, where it was given.
+    /// Adds an option with its value, where it was given. It replaces an earlier value of the option.
     #[must_use]
     pub fn value(mut self, name: &str, value: Option<impl AsRef<Path>>) -> Self {
-        if let Some(value) = value {
-            self.given.extend([name.into(), value.as_ref().into()]);
+        let Some(value) = value.map(|value| value.as_ref().as_os_str().to_owned()) else {
+            return self;
+        };
+        match self.given.iter().position(|word| word == name) {
+            Some(at) => self.given[at + 1] = value,
+            None => self.given.extend([name.into(), value]),
         }
         self
     }
@@ -68,7 +72,7 @@ impl GivenOptions {
     /// Returns a text in which every command of this program has the options.
     #[must_use]
     pub fn add_to(&self, text: &str) -> String {
-        if self.given.is_empty() {
+        if self.given.is_empty() || self.program.is_empty() {
             return text.to_owned();
         }
         let options = self.typed();
@@ -93,7 +97,7 @@ impl GivenOptions {
         let end = words.find(|c: char| !c.is_ascii_lowercase() && c != '-');
         let (word, after) = words.split_at(end.unwrap_or(words.len()));
         let ends =
-            after.chars().next().is_none_or(|c| c.is_whitespace() || "`'\",.;:)".contains(c));
+            after.chars().next().is_none_or(|c| c.is_whitespace() || "`'\",.;:!?)".contains(c));
         ends && self.commands.iter().any(|command| command == word)
     }
 }
@@ -104,8 +108,12 @@ fn begins_word(before: &str) -> bool {
 }
 
 /// Writes a word as a shell of this system reads it.
-fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     if cfg!(windows) {
+        if word.is_empty() {
+            return "\"\"".to_owned();
+        }
         let is_plain = |c: char| c.is_alphanumeric() || "_.:\\/~-".contains(c);
         if word.chars().all(is_plain) {
             return word.to_owned();
@@ -137,6 +145,8 @@ mod tests {
             "start the agent with: orion-agent --state-dir /tmp/state run, or `orion-agent --state-dir /tmp/state install`; orion-agent is a name"
         );
         assert_eq!(one.add_to(&with), with, "what has options gets no further ones");
+        let other = one.clone().value("--state-dir", Some("/srv"));
+        assert_eq!(other.add_to("orion-agent run!"), "orion-agent --state-dir /srv run!");
         let system = none().flag("--system", true);
         assert_eq!(system.add_to("orion-agent resume"), "orion-agent --system resume");
         assert_eq!(none().flag("--system", false).add_to(text), text);

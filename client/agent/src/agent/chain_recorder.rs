@@ -3,7 +3,6 @@
 use orion_audit::device::Happened;
 use orion_domain::audit::AuditHead;
 use orion_domain::{CallId, Digest, ToolError};
-use orion_usage::GivenOptions;
 use orion_wire::v1;
 use tokio::time::{Instant, timeout_at};
 
@@ -45,12 +44,6 @@ impl Agent {
     #[must_use]
     pub fn with_chain(self, chain: Chain) -> Self {
         Self { chain: Some(chain), ..self }
-    }
-
-    /// Adds the options that commands need in texts for the owner.
-    #[must_use]
-    pub fn with_options(self, options: GivenOptions) -> Self {
-        Self { options, ..self }
     }
 
     /// Sends a call's result after it is recorded: first in the journal, if the call has a line there,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use orion_domain::Risk;
+use orion_usage::GivenOptions;
 use orion_wire::Dispatched;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -60,6 +61,12 @@ impl Agent {
         let (sender, notices) = mpsc::channel(MAX_WAITING);
         self.notices.sender = Some(sender);
         Some(AbortOnDropHandle::new(tokio::spawn(show(notices))))
+    }
+
+    /// Returns this agent with the options that commands need in texts for the owner.
+    #[must_use]
+    pub fn with_options(self, options: GivenOptions) -> Self {
+        Self { options, ..self }
     }
 
     /// Announces that a call waits for the person.

@@ -147,7 +147,7 @@ async fn cancel(app: &App<'_>, client: &Client, call: String) -> Result<u8, Fail
     let request = v1::CancelCallRequest { call_id: call };
     let answer = client.ask(client.tools().cancel_call(request)).await?;
     let call = CallView::from(answer.call.unwrap_or_default());
-    app.out.note(match call.state {
+    app.out.next(match call.state {
         "cancelled" => "the call is cancelled. Its result says whether it had started",
         "dispatched" | "running" => {
             "its device is asked to stop it; `orion calls watch` shows how it ends"

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use clap::Args;
-use orion_domain::{ErrorCode, Hint, ToolError, visible};
-use orion_wire::v1;
+use orion_domain::{CallState, ErrorCode, Hint, ToolError, visible};
+use orion_wire::{call_state_from, v1};
 use serde_json::Value;
 
 pub(crate) use program::sibling;
@@ -159,10 +159,10 @@ async fn nobody_approves(client: &Client, failure: Failure, dir: &Path) -> Failu
     }
     let approval = error.details.get("approval_id").and_then(Value::as_str).unwrap_or_default();
     let became = match cancel(client, approval).await {
-        Ok(()) => "so the call was cancelled",
-        Err(_) => "and the call goes on waiting in the next one",
+        Ok(CallState::Cancelled) => ", so the call was cancelled",
+        Ok(_) | Err(_) => "",
     };
-    let message = format!("{} The demo ends now, {became}.", error.message);
+    let message = format!("{} The demo ends now{became}.", error.message);
     let chat = format!("orion demo --dir {}", quoted(&dir.display().to_string()));
     ToolError { message, hints: Vec::new(), ..*error }
         .hint(Hint::run("answer its questions in a chat", chat))
@@ -170,12 +170,12 @@ async fn nobody_approves(client: &Client, failure: Failure, dir: &Path) -> Failu
         .into()
 }
 
-/// Cancels the call that waits for an approval.
-async fn cancel(client: &Client, approval_id: &str) -> Result<(), Failure> {
+/// Cancels the call that waits for an approval, and returns its state then.
+async fn cancel(client: &Client, approval_id: &str) -> Result<CallState, Failure> {
     let (approval, _) = waiting(client, approval_id).await?;
     let request = v1::CancelCallRequest { call_id: approval.call_id };
-    client.ask(client.tools().cancel_call(request)).await?;
-    Ok(())
+    let call = client.ask(client.tools().cancel_call(request)).await?.call.unwrap_or_default();
+    Ok(call_state_from(call.state).unwrap_or(CallState::Unknown))
 }
 
 /// Says where the page is, with a link that signs in once.

@@ -292,7 +292,7 @@ async fn list(app: &App<'_>, client: &Client, pending_only: bool) -> Result<u8, 
     let list = client.ask(client.devices().list_devices(request)).await?;
     let devices: Vec<_> = list.devices.into_iter().map(DeviceView::from).collect();
     if devices.is_empty() {
-        app.out.note(if pending_only {
+        app.out.next(if pending_only {
             "no device waits for approval"
         } else {
             "there is no device yet; `orion devices invite` makes a token for one"

@@ -288,12 +288,13 @@ async fn make(
         if let Some(page) = &page {
             app.out.error_line(&passkey_needed("plan", page));
         }
-        let _hold = Hold::new();
+        let hold = Hold::new();
         let asked = tokio::select! {
             biased;
             answer = terminal::confirm("Run this plan?") => answer,
             decided = decided_elsewhere(client, &plan) => {
-                app.out.error_line(&format!("\nThe plan is {}.", decided.state));
+                drop(hold);
+                app.out.error_line(&format!("The plan is {}.", decided.state));
                 return follow(app, client, decided).await;
             }
             _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
@@ -303,6 +304,7 @@ async fn make(
             Err(failure) => {
                 // A person who stops at the approval request does not want the plan to keep waiting.
                 decide(client, &plan, false, "Stopped at the terminal.").await?;
+                drop(hold);
                 return Err(failure);
             }
         }

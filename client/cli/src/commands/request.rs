@@ -58,9 +58,10 @@ impl Request {
         let request = AccessRequestView::from(answer.request.unwrap_or_default());
         app.out.show(&request, || access_request_card(app.out, &request, None))?;
         let id = text::short_id(&request.request_id);
+        let answer = app.out.options.add_to(&format!("orion requests show {id}"));
         app.out.note(&format!(
             "{GOOD}✓{GOOD:#} an admin can grant it: orion requests grant {id}; \
-             the answer is in: orion requests show {id}"
+             the answer is in: {answer}"
         ));
         Ok(0)
     }

@@ -15,7 +15,7 @@ pub(crate) const HIDDEN_SECRET: &str = "[secret: ";
 /// Says that secrets in the result of a call are hidden, and how they are seen.
 pub(crate) fn note_hidden_secrets(out: &Output, call_id: &str) {
     let id = text::one_line(text::short_id(call_id), 40);
-    out.note(&format!(
+    out.next(&format!(
         "secrets in the result are hidden; `orion calls show {id} --reveal` shows them, and the audit log records it"
     ));
 }

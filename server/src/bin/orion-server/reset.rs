@@ -8,6 +8,7 @@ use orion_server::config::Config;
 use orion_server::data_folder::{ADDRESSES, DATABASE};
 use orion_server::people::write_reset;
 use orion_server::serve::sign_in_options;
+use orion_usage::quoted;
 
 use super::output::print;
 
@@ -30,7 +31,7 @@ pub(super) fn reset(
         .and_then(|text| text.parse::<toml::Table>().ok())
         .and_then(|table| {
             let ca = table.get("people_ca").and_then(toml::Value::as_str);
-            let ca = ca.map_or_else(String::new, |path| format!("--ca {path} "));
+            let ca = ca.map_or_else(String::new, |path| format!("--ca {} ", quoted(path)));
             Some(format!("--backend {} {ca}", table.get("people_url")?.as_str()?))
         });
     let first = if people.is_some() { "" } else { "start the backend, and " };
@@ -38,6 +39,7 @@ pub(super) fn reset(
     tracing::info!(
         "{first}within an hour, let {user} back in with the command below; where there is no account {user}, it makes one: name another with --user NAME"
     );
-    print(&format!("orion login {}--secret @{}\n", people.unwrap_or_default(), file.display()));
+    let secret = quoted(&format!("@{}", file.display()));
+    print(&format!("orion login {}--secret {secret}\n", people.unwrap_or_default()));
     Ok(())
 }

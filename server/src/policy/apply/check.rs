@@ -68,10 +68,12 @@ fn inspect(
     };
     let (mut file, mut findings) = orion_policy::check(text, FILE_NAME, &context);
     if kind == Text::Accepted {
-        let (accepted, errors) = orion_policy::check(text, FILE_NAME, &LintContext::default());
-        let is_error = |finding: &Finding| finding.severity == Severity::Error;
-        findings.retain(|finding| !is_error(finding));
-        findings.extend(errors.into_iter().filter(is_error));
+        let (accepted, lasting) = orion_policy::check(text, FILE_NAME, &LintContext::default());
+        if accepted.is_some() {
+            findings.iter_mut().for_each(|finding| finding.severity = Severity::Warning);
+        } else {
+            findings = lasting;
+        }
         file = accepted;
     }
     let Some(file) = file else {

@@ -10,7 +10,7 @@ use super::{LintContext, LintedDevice};
 use crate::file::PolicyFile;
 use crate::finding::{Code, Findings, Position, shown};
 
-/// The most tools that one finding names.
+/// The most entries that one finding names.
 const MAX_NAMED: usize = 5;
 
 /// Checks each device whose ceiling is known.
