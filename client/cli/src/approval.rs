@@ -11,6 +11,15 @@ use crate::show::card::card;
 use crate::terminal::{self, Question};
 use crate::text;
 
+/// What becomes of a call that waits for somebody else when the person stops the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenStopped {
+    /// It goes on waiting.
+    Waits,
+    /// It is cancelled, because only this program moves its content.
+    Cancelled,
+}
+
 /// Decides the approval request as the command line says, and returns whether to wait for the call's
 /// end.
 ///
@@ -21,6 +30,7 @@ pub(crate) async fn decide(
     client: &Client,
     approval_id: &str,
     wait: bool,
+    when_stopped: WhenStopped,
 ) -> Result<bool, Failure> {
     let approval_id = approval_id.to_owned();
     let (approve, reason) = if app.yes {
@@ -29,7 +39,7 @@ pub(crate) async fn decide(
         app.out.error_line(&how_to_approve(app.out, client, &approval_id).await);
         return Ok(true);
     } else if terminal::is_interactive() {
-        match ask(app, client, &approval_id).await? {
+        match ask(app, client, &approval_id, when_stopped).await? {
             Some(answer) => answer,
             None => return Ok(true),
         }
@@ -62,12 +72,16 @@ async fn ask(
     app: &App<'_>,
     client: &Client,
     approval_id: &str,
+    when_stopped: WhenStopped,
 ) -> Result<Option<(bool, String)>, Failure> {
     let (approval, refused) = waiting(client, approval_id).await?;
     app.out.error_line(&card(app.out, &approval));
     if !refused.is_empty() {
         let why = text::one_line(&refused, 400);
-        app.out.error_line(&format!("{why}. The call waits for that, also after Ctrl-C."));
+        app.out.error_line(&match when_stopped {
+            WhenStopped::Waits => format!("{why}. The call waits for that, also after Ctrl-C."),
+            WhenStopped::Cancelled => format!("{why}. The copy waits for that; Ctrl-C cancels it."),
+        });
         return Ok(None);
     }
     if approval.passkey_required {

@@ -1,6 +1,6 @@
 //! `orion cp` as a person runs it.
 
-use orion_tests::World;
+use orion_tests::{World, eventually};
 use serde_json::json;
 
 use super::{PART, bytes, litter};
@@ -35,6 +35,39 @@ async fn a_person_copies_files_there_back_and_across() {
     assert!(kept.stderr.contains("--overwrite"), "{kept:?}");
     let here: Vec<_> = std::fs::read_dir(world.folder().join("back")).unwrap().collect();
     assert_eq!(here.len(), 1, "{here:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_that_waits_for_nobody_leaves_no_question_behind() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let server = world.device("server-1").start().await;
+    let policy = world.folder().join("policy.yaml");
+    std::fs::write(&policy, "version: 1\nrisk: { medium: ask }\n").unwrap();
+    std::fs::write(world.folder().join("a.txt"), "x").unwrap();
+    kiosk.write_file("b.txt", "x");
+    let cli = world.cli();
+    let applied = cli.run(&["policy", "apply", policy.to_str().unwrap(), "--yes"]).await;
+    assert_eq!(applied.code, 0, "{applied:?}");
+    kiosk.ready().await;
+    server.ready().await;
+    let open = async || cli.run(&["approvals", "list", "-o", "json"]).await.json();
+
+    let asked = cli.run(&["cp", "a.txt", "kiosk:a.txt"]).await;
+    assert_eq!(asked.code, 6, "{asked:?}");
+    assert!(asked.stderr.contains("again with --wait"), "{asked:?}");
+    assert!(!asked.stderr.contains("orion approvals approve"), "{asked:?}");
+    assert_eq!(open().await, json!([]), "only this program could have moved the content");
+    let copied = cli.run(&["cp", "a.txt", "kiosk:a.txt", "--yes"]).await;
+    assert_eq!(copied.code, 0, "{copied:?}");
+
+    // From device to device it runs without this program.
+    let across = cli.run(&["cp", "kiosk:b.txt", "server-1:b.txt"]).await;
+    assert_eq!(across.code, 6, "{across:?}");
+    assert!(across.stderr.contains("orion approvals approve"), "{across:?}");
+    let id = open().await[0]["approval_id"].as_str().unwrap().to_owned();
+    world.admin().decide(&id, true, "").await.unwrap();
+    eventually("the copy", async || server.files().join("b.txt").exists().then_some(())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::approval::{decide, how_to_approve};
+use crate::approval::{WhenStopped, decide, how_to_approve};
 use crate::arguments;
 use crate::call_result::CallResult;
 use crate::client::{Client, within};
@@ -270,7 +270,7 @@ pub(super) async fn perform(
         let decided = tokio::select! {
             biased;
             _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
-            decided = decide(app, client, &approval_id, wait) => decided,
+            decided = decide(app, client, &approval_id, wait, WhenStopped::Waits) => decided,
         };
         if matches!(decided, Err(Failure::Interrupted)) {
             // A person who stops at the approval request does not want the call to keep waiting.

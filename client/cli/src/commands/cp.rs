@@ -61,7 +61,7 @@ pub(crate) struct Cp {
     /// Replace files that are there already
     #[arg(long)]
     overwrite: bool,
-    /// Where a call waits for a person, wait too
+    /// Where a call waits for a person, wait too; the content moves only while this command runs
     #[arg(long)]
     wait: bool,
 }

@@ -5,12 +5,12 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use orion_domain::{CallState, ErrorCode};
+use orion_domain::{Actor, CallState, ErrorCode};
 use orion_wire::{call_state_from, v1};
 use serde_json::Value;
 
 use super::Copying;
-use crate::approval::{decide, how_to_approve};
+use crate::approval::{WhenStopped, decide, how_to_approve};
 use crate::call_result::CallResult;
 use crate::client::within;
 use crate::failure::Failure;
@@ -75,10 +75,16 @@ pub(super) async fn begin(
                 }
                 CallState::AwaitingApproval if !is_decided => {
                     is_decided = true;
-                    if !waiting.suspend(decide(app, client, &call.approval_id, *wait)).await? {
-                        app.out
-                            .error_line(&how_to_approve(app.out, client, &call.approval_id).await);
-                        // It goes on waiting for its approval; `orion cp` has to be run again then.
+                    let stopped = WhenStopped::Cancelled;
+                    let deciding = decide(app, client, &call.approval_id, *wait, stopped);
+                    if !waiting.suspend(deciding).await? {
+                        if tool != "transfer_file" {
+                            // Without this program nothing would move once it is approved.
+                            copying.cancel().await;
+                            return Ok(Begun::Ended(Box::new(nobody_waits(call, tool, device)?)));
+                        }
+                        let how = how_to_approve(app.out, client, &call.approval_id).await;
+                        app.out.error_line(&how);
                         return Ok(Begun::Ended(Box::new(CallResult::of(call)?)));
                     }
                 }
@@ -105,4 +111,17 @@ pub(super) async fn begin(
         // The device found a higher risk, so the backend may have made the call once more, to ask about it.
         ended = Some(result);
     }
+}
+
+/// Returns the result of a call that was cancelled because nobody approved it while this program ran.
+fn nobody_waits(call: v1::Call, tool: &str, device: &str) -> Result<CallResult, Failure> {
+    let result = CallResult::of(call)?;
+    let Some(mut error) = result.envelope.error else { return Ok(result) };
+    error.details.remove("approval_id");
+    error.details.remove("expires_at");
+    error.hints.retain(|hint| hint.who != Actor::Approver);
+    let error = error
+        .hint("copy it again with --wait, which waits until somebody approves it")
+        .hint("or with --yes, which approves it where you may");
+    Ok(CallResult::refused(error, tool, device, false))
 }
