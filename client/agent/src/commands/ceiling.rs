@@ -65,7 +65,8 @@ pub(super) fn run(places: &Places, command: Ceiling) -> anyhow::Result<()> {
 fn check(places: &Places, other: Option<&Path>, output: Output) -> anyhow::Result<()> {
     let file = other.unwrap_or(&places.config);
     let findings = check_file(file, &places.state_dir).with_context(|| {
-        format!("{} cannot be read; check the name after --config", file.display())
+        let name = if other.is_some() { "its name" } else { "the name after --config" };
+        format!("{} cannot be read; check {name}", file.display())
     })?;
     let count = |severity| findings.iter().filter(|it| it.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));

@@ -47,8 +47,14 @@ pub(crate) fn as_typed(error: &ToolError, meta: &Meta) -> ToolError {
         error.hints.insert(0, Hint::run("for example", line));
     }
     if error.code == ErrorCode::DeviceRequired {
-        let line = format!("orion call DEVICE {} …", meta.tool);
-        error.hints.push(Hint::run("put it before the tool", line));
+        let makes_calls = orion_catalog::find(&meta.tool)
+            .is_some_and(|(spec, _)| spec.runs_on == RunsOn::Backend);
+        error.hints.push(if makes_calls {
+            // What lacks a device is a call that this one makes or keeps.
+            Hint::new("name it in the call that is to be made: before its tool, or as its `device`")
+        } else {
+            Hint::run("put it before the tool", format!("orion call DEVICE {} …", meta.tool))
+        });
     }
     error
 }
@@ -167,6 +173,19 @@ mod tests {
         assert_eq!(
             hints(&error, "edit_file"),
             [r#"for example: `orion call kiosk edit_file limit=5 path='a b' tags:='["it'\''s"]'`"#]
+        );
+    }
+
+    #[test]
+    fn a_device_is_missing_in_the_call_or_in_the_one_that_it_keeps() {
+        let missing = ToolError::new(ErrorCode::DeviceRequired, "The call names no device.");
+        assert_eq!(
+            hints(&missing, "check_memory"),
+            ["put it before the tool: `orion call DEVICE check_memory …`"]
+        );
+        assert_eq!(
+            hints(&missing, "schedule_task"),
+            ["name it in the call that is to be made: before its tool, or as its `device`"]
         );
     }
 
