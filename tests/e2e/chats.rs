@@ -98,7 +98,7 @@ async fn a_plan_is_taken_back_and_what_cannot_be_is_named_before_anything_is() {
     assert_eq!(cli.run(&["undo", &short.plan_id]).await.code, 0);
     let asked = cli.run(&["undo", &plan.plan_id]).await;
     assert_eq!(asked.code, 9, "{asked:?}");
-    let (stays, rest) = asked.stderr.split_once("This is taken back:").unwrap();
+    let (stays, rest) = asked.stderr.split_once("This could be taken back, and is left:").unwrap();
     assert!(stays.contains("This cannot be taken back:\n  execute_command on kiosk"), "{asked:?}");
     assert!(rest.contains("create_directory on nas") && rest.contains("--yes"), "{asked:?}");
     assert_eq!(names(nas.tree()), ["new"], "nothing is done without a yes");

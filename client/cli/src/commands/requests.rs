@@ -159,7 +159,7 @@ async fn grant(
     if let Some(error) = shown.obstacle {
         return Err(Failure::Tool(Box::new(error)));
     }
-    if seconds != 0 {
+    if seconds != 0 && shown.request.state == "open" {
         // What is granted is shown, and not what was asked for.
         shown.request.seconds = seconds;
     }

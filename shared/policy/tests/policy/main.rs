@@ -6,6 +6,7 @@
     reason = "a test ends where something is not as it should be"
 )]
 
+mod ceiling;
 mod compile;
 mod decisions;
 mod diff;

@@ -88,7 +88,12 @@ pub(super) async fn undo(
     if requests.is_empty() {
         return Err(Failure::Conflict("nothing of it can be taken back".to_owned()));
     }
-    app.out.note(if dry_run { "This would be taken back:" } else { "This is taken back:" });
+    let is_left = !stay.is_empty() && !app.yes && !terminal::is_interactive();
+    app.out.note(match (dry_run, is_left) {
+        (true, _) => "This would be taken back:",
+        (false, true) => "This could be taken back, and is left:",
+        (false, false) => "This is taken back:",
+    });
     requests.iter().for_each(|(line, _)| app.out.note(&format!("  {line}")));
     if dry_run {
         // The preview of an earlier call depends on what the undo of the later one leaves.
