@@ -321,8 +321,7 @@ async fn make(
         }
         Ok(decided) => follow(app, client, decided).await,
         Err(failure) => {
-            let now = get(client, &plan.plan_id).await;
-            if approve && now.is_ok_and(|now| now.state == "open") {
+            if approve && get(client, &plan.plan_id).await.is_ok_and(|now| now.state == "open") {
                 app.out.note("the plan still waits for approval");
                 app.out.error_line(&hint);
             }

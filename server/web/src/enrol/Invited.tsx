@@ -34,7 +34,7 @@ export function Invited({ invitation, before, onAgain }: Props) {
             <Copy text={line} label="Copy the command" />
           </div>
           <p className="small muted">
-            It contains a secret that is good until <Time at={invitation.expiresAt} short />, is shown only now, and enrols the device of whoever has it.{" "}
+            It contains a secret that is good until <Time at={invitation.expiresAt} short />, is shown only now, and lets its holder enrol a device here.{" "}
             {invitation.installWithCurl
               ? <>It installs the agent as well. On a device that has it: <code>{invitation.command}</code></>
               : <>Then start the agent: <code>orion-agent run</code>, or <code>orion-agent install</code> to start it with the machine.</>}
