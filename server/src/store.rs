@@ -68,7 +68,7 @@ pub use custom_tools::{AnnouncedTool, CustomToolRow, CustomToolState, ToolDecisi
 pub use db::{copy_file, newest_version};
 pub use device_chains::DeviceChainRow;
 pub use devices::{
-    Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PolicyMismatch,
+    Candidate, DeviceRow, DeviceState, Hello, HelloError, ModeRow, PendingReason, PolicyMismatch,
     PolicyMismatchKind, RedeemError, Redemption, RenameError, Return, SetLabelsError,
 };
 pub use enrollment_requests::EnrollmentRequestRecord;

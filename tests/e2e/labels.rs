@@ -269,8 +269,12 @@ rules:
     let call = world.admin().call("web-1", "get_datetime", json!({})).await;
     assert_eq!(call.error().code, ErrorCode::PermissionDenied);
     let enrolled = audited(&world, "device.enrolled").await;
-    let chose: Vec<_> = enrolled.iter().map(|body| body["chose_policy_name"].clone()).collect();
-    assert_eq!(chose, [Value::Null, json!(true)]);
+    let why: Vec<_> = enrolled.iter().map(|body| body["pending_reason"].clone()).collect();
+    assert_eq!(why, [Value::Null, json!("policy_name")]);
+    let listed = fine(world.cli().run(&["devices", "list"]).await).stdout;
+    let line = "web-1 waits: its token approves devices, but this one chose a name";
+    assert!(listed.contains(line), "{listed}");
+    assert!(!listed.contains("web-9 waits"), "{listed}");
 
     // The next name is free, and is not of the file.
     let second = Enrolled::with(&token, "web-1").await.unwrap();

@@ -24,7 +24,7 @@ pub use labels::SetLabelsError;
 pub use mismatches::{PolicyMismatch, PolicyMismatchKind};
 pub use modes::ModeRow;
 pub use rename::RenameError;
-pub use row::{DeviceRow, DeviceState};
+pub use row::{DeviceRow, DeviceState, PendingReason};
 
 /// Returns JSON as it is recorded. None if it is none.
 fn raw(json: &str) -> Option<&RawValue> {

@@ -247,6 +247,10 @@ async fn compare_fingerprint(app: &App<'_>, device: &DeviceView) -> Result<(), F
         return Err(Failure::Usage(message)
             .hint(Hint::run("compare the words with those on the device, then confirm", command)));
     }
+    if !device.pending_reason.is_empty() {
+        let reason = text::one_line(&device.pending_reason, 400);
+        app.out.error_line(&format!("it waits because {reason}"));
+    }
     app.out.error_line(&format!("fingerprint: {words}"));
     if terminal::confirm("Does the device show the same words?").await? {
         return Ok(());

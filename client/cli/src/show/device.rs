@@ -16,6 +16,8 @@ pub(crate) struct DeviceView {
     pub(crate) device_id: String,
     pub(crate) name: String,
     pub(crate) state: &'static str,
+    /// Why the device waits although its token approves devices; empty otherwise.
+    pub(crate) pending_reason: String,
     pub(crate) online: bool,
     pub(crate) os: String,
     pub(crate) hostname: String,
@@ -122,6 +124,7 @@ impl From<v1::Device> for DeviceView {
             policy_warnings,
             pause,
             labels,
+            pending_reason,
         } = device;
         Self {
             device_id,
@@ -134,6 +137,7 @@ impl From<v1::Device> for DeviceView {
                 Ok(v1::DeviceState::Revoked) => "revoked",
                 Ok(v1::DeviceState::Unspecified) | Err(_) => "unknown",
             },
+            pending_reason,
             online,
             os,
             hostname,
@@ -231,6 +235,7 @@ impl DeviceView {
             ("name", self.name.clone()),
             ("id", self.device_id.clone()),
             ("state", self.state.to_owned()),
+            ("waits because", text::one_line(&self.pending_reason, 400)),
             ("online", if self.online { "yes" } else { "no" }.to_owned()),
             ("system", self.os.clone()),
             ("hostname", self.hostname.clone()),
@@ -253,12 +258,21 @@ impl DeviceView {
     }
 }
 
-/// Formats devices for people, with those whose certificate has expired.
+/// Formats devices for people, with what is to be known of some of them.
 pub(crate) fn devices_table(out: &Output, devices: &[DeviceView]) -> String {
     let expired = devices.iter().filter(|device| device.has_expired());
     let expired =
         expired.map(|device| format!("\n{}: certificate {}", device.name, device.certificate(out)));
-    std::iter::once(table_of(out, devices)).chain(expired).collect()
+    let table = std::iter::once(table_of(out, devices));
+    table.chain(expired).chain(pending_reasons(devices)).collect()
+}
+
+/// Says why devices wait although their token approves devices.
+fn pending_reasons(devices: &[DeviceView]) -> impl Iterator<Item = String> {
+    let waiting = devices.iter().filter(|device| !device.pending_reason.is_empty());
+    waiting.map(|device| {
+        format!("\n{} waits: {}", device.name, text::one_line(&device.pending_reason, 400))
+    })
 }
 
 fn table_of(out: &Output, devices: &[DeviceView]) -> String {
@@ -313,7 +327,8 @@ pub(crate) fn pending_table(out: &Output, devices: &[DeviceView]) -> String {
             text::when(&out.zone, device.enrolled_at),
         ]
     };
-    table(&["NAME", "OS", "FINGERPRINT", "ENROLLED"], devices.iter().map(row))
+    let table = table(&["NAME", "OS", "FINGERPRINT", "ENROLLED"], devices.iter().map(row));
+    std::iter::once(table).chain(pending_reasons(devices)).collect()
 }
 
 #[cfg(test)]
@@ -349,6 +364,7 @@ mod tests {
         let kiosk = v1::Device {
             name: "kiosk".to_owned(),
             state: v1::DeviceState::Pending as i32,
+            pending_reason: "its token approves no further device".to_owned(),
             ..v1::Device::default()
         };
         let lagging = v1::Device {
@@ -368,6 +384,7 @@ mod tests {
         kiosk       pending   no             none                                -
         lagging     approved  no      linux  0123456789a… not yet on the device  2023-11-14 22:15:00
         lagging: certificate expired on 2023-11-15 22:13:20; the device renews it when it connects
+        kiosk waits: its token approves no further device
         ");
     }
 

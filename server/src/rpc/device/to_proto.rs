@@ -29,6 +29,11 @@ pub(super) fn device(fleet: &Fleet, row: DeviceRow) -> v1::Device {
         device_id: row.id.to_string(),
         name: row.name.to_string(),
         state: state(row.state).into(),
+        pending_reason: row
+            .pending_reason
+            .filter(|_| row.state == DeviceState::Pending)
+            .map(|reason| reason.to_string())
+            .unwrap_or_default(),
         online: fleet.is_online(row.id),
         pause: fleet.link(row.id).and_then(|link| link.pause()).map(pause),
         os: facts.as_ref().map_or(row.os, |facts| match facts.os_version.as_str() {

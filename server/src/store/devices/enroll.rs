@@ -10,7 +10,7 @@ use orion_policy::Labels;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::row::NewDevice;
+use super::row::{NewDevice, PendingReason};
 use super::{DeviceRow, DeviceState, raw};
 use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::invites::{Invite, is_valid, spend};
@@ -106,9 +106,9 @@ struct Enrolled<'a> {
     invite_id: InviteId,
     grants: Option<&'a RawValue>,
     labels: &'a Labels,
-    /// Whether it waits because it chose a name of the policy file.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    chose_policy_name: bool,
+    /// Why it waits although its token approves devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending_reason: Option<PendingReason>,
 }
 
 impl Store {
@@ -198,10 +198,17 @@ async fn insert(
     let name = free_name(tx, wanted.as_str()).await?;
     // With a name of the policy file it would choose grants and labels for itself.
     let is_admins = invite.name.as_ref().is_some_and(|it| it.as_str() == name);
-    let chose_policy_name = !is_admins && policy_names.iter().any(|it| it.as_str() == name);
-    let approved =
-        invite.preapproved && !chose_policy_name && !is_compromised(tx, invite_id).await?;
-    let state = if approved { DeviceState::Approved } else { DeviceState::Pending };
+    let pending_reason = if !invite.preapproved {
+        None
+    } else if !is_admins && policy_names.iter().any(|it| it.as_str() == name) {
+        Some(PendingReason::PolicyName)
+    } else if is_compromised(tx, invite_id).await? {
+        Some(PendingReason::CompromisedToken)
+    } else {
+        None
+    };
+    let is_approved = invite.preapproved && pending_reason.is_none();
+    let state = if is_approved { DeviceState::Approved } else { DeviceState::Pending };
     let body = Enrolled {
         device_id: id,
         name: &name,
@@ -210,12 +217,13 @@ async fn insert(
         invite_id,
         grants: raw(&invite.grants),
         labels: &invite.labels,
-        chose_policy_name,
+        pending_reason,
     };
     tx.record(AuditEvent::new(at, "device.enrolled", String::new(), &body)?);
     let new = NewDevice {
         id,
         state,
+        pending_reason,
         public_key_fingerprint,
         fingerprint_words,
         certificate_request,

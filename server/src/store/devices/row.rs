@@ -1,5 +1,6 @@
 //! The row of a device: as it enrols and as it is stored.
 
+use std::fmt;
 use std::str::FromStr;
 
 use orion_domain::id::InviteId;
@@ -9,7 +10,7 @@ use serde::Serialize;
 
 use super::PolicyMismatch;
 use crate::store::StoreError;
-use crate::store::columns::{digest_option, json, parsed};
+use crate::store::columns::{digest_option, json, parsed, parsed_option};
 use crate::store::db::{DecodeError, FromRow, Row, Tx, sql, values};
 
 /// The state of a device.
@@ -68,6 +69,50 @@ impl FromStr for DeviceState {
     }
 }
 
+/// Why a device waits for an admin although its token approves devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PendingReason {
+    /// It chose a name of which the policy file says something: grants, labels or rules.
+    PolicyName,
+    /// Another device of its token was revoked or is in quarantine. Whoever has that one may have the token.
+    CompromisedToken,
+}
+
+impl PendingReason {
+    /// Returns the name that audit log and database use.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::PolicyName => "policy_name",
+            Self::CompromisedToken => "compromised_token",
+        }
+    }
+}
+
+impl fmt::Display for PendingReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PolicyName => {
+                "its token approves devices, but this one chose a name for which the policy file has entries"
+            }
+            Self::CompromisedToken => {
+                "its token approves no further device since one of its devices was revoked or is in quarantine"
+            }
+        })
+    }
+}
+
+impl FromStr for PendingReason {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::PolicyName, Self::CompromisedToken]
+            .into_iter()
+            .find(|reason| reason.as_str() == text)
+            .ok_or_else(|| "not why a device waits".to_owned())
+    }
+}
+
 /// A device that enrols. Times are Unix milliseconds.
 #[derive(Debug)]
 pub(super) struct NewDevice {
@@ -75,6 +120,8 @@ pub(super) struct NewDevice {
     pub(super) id: DeviceId,
     /// Pending, or approved at once.
     pub(super) state: DeviceState,
+    /// Why it waits although its token approves devices.
+    pub(super) pending_reason: Option<PendingReason>,
     /// The fingerprint of its key.
     pub(super) public_key_fingerprint: String,
     /// The key's fingerprint in words, for people to compare.
@@ -104,8 +151,8 @@ impl NewDevice {
         tx.query_one(
             sql("INSERT INTO devices (id, name, state, os, hostname, public_key_fingerprint, \
              fingerprint_words, certificate_request, generation, grants_json, labels_json, \
-             ticket_hash, invite_id, created_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12, $13) RETURNING *")
+             ticket_hash, invite_id, created_at, pending_reason) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12, $13, $14) RETURNING *")
             .with(values![
                 self.id,
                 name,
@@ -119,7 +166,8 @@ impl NewDevice {
                 labels,
                 self.ticket_hash,
                 self.invite,
-                self.created_at
+                self.created_at,
+                self.pending_reason.map(PendingReason::as_str)
             ]),
         )
         .await
@@ -135,6 +183,8 @@ pub struct DeviceRow {
     pub name: DeviceName,
     /// Its state.
     pub state: DeviceState,
+    /// Why it waited for an admin although its token approved devices.
+    pub pending_reason: Option<PendingReason>,
     /// Its operating system, as reported at enrolment.
     pub os: String,
     /// Its hostname, as reported at enrolment.
@@ -181,6 +231,7 @@ impl FromRow for DeviceRow {
             id: parsed(row, "id")?,
             name: parsed(row, "name")?,
             state: parsed(row, "state")?,
+            pending_reason: parsed_option(row, "pending_reason")?,
             os: row.get("os")?,
             hostname: row.get("hostname")?,
             agent_version: row.get("agent_version")?,

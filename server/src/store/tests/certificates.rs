@@ -8,7 +8,7 @@ use orion_policy::Labels;
 use super::*;
 use crate::store::{
     AuthorityRow, Candidate, CertificateHolder, DeviceState, Hello, ImportedAuthorities,
-    InviteScope, NewInvite, StoreError, holders_of, taken_in,
+    InviteScope, NewInvite, PendingReason, StoreError, holders_of, taken_in,
 };
 
 /// A store with this many approved devices, `pi`, `pi-2`, …
@@ -124,6 +124,8 @@ async fn a_token_that_a_device_in_quarantine_came_with_lets_nobody_in_unseen() {
     assert_eq!(enroll(&place, 2).await, DeviceState::Approved);
     set(&place, 1, DeviceState::Quarantined).await;
     assert_eq!(enroll(&place, 3).await, DeviceState::Pending);
+    let waiting = place.store.device(&device_id(3).to_string()).await.unwrap();
+    assert_eq!(waiting.pending_reason, Some(PendingReason::CompromisedToken));
     // After an admin's decision the token approves devices again.
     set(&place, 1, DeviceState::Approved).await;
     assert_eq!(enroll(&place, 4).await, DeviceState::Approved);

@@ -104,6 +104,7 @@ async fn a_device_is_read_back_as_it_enrolled_and_found_by_name_and_id() {
         id: new.id,
         name: new.own_name,
         state: DeviceState::Pending,
+        pending_reason: None,
         os: new.os,
         hostname: new.hostname,
         agent_version: None,

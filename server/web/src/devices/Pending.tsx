@@ -22,6 +22,7 @@ export function PendingDevice({ device, mayDecide }: { device: Device; mayDecide
           <Badge tone="warn">waits for approval</Badge>
           <span className="muted"><Line text={device.hostname} most={80} /> · <Line text={device.os} most={40} /> · <Time at={device.enrolledAt} /></span>
         </div>
+        {device.pendingReason && <p>It waits because <Line text={device.pendingReason} most={400} />.</p>}
         <div>
           <p>Compare these words with those that the device printed. Approve only where they are the same:</p>
           <p className="words">{device.fingerprintWords.split(/[\s-]+/).map((word, index) => <code key={index}>{word}</code>)}</p>
