@@ -2,10 +2,12 @@
 //! nothing. What an attacker does to the line, the script or the agent stops it before anything is left.
 
 mod attacks;
+pub(crate) mod beside;
 mod cut;
 mod mirror;
 mod person;
 mod releases;
+pub(crate) mod signed;
 #[cfg(target_os = "linux")]
 mod system;
 mod upgrade;

@@ -6,6 +6,7 @@ mod install;
 mod laptop;
 mod lists;
 mod tools;
+mod upgrade;
 
 use orion_domain::{CallState, ErrorCode};
 use orion_tests::World;

@@ -10,7 +10,7 @@ mod pause;
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod service;
 mod status;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod upgrade;
 mod watch;
 
@@ -95,7 +95,7 @@ Examples:
   orion-agent uninstall --purge            the identity and everything else as well")]
     Uninstall(service::Uninstall),
     /// Put a newer, signed version in the place of the service's program, and go back if it does not work.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
     #[command(after_help = "\
 Examples:
   orion-agent upgrade                      the version that the backend serves
@@ -253,7 +253,7 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
         Command::Install(arguments) => service::install(&places, arguments).await?,
         #[cfg(any(target_os = "linux", target_os = "macos", windows))]
         Command::Uninstall(arguments) => service::uninstall(&places, arguments).await?,
-        #[cfg(target_os = "linux")]
+        #[cfg(any(target_os = "linux", target_os = "macos", windows))]
         Command::Upgrade(arguments) => upgrade::run(&places, arguments).await?,
         #[cfg(windows)]
         Command::Run { run_as: Some(orion_agent::service::RunAs::Launcher), .. } => {

@@ -229,8 +229,11 @@ pub fn own_files(paths: &[&Path]) -> Vec<PathBuf> {
 #[must_use]
 pub fn files_of_an_upgrade(program: &Path) -> [PathBuf; 3] {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
+    // Windows runs a program by the ending of its name.
+    let (name, program_ending) =
+        name.strip_suffix(".exe").map_or((&*name, ""), |stem| (stem, ".exe"));
     ["new", "previous", "upgrading"]
-        .map(|ending| program.with_file_name(format!(".{name}.{ending}")))
+        .map(|ending| program.with_file_name(format!(".{name}.{ending}{program_ending}")))
 }
 
 /// Whether a missing file is an error. It is if a person named the file.

@@ -44,6 +44,8 @@ mod scan;
 pub mod service;
 pub mod state;
 mod survey;
+#[cfg(windows)]
+mod toast;
 pub mod tools;
 pub mod transfer;
 pub mod trash;

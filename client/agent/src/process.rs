@@ -32,7 +32,6 @@ mod output;
 mod run;
 #[cfg(target_os = "linux")]
 mod seccomp;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod system_program;
 #[cfg(target_os = "linux")]
 mod worker;
@@ -47,7 +46,6 @@ pub use launch::{Bounds, Ending, Launch};
 pub use output::Captured;
 #[cfg(target_os = "linux")]
 pub use run::{Ended, LaunchError, Launcher, Stream};
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub use system_program::{SystemProgram, SystemProgramError};
 #[cfg(target_os = "linux")]
 pub use worker::WorkerProgram;

@@ -1,7 +1,7 @@
 //! The agent as a service: of one person, or of the system. [`install`] puts the program and its unit in place and starts
 //! it; [`uninstall`] stops it and removes what `install` made. On Linux the manager of services is systemd; on Windows, the
 //! registry starts a person's agent at sign-in, and the Service Control Manager starts the system's; on macOS it is launchd.
-//! On Linux, [`upgrade`] puts a signed release in the place of the program, and goes back if the new one does not work.
+//! [`upgrade`] puts a signed release in the place of the program, and goes back if the new one does not work.
 
 #[cfg(unix)]
 mod account;
@@ -10,14 +10,12 @@ mod command_line;
 mod error;
 mod files;
 mod install;
-#[cfg(target_os = "linux")]
 mod interrupted;
 #[cfg(any(target_os = "macos", all(test, target_os = "linux")))]
 mod job;
 #[cfg(any(target_os = "macos", all(test, target_os = "linux")))]
 mod launchd;
 mod layout;
-#[cfg(target_os = "linux")]
 mod release;
 mod running;
 #[cfg(target_os = "linux")]
@@ -25,7 +23,6 @@ mod systemd;
 mod uninstall;
 #[cfg(target_os = "linux")]
 mod unit;
-#[cfg(target_os = "linux")]
 mod upgrade;
 #[cfg(windows)]
 mod windows;
@@ -35,13 +32,11 @@ pub use install::{Installed, install};
 #[cfg(target_os = "macos")]
 pub use launchd::Launchd;
 pub use layout::{Layout, Owner, system_locations};
-#[cfg(target_os = "linux")]
 pub use release::{Release, ReleaseError};
 pub use running::connects;
 #[cfg(target_os = "linux")]
 pub use systemd::Systemd;
 pub use uninstall::{Purge, Removed, uninstall};
-#[cfg(target_os = "linux")]
 pub use upgrade::{UpgradeError, settle_interrupted, upgrade};
 #[cfg(windows)]
 pub use windows::{Manager, RunAs, launch, serve, stop_asked};

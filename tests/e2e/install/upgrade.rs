@@ -3,71 +3,22 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use blake2::{Blake2b512, Digest as _};
 use orion_domain::CallState;
 use orion_tests::{Output, World, eventually, program};
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::json;
 
+use super::beside::{calls_beside, has_each_line_once};
 use super::mirror::{Change, Mirror};
 use super::person::Person;
+use super::signed::{NEWER, NOW, Signer, newer, stripped};
 use super::{invite, line};
 
-/// This program's version, and one of the same length after it.
-const NOW: &str = env!("CARGO_PKG_VERSION");
-const NEWER: &str = "9.1.0";
 const PLATFORM: &str = if cfg!(target_arch = "aarch64") { "linux-aarch64" } else { "linux-x86_64" };
-
-/// A key of minisign.
-struct Signer {
-    key: Ed25519KeyPair,
-    id: [u8; 8],
-}
-
-impl Signer {
-    fn new(id: u8) -> Self {
-        let seed: [u8; 32] = rand::random();
-        Self { key: Ed25519KeyPair::from_seed_unchecked(&seed).unwrap(), id: [id; 8] }
-    }
-
-    fn public_key(&self) -> String {
-        STANDARD.encode([b"Ed", &self.id[..], self.key.public_key().as_ref()].concat())
-    }
-
-    /// Returns the text of the signature's file.
-    fn sign(&self, content: &[u8], comment: &str) -> String {
-        let signature = self.key.sign(&Blake2b512::digest(content));
-        let global = self.key.sign(&[signature.as_ref(), comment.as_bytes()].concat());
-        format!(
-            "untrusted comment: of a test\n{}\ntrusted comment: {comment}\n{}\n",
-            STANDARD.encode([b"ED", &self.id[..], signature.as_ref()].concat()),
-            STANDARD.encode(global)
-        )
-    }
-}
 
 /// The agent under test without its symbols, as it is and with a newer version written into it.
 fn agents(folder: &Path) -> (Vec<u8>, Vec<u8>) {
-    let stripped = folder.join("stripped");
-    #[expect(clippy::disallowed_methods, reason = "tests are about processes")]
-    let ended = std::process::Command::new("strip")
-        .arg("-o")
-        .arg(&stripped)
-        .arg(program("orion-agent"))
-        .output()
-        .unwrap();
-    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-    let now = std::fs::read(&stripped).unwrap();
-    let mut newer = now.clone();
-    assert_eq!(NOW.len(), NEWER.len());
-    for at in 0..newer.len() - NOW.len() {
-        if newer[at..].starts_with(NOW.as_bytes()) {
-            newer[at..at + NOW.len()].copy_from_slice(NEWER.as_bytes());
-        }
-    }
-    assert_ne!(now, newer);
+    let now = stripped("strip", &program("orion-agent"), folder);
+    let newer = newer(&now);
     (now, newer)
 }
 
@@ -202,35 +153,14 @@ async fn a_signed_newer_agent_replaces_the_program_with_calls_under_way() {
     assert!(check.code == 0 && check.stdout.contains(NEWER), "{check:?}");
     assert_eq!(story.ann.systemctl_calls().len(), restarts, "a look changes nothing");
 
-    // Each call adds a line of its own; what is said of each is what is in the file.
-    let log = story.ann.home().join("files/log.txt").display().to_string();
-    let upgraded = std::sync::atomic::AtomicBool::new(false);
-    let calls = async {
-        let mut ends = Vec::new();
-        while !upgraded.load(std::sync::atomic::Ordering::Acquire) {
-            let more =
-                json!({"path": log, "content": format!("line {}\n", ends.len()), "append": true});
-            ends.push(story.world.admin().call("laptop", "write_file", more).await.end().0);
-        }
-        ends
-    };
-    let upgrading = async {
-        let output = story.upgrade(&[]).await;
-        upgraded.store(true, std::sync::atomic::Ordering::Release);
-        output
-    };
-    let (ends, output) = tokio::join!(calls, upgrading);
+    let log = story.ann.home().join("files/log.txt");
+    let path = log.display().to_string();
+    let (ends, output) = calls_beside(&story.world, &path, story.upgrade(&[])).await;
     assert_eq!(output.code, 0, "{output:?}");
     assert!(output.stdout.contains(&format!("Version {NEWER} runs")), "{output:?}");
     assert_eq!(story.version().await, NEWER);
     assert_eq!(story.beside(), [".local/bin/orion-agent"]);
-    let text = std::fs::read_to_string(&log).unwrap();
-    for (number, end) in ends.iter().enumerate() {
-        let times = text.lines().filter(|line| *line == format!("line {number}")).count();
-        let expected = usize::from(*end == CallState::Succeeded);
-        assert_eq!(times, expected, "call {number} ended as {end:?}");
-    }
-    println!("{} calls beside the upgrade", ends.len());
+    has_each_line_once(&log, &ends);
     story.works().await;
     let removed = story.ann.agent(&["uninstall", "--purge"]).await;
     assert_eq!(removed.code, 0, "{removed:?}");

@@ -95,13 +95,24 @@ pub(super) async fn invite(world: &World, folder: &str) -> String {
 }
 
 /// Puts the library into a folder that this version of Wine lacks.
-#[expect(clippy::disallowed_methods, reason = "tests are about processes")]
 fn provide_random_numbers(folder: &Path) {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e/windows/bcryptprimitives.c");
+    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/e2e/windows/bcryptprimitives.c"));
+    compile(source, &["-shared", "-ladvapi32"], &folder.join("bcryptprimitives.dll"));
+}
+
+/// Returns a program of Windows from its source in C.
+pub(super) fn compiled(source: &str, folder: &Path) -> Vec<u8> {
+    let (file, program) = (folder.join("program.c"), folder.join("program.exe"));
+    std::fs::write(&file, source).unwrap();
+    compile(&file, &[], &program);
+    std::fs::read(program).unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests are about processes")]
+fn compile(source: &Path, options: &[&str], to: &Path) {
     let ended = std::process::Command::new("x86_64-w64-mingw32-gcc")
-        .args(["-shared", "-O1", "-o"])
-        .arg(folder.join("bcryptprimitives.dll"))
-        .args([source, "-ladvapi32"])
+        .args([source.as_os_str(), "-O1".as_ref(), "-o".as_ref(), to.as_os_str()])
+        .args(options)
         .output()
         .unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));

@@ -13,37 +13,41 @@ use super::drive::{Drive, invite};
 
 const FILES: &str = "C:/files";
 const DOWNLOADED: &str = "C:/downloads/orion-agent.exe";
+const TOASTS_KEY: &str = r"HKCU\Software\Classes\AppUserModelId\Orion.Agent";
 const RUN_KEY: &str = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Run";
 const SERVICE_KEY: &str = r"HKLM\System\CurrentControlSet\Services\orion-agent";
 
 /// A laptop with a downloaded agent.
-struct Laptop<'a> {
-    world: &'a World,
-    drive: Drive,
+pub(super) struct Laptop<'a> {
+    pub(super) world: &'a World,
+    pub(super) drive: Drive,
 }
 
 impl<'a> Laptop<'a> {
-    async fn new(world: &'a World) -> Option<Self> {
+    /// Makes it. None where no agent for Windows was built for the tests.
+    pub(super) async fn new(world: &'a World) -> Option<Self> {
         let drive = Drive::new("C:/downloads").await?;
         std::fs::create_dir(drive.at("files")).unwrap();
         Some(Self { world, drive })
     }
 
     /// Runs a command of the downloaded agent, which is to succeed. Returns what it wrote.
-    async fn agent(&self, words: &[&str], stdin: &[u8]) -> String {
+    pub(super) async fn agent(&self, words: &[&str], stdin: &[u8]) -> String {
         let words: Vec<_> = std::iter::once(DOWNLOADED).chain(words.iter().copied()).collect();
         let (code, said) = self.drive.answers(&words, stdin).await;
         assert_eq!(code, 0, "{words:?}: {said}");
         said
     }
 
-    async fn enrolls(&self, option: &[&str]) {
+    /// Makes this a device.
+    pub(super) async fn enrolls(&self, option: &[&str]) {
         let token = invite(self.world, FILES).await;
         let words = [&["enroll", "-", "--allow-path", FILES][..], option].concat();
         self.agent(&words, token.as_bytes()).await;
     }
 
-    async fn is(&self, online: bool) {
+    /// Waits until it is connected, or not.
+    pub(super) async fn is(&self, online: bool) {
         eventually("the laptop", async || {
             let seen = self.world.admin().device("laptop").await.ok()?;
             let is_current = seen.acknowledged_policy_version == seen.policy_version;
@@ -53,7 +57,7 @@ impl<'a> Laptop<'a> {
     }
 
     /// A call works.
-    async fn serves(&self) {
+    pub(super) async fn serves(&self) {
         self.is(true).await;
         let arguments = json!({"path": format!("{FILES}/a.txt"), "content": "one"});
         let call = self.world.admin().call("laptop", "write_file", arguments).await;
@@ -68,7 +72,7 @@ impl<'a> Laptop<'a> {
     }
 
     /// The files and folders that are not Wine's own.
-    fn left(&self) -> BTreeSet<String> {
+    pub(super) fn left(&self) -> BTreeSet<String> {
         let all = tree(&self.drive.at("")).into_keys();
         all.filter(|it| !it.to_lowercase().starts_with("windows")).collect()
     }
@@ -99,6 +103,7 @@ async fn a_persons_agent_starts_at_sign_in_and_its_removal_leaves_nothing() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(laptop.has_in_registry(&[RUN_KEY, "/v", "orion-agent"]).await);
+    assert!(laptop.has_in_registry(&[TOASTS_KEY]).await);
     laptop.serves().await;
 
     // Signing out ends every program, and signing in starts the agent.
@@ -128,6 +133,7 @@ async fn a_persons_agent_starts_at_sign_in_and_its_removal_leaves_nothing() {
     laptop.is(false).await;
     laptop.has_left(&before).await;
     assert!(!laptop.has_in_registry(&[RUN_KEY, "/v", "orion-agent"]).await);
+    assert!(!laptop.has_in_registry(&[TOASTS_KEY]).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,7 +13,6 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Agent;
-#[cfg(target_os = "linux")]
 use crate::process::SystemProgram;
 
 /// How many notices may wait. Further ones are counted, and the count is shown later.
@@ -109,22 +108,36 @@ async fn show(mut notices: mpsc::Receiver<Notice>) {
     }
 }
 
-#[cfg(target_os = "linux")]
 async fn show_one(Notice { program, title, text }: Notice) {
-    let program = program.map(SystemProgram::at).or_else(|| SystemProgram::find("notify-send"));
-    let Some(program) = program else {
-        return tracing::debug!("no program shows notices here");
+    let shown = match program.map(SystemProgram::at).or_else(usual_program) {
+        Some(program) => {
+            let words = ["--app-name=Orion", "--", &title, &text];
+            program.run(&words).await.map(drop).map_err(|error| error.to_string())
+        }
+        None => show_without_program(title, text).await,
     };
-    let words = ["--app-name=Orion", "--", &title, &text];
-    if let Err(error) = program.run(&words).await {
-        tracing::debug!(%error, "a notice could not be shown");
+    if let Err(error) = shown {
+        tracing::debug!(error, "a notice could not be shown");
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-async fn show_one(notice: Notice) {
-    let Notice { program: _, title, text } = notice;
-    tracing::debug!(title, text, "no program shows notices here");
+/// Returns the program that shows notices where the owner names none.
+fn usual_program() -> Option<SystemProgram> {
+    #[cfg(target_os = "linux")]
+    return SystemProgram::find("notify-send");
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
+#[cfg(windows)]
+async fn show_without_program(title: String, text: String) -> Result<(), String> {
+    let show = tokio::task::spawn_blocking(move || crate::toast::show(&title, &text));
+    show.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
+#[cfg(not(windows))]
+async fn show_without_program(_: String, _: String) -> Result<(), String> {
+    Err("no program shows notices here".to_owned())
 }
 
 #[cfg(test)]

@@ -16,13 +16,30 @@ use super::{Places, print, say};
 /// How long `install` waits for the first connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How the service is installed.
+/// The manager of services.
 #[derive(Debug, Args)]
-pub(super) struct Install {
+pub(super) struct GivenManager {
     /// The program to ask instead of the systemctl of this system.
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "PROGRAM", env = "ORION_AGENT_SYSTEMCTL")]
     systemctl: Option<PathBuf>,
+}
+
+impl GivenManager {
+    /// Finds it.
+    pub(super) fn find(self, owner: Owner) -> Result<Manager, service::ServiceError> {
+        #[cfg(target_os = "linux")]
+        return Manager::find(owner, self.systemctl);
+        #[cfg(not(target_os = "linux"))]
+        Manager::find(owner)
+    }
+}
+
+/// How the service is installed.
+#[derive(Debug, Args)]
+pub(super) struct Install {
+    #[command(flatten)]
+    manager: GivenManager,
 }
 
 /// What is removed.
@@ -31,38 +48,8 @@ pub(super) struct Uninstall {
     /// Also remove this device's identity, journal, audit log, trash and agent.toml, without asking.
     #[arg(long)]
     purge: bool,
-    /// The program to ask instead of the systemctl of this system.
-    #[cfg(target_os = "linux")]
-    #[arg(long, value_name = "PROGRAM", env = "ORION_AGENT_SYSTEMCTL")]
-    systemctl: Option<PathBuf>,
-}
-
-#[cfg(target_os = "linux")]
-impl Install {
-    fn manager(self, owner: Owner) -> Result<Manager, service::ServiceError> {
-        Manager::find(owner, self.systemctl)
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Uninstall {
-    fn manager(&self, owner: Owner) -> Result<Manager, service::ServiceError> {
-        Manager::find(owner, self.systemctl.clone())
-    }
-}
-
-#[cfg(any(target_os = "macos", windows))]
-impl Install {
-    fn manager(self, owner: Owner) -> Result<Manager, service::ServiceError> {
-        Manager::find(owner)
-    }
-}
-
-#[cfg(any(target_os = "macos", windows))]
-impl Uninstall {
-    fn manager(&self, owner: Owner) -> Result<Manager, service::ServiceError> {
-        Manager::find(owner)
-    }
+    #[command(flatten)]
+    manager: GivenManager,
 }
 
 /// Returns how to follow the service, and when it starts.
@@ -93,7 +80,7 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
     // What is wrong with the owner's file is said now, and not by a service that does not start.
     places.settings()?;
     let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;
-    let manager = arguments.manager(places.owner)?;
+    let manager = arguments.manager.find(places.owner)?;
     let started_at = now_ms();
     let Installed { program, is_copied, unit, made_account } =
         service::install(&layout, &manager).await?;
@@ -131,7 +118,7 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
 
 pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::Result<()> {
     let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;
-    let manager = arguments.manager(places.owner)?;
+    let manager = arguments.manager.find(places.owner)?;
     let name = Identity::read(&places.state_dir).ok().flatten().map(|identity| identity.name);
     let purge = if arguments.purge || is_wanted(&layout)? { Purge::State } else { Purge::Keep };
     let Removed { paths, account } = service::uninstall(&layout, &manager, purge).await?;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use orion_agent::service::{self, Layout, Release, ReleaseError, Systemd};
+use orion_agent::service::{self, Layout, Release, ReleaseError};
 
+use super::service::GivenManager;
 use super::{Places, print, say};
 
 /// Which release is installed.
@@ -19,9 +20,8 @@ pub(super) struct Upgrade {
     /// Say which version there is, and change nothing.
     #[arg(long)]
     check: bool,
-    /// The program to ask instead of the systemctl of this system.
-    #[arg(long, value_name = "PROGRAM", env = "ORION_AGENT_SYSTEMCTL")]
-    systemctl: Option<PathBuf>,
+    #[command(flatten)]
+    manager: GivenManager,
 }
 
 pub(super) async fn run(places: &Places, arguments: Upgrade) -> anyhow::Result<()> {
@@ -30,8 +30,8 @@ pub(super) async fn run(places: &Places, arguments: Upgrade) -> anyhow::Result<(
         return Err(ReleaseError::Forbidden.into());
     }
     let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;
-    let systemd = Systemd::find(places.owner, arguments.systemctl)?;
-    if !arguments.check && service::settle_interrupted(&layout, &systemd).await? {
+    let manager = arguments.manager.find(places.owner)?;
+    if !arguments.check && service::settle_interrupted(&layout, &manager).await? {
         return print("An upgrade was cut off before. The program from before it runs again.");
     }
     let release = match arguments.file.zip(arguments.signature) {
@@ -47,6 +47,6 @@ pub(super) async fn run(places: &Places, arguments: Upgrade) -> anyhow::Result<(
         return print(&format!("Version {version} is there; this agent is {current}."));
     }
     say(&format!("Upgrading from {current} to {version}; calls that run now end."));
-    service::upgrade(&layout, &systemd, &release).await?;
+    service::upgrade(&layout, &manager, &release).await?;
     print(&format!("Version {version} runs and is connected."))
 }

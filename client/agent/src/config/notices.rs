@@ -16,7 +16,7 @@ pub struct NoticeSettings {
     pub ran: Option<Risk>,
     /// Whether other permissions of the backend are announced.
     pub permissions: bool,
-    /// The program that shows a notice. None for `notify-send` of the system.
+    /// The program that shows a notice. None for what the system has: `notify-send`, or toasts of Windows.
     pub program: Option<PathBuf>,
 }
 

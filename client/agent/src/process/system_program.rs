@@ -1,18 +1,20 @@
-//! Runs a program of the operating system for the owner: the manager of services, and the tools for accounts. No call
-//! of the backend ever reaches this.
+//! Runs a program of the operating system for the owner: the manager of services, and the tools for accounts; and a new
+//! version of the agent, for its version. No call of the backend ever reaches this.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 /// Where the system keeps its programs. The person's own search path is not used: what it names may be anybody's.
+#[cfg(unix)]
 const FOLDERS: [&str; 5] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/run/current-system/sw/bin"];
 /// How long a program may take. Starting a service waits for the service.
 const TIMEOUT: Duration = Duration::from_secs(90);
 /// The most characters of a program's own error that are repeated.
 const MAX_REPEATED: usize = 400;
 /// What a program needs to find the manager of services of a person.
+#[cfg(unix)]
 const ENVIRONMENT: &[&str] = &[
     "HOME",
     "USER",
@@ -22,6 +24,9 @@ const ENVIRONMENT: &[&str] = &[
     "XDG_STATE_HOME",
     "DBUS_SESSION_BUS_ADDRESS",
 ];
+/// What a program needs to load its libraries.
+#[cfg(windows)]
+const ENVIRONMENT: &[&str] = &["SYSTEMROOT"];
 
 /// A program of the operating system.
 #[derive(Debug, Clone)]
@@ -56,13 +61,17 @@ pub enum SystemProgramError {
 
 impl SystemProgram {
     /// Finds the program of this name among those of the system.
+    #[cfg(unix)]
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
-        FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|it| it.is_file()).map(Self)
+        FOLDERS
+            .iter()
+            .map(|folder| PathBuf::from(folder).join(name))
+            .find(|it| it.is_file())
+            .map(Self)
     }
 
     /// The program at this path.
-    #[cfg(target_os = "linux")]
     #[must_use]
     pub const fn at(path: PathBuf) -> Self {
         Self(path)
@@ -83,12 +92,13 @@ impl SystemProgram {
         let words = arguments.iter().map(|it| it.as_ref().to_string_lossy().into_owned());
         let name = self.0.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let command = std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ");
-        let child = tokio::process::Command::new(&self.0)
+        let mut program = tokio::process::Command::new(&self.0);
+        program.env_clear();
+        #[cfg(unix)]
+        program.env("PATH", FOLDERS.join(":")).env("LC_ALL", "C");
+        let child = program
             .args(arguments)
-            .env_clear()
             .envs(ENVIRONMENT.iter().filter_map(|&name| Some((name, std::env::var_os(name)?))))
-            .env("PATH", FOLDERS.join(":"))
-            .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -67,7 +67,6 @@ impl Staging {
     }
 
     /// Returns the open file, and its path for messages.
-    #[cfg(target_os = "linux")]
     pub(super) fn parts(&mut self) -> (&mut fs::File, &Path) {
         (&mut self.file, &self.staged.new)
     }
@@ -86,7 +85,6 @@ impl Staging {
 
 impl Staged {
     /// Returns where the file is.
-    #[cfg(target_os = "linux")]
     pub(super) fn staged_at(&self) -> &Path {
         &self.new
     }
@@ -103,8 +101,7 @@ impl Staged {
             }
             let before = there.is_ok().then_some(&before);
             if let Some(before) = before {
-                // With a second name, the first leads to a whole file at every moment. Not every file may have one.
-                fs::hard_link(path, before).or_else(|_| fs::rename(path, before))?;
+                set_aside(path, before)?;
             }
             match (fs::rename(new, path), before) {
                 (Ok(()), before) => Ok(before.cloned()),
@@ -120,6 +117,18 @@ impl Staged {
         let before = moved().map_err(ServiceError::at(path))?;
         Ok(Placed { path: path.clone(), before })
     }
+}
+
+/// Gives a file a second name, so that the first leads to a whole file at every moment. Not every file may have one.
+#[cfg(unix)]
+fn set_aside(path: &Path, before: &Path) -> io::Result<()> {
+    fs::hard_link(path, before).or_else(|_| fs::rename(path, before))
+}
+
+/// Gives a file another name. A program that runs may be renamed on Windows, and not be replaced.
+#[cfg(windows)]
+fn set_aside(path: &Path, before: &Path) -> io::Result<()> {
+    fs::rename(path, before)
 }
 
 impl Drop for Staged {

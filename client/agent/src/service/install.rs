@@ -26,7 +26,6 @@ pub struct Installed {
 struct Changes {
     program: Option<Placed>,
     unit: Option<PlacedUnit>,
-    has_stopped: bool,
 }
 
 /// Installs this program as a service, and starts it. An earlier installation is replaced.
@@ -68,12 +67,6 @@ async fn put_and_start(
     changes: &mut Changes,
 ) -> Result<(), ServiceError> {
     if !is_same(program, current) {
-        // Windows replaces no program that runs.
-        #[cfg(windows)]
-        {
-            changes.has_stopped = true;
-            manager.stop(layout).await?;
-        }
         let mut content = File::open(current).map_err(ServiceError::at(current))?;
         changes.program = Some(place(program, PROGRAM_MODE, &mut content)?);
     }
@@ -89,15 +82,18 @@ async fn take_back(
     changes: Changes,
     is_first: bool,
 ) {
-    let Changes { program, unit: placed_unit, has_stopped } = changes;
-    let has_changed = program.is_some() || placed_unit.is_some() || has_stopped;
+    let Changes { program, unit: placed_unit } = changes;
+    let has_changed = program.is_some() || placed_unit.is_some();
     if has_changed && is_first {
         drop(manager.stop(layout).await);
     }
     if let Some(placed) = placed_unit {
         drop(manager.take_back(placed).await);
     }
-    program.into_iter().for_each(|placed| drop(placed.undo()));
+    if let Some(placed) = program {
+        drop(manager.make_way(layout).await);
+        drop(placed.undo());
+    }
     if has_changed && !is_first {
         drop(manager.start(layout, unit).await);
     }

@@ -84,6 +84,17 @@ impl Launchd {
 
     /// Starts the service, also where it runs. From then on launchd starts it with its owner.
     pub(super) async fn start(&self, layout: &Layout, _: &Job) -> Result<(), ServiceError> {
+        self.restart(layout).await
+    }
+
+    /// Lets its program be replaced, which it may be while it runs.
+    #[cfg(target_os = "macos")]
+    pub(super) async fn make_way(&self, _: &Layout) -> Result<(), ServiceError> {
+        Ok(())
+    }
+
+    /// Starts the service, also where it runs.
+    pub(super) async fn restart(&self, layout: &Layout) -> Result<(), ServiceError> {
         self.stop(layout).await?;
         self.ask(&self.target.bootstrap(&layout.unit)).await?;
         Ok(self.ask(&self.target.kickstart()).await?)

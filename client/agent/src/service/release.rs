@@ -245,7 +245,15 @@ pub(super) fn current() -> Version {
 
 /// Returns this platform, as backends name it.
 const fn platform() -> &'static str {
-    if cfg!(target_arch = "aarch64") { "linux-aarch64" } else { "linux-x86_64" }
+    if cfg!(windows) {
+        "windows-x86_64"
+    } else if cfg!(target_os = "macos") {
+        "macos-aarch64"
+    } else if cfg!(target_arch = "aarch64") {
+        "linux-aarch64"
+    } else {
+        "linux-x86_64"
+    }
 }
 
 fn too_large() -> io::Error {
@@ -305,7 +313,7 @@ mod tests {
         assert_eq!(version_of(&format!("orion-agent 1.2.3 {on}")).unwrap(), Version::new(1, 2, 3));
         for other in [
             format!("orion-server 1.2.3 {on}"),
-            "orion-agent 1.2.3 windows-x86_64".to_owned(),
+            "orion-agent 1.2.3 freebsd-x86_64".to_owned(),
             format!("orion-agent newest {on}"),
             format!("orion-agent 1.2.3  {on}"),
             "timestamp:1700000000\tfile:orion-agent".to_owned(),

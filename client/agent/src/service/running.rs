@@ -55,8 +55,13 @@ fn runs(pid: u32, program: &Path) -> bool {
 #[cfg(windows)]
 use super::windows::runs;
 
+/// Returns whether this process runs this program.
+pub(super) fn is_this_program(program: &Path) -> bool {
+    runs(std::process::id(), program)
+}
+
 #[cfg(unix)]
-pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
+fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let identity = |path: &Path| std::fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
     identity(one).is_some_and(|one| Some(one) == identity(other))

@@ -29,14 +29,19 @@ impl Systemd {
     }
 
     /// Lets the service start with its owner, and starts it, also where it runs.
-    pub(super) async fn start(&self, _: &Layout, _: &Unit) -> Result<(), ServiceError> {
+    pub(super) async fn start(&self, layout: &Layout, _: &Unit) -> Result<(), ServiceError> {
         self.ask(&["enable", UNIT]).await?;
-        Ok(self.restart().await?)
+        self.restart(layout).await
     }
 
     /// Starts the service, also where it runs.
-    pub(super) async fn restart(&self) -> Result<(), SystemProgramError> {
-        self.ask(&["restart", UNIT]).await
+    pub(super) async fn restart(&self, _: &Layout) -> Result<(), ServiceError> {
+        Ok(self.ask(&["restart", UNIT]).await?)
+    }
+
+    /// Lets its program be replaced, which it may be while it runs.
+    pub(super) async fn make_way(&self, _: &Layout) -> Result<(), ServiceError> {
+        Ok(())
     }
 
     /// Stops the service, and lets it start no more.

@@ -1,7 +1,6 @@
 //! Puts a release in the place of the service's program, and goes back if the new program does not connect.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,8 +12,8 @@ use super::interrupted::{
     begin_upgrade, end_upgrade, forget_previous, is_upgrading, restore_previous,
 };
 use super::release::{Release, ReleaseError, current};
-use super::running::{connected_to, connects, is_same_file};
-use super::{Layout, ServiceError, Systemd, unit};
+use super::running::{connected_to, connects, is_this_program};
+use super::{Earlier, Layout, Manager, ServiceError};
 use crate::clock::now_ms;
 use crate::process::SystemProgram;
 
@@ -90,14 +89,14 @@ pub enum UpgradeError {
 /// [`UpgradeError`].
 pub async fn upgrade(
     layout: &Layout,
-    systemd: &Systemd,
+    manager: &Manager,
     release: &Release,
 ) -> Result<(), UpgradeError> {
-    let (_lock, text) = lock(layout)?;
-    if !unit::has_copied(&text) {
+    let (_lock, Earlier { has_copied }) = lock(layout, manager)?;
+    if !has_copied {
         return Err(UpgradeError::Packaged { program: layout.program.clone() });
     }
-    if !is_same_file(Path::new("/proc/self/exe"), &layout.program) {
+    if !is_this_program(&layout.program) {
         return Err(UpgradeError::OtherProgram { program: layout.program.clone() });
     }
     if connected_to(layout, &layout.program, 0).is_none() {
@@ -117,7 +116,7 @@ pub async fn upgrade(
         }
     };
     let started_at = now_ms();
-    let started = systemd.restart().await.map_err(|error| error.to_string());
+    let started = manager.restart(layout).await.map_err(|error| error.to_string());
     let why = match started {
         Ok(())
             if connects(layout, &layout.program, started_at, CONNECT_TIMEOUT).await.is_some() =>
@@ -130,11 +129,12 @@ pub async fn upgrade(
     };
     let version = release.version().clone();
     let started_at = now_ms();
-    let back = match placed.undo() {
-        Ok(()) => systemd.restart().await.map_err(ServiceError::from),
-        Err(error) => Err(error),
+    let go_back = async {
+        manager.make_way(layout).await?;
+        placed.undo()?;
+        manager.restart(layout).await
     };
-    if let Err(error) = back {
+    if let Err(error) = go_back.await {
         return Err(UpgradeError::Stuck { version, error });
     }
     end_upgrade(&layout.program)?;
@@ -146,19 +146,40 @@ pub async fn upgrade(
     Err(UpgradeError::WentBack { version, current: current(), why, again })
 }
 
-/// Keeps other upgrades out while the file is open. Returns the text of the unit too.
-fn lock(layout: &Layout) -> Result<(fs::File, String), UpgradeError> {
-    let mut unit = fs::File::open(&layout.unit).map_err(|_| UpgradeError::NotInstalled)?;
-    match unit.try_lock() {
-        Ok(()) => {}
-        Err(fs::TryLockError::WouldBlock) => return Err(UpgradeError::UnderWay),
-        Err(fs::TryLockError::Error(source)) => {
-            return Err(ServiceError::at(&layout.unit)(source).into());
-        }
+/// Keeps other upgrades out while the file is open. Returns what is installed too.
+fn lock(layout: &Layout, manager: &Manager) -> Result<(fs::File, Earlier), UpgradeError> {
+    let earlier = || manager.earlier(layout)?.ok_or(UpgradeError::NotInstalled);
+    earlier()?;
+    let lock = open_lock(layout)?;
+    // What was installed before the lock may be gone.
+    Ok((lock, earlier()?))
+}
+
+/// Locks the unit.
+#[cfg(unix)]
+fn open_lock(Layout { unit, .. }: &Layout) -> Result<fs::File, UpgradeError> {
+    let file = fs::File::open(unit).map_err(ServiceError::at(unit))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(UpgradeError::UnderWay),
+        Err(fs::TryLockError::Error(source)) => Err(ServiceError::at(unit)(source).into()),
     }
-    let mut text = String::new();
-    unit.read_to_string(&mut text).map_err(ServiceError::at(&layout.unit))?;
-    Ok((unit, text))
+}
+
+/// Opens a file beside the program for this process alone. Windows removes it when it is closed.
+#[cfg(windows)]
+fn open_lock(Layout { program, .. }: &Layout) -> Result<fs::File, UpgradeError> {
+    use std::os::windows::fs::OpenOptionsExt as _;
+
+    const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    let path = program.with_file_name(".orion-agent.lock");
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).share_mode(0).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
+    options.open(&path).map_err(|error| match error.raw_os_error() {
+        Some(ERROR_SHARING_VIOLATION) => UpgradeError::UnderWay,
+        _ => ServiceError::at(&path)(error).into(),
+    })
 }
 
 /// Ends an upgrade that was cut off: goes back to the program from before, unless the new one is connected. Returns
@@ -166,20 +187,22 @@ fn lock(layout: &Layout) -> Result<(fs::File, String), UpgradeError> {
 ///
 /// # Errors
 /// [`UpgradeError`].
-pub async fn settle_interrupted(layout: &Layout, systemd: &Systemd) -> Result<bool, UpgradeError> {
-    let (_lock, _) = lock(layout)?;
+pub async fn settle_interrupted(layout: &Layout, manager: &Manager) -> Result<bool, UpgradeError> {
+    let (_lock, _) = lock(layout, manager)?;
     let program = &layout.program;
     if !is_upgrading(program) {
         return Ok(false);
     }
     let is_back = if connected_to(layout, program, 0).is_some() {
-        forget_previous(program)?;
+        // Windows does not remove it where it is this program; the next upgrade does.
+        drop(forget_previous(program));
         false
     } else {
+        manager.make_way(layout).await?;
         restore_previous(program)?
     };
     if is_back {
-        systemd.restart().await.map_err(ServiceError::from)?;
+        manager.restart(layout).await?;
     }
     end_upgrade(program)?;
     Ok(is_back)

@@ -154,6 +154,16 @@ impl Manager {
         }
     }
 
+    /// Starts the service, also where it runs, as it was installed.
+    pub(super) async fn restart(&self, layout: &Layout) -> Result<(), ServiceError> {
+        self.start(layout, &Unit::new(layout, &layout.program, true)?).await
+    }
+
+    /// Lets its program be replaced, which Windows allows only while it does not run.
+    pub(super) async fn make_way(&self, layout: &Layout) -> Result<(), ServiceError> {
+        self.stop(layout).await
+    }
+
     /// Starts the service, also where it runs.
     pub(super) async fn start(&self, layout: &Layout, unit: &Unit) -> Result<(), ServiceError> {
         self.stop(layout).await?;

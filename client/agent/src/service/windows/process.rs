@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::config::files_of_an_upgrade;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -33,10 +34,13 @@ pub(super) async fn is_gone(pid: u32, within: Duration) -> bool {
     }
 }
 
-/// Returns whether a process is an agent: its number may be another one's by now.
+/// Returns whether a process is an agent: its number may be another one's by now. The program of an agent that is being
+/// upgraded has another name.
 fn is_agent(pid: u32) -> bool {
-    let name = program_of(pid).and_then(|it| Some(it.file_name()?.to_owned()));
-    name.is_some_and(|name| name.eq_ignore_ascii_case("orion-agent.exe"))
+    let Some(program) = program_of(pid) else { return false };
+    let agent = program.with_file_name("orion-agent.exe");
+    let [_, previous, _] = files_of_an_upgrade(&agent);
+    [agent, previous].iter().any(|it| it.as_os_str().eq_ignore_ascii_case(&program))
 }
 
 /// Ends a process of an agent.

@@ -5,6 +5,7 @@ use windows_registry::{CURRENT_USER, Key};
 use super::{NAME, RunAs, Unit, failed};
 use crate::service::ServiceError;
 use crate::service::command_line::joined;
+use crate::toast;
 
 const KEY: &str = r"Software\Microsoft\Windows\CurrentVersion\Run";
 /// The value, as people find it.
@@ -13,6 +14,8 @@ pub(super) const SHOWN: &str =
 /// The longest command that Windows runs from there, in characters.
 const MAX_LENGTH: usize = 260;
 const WHAT: &str = "the registry cannot be changed at Software\\Microsoft\\Windows\\CurrentVersion\\Run of this account";
+const WHAT_OF_TOASTS: &str =
+    "the registry cannot be changed at Software\\Classes\\AppUserModelId of this account";
 
 /// A command that was put in place.
 #[derive(Debug)]
@@ -41,9 +44,17 @@ pub(super) fn place(unit: &Unit) -> Result<Placed, ServiceError> {
     if length > MAX_LENGTH {
         return Err(ServiceError::TooLong { length, max: MAX_LENGTH });
     }
-    let before = command()?;
-    open()?.set_string(NAME, line).map_err(failed(WHAT))?;
-    Ok(Placed { before })
+    let placed = Placed { before: command()? };
+    let put = || {
+        toast::register().map_err(failed(WHAT_OF_TOASTS))?;
+        open()?.set_string(NAME, line).map_err(failed(WHAT))
+    };
+    if let Err(error) = put() {
+        // The first error is the one to report.
+        drop(placed.undo());
+        return Err(error);
+    }
+    Ok(placed)
 }
 
 impl Placed {
@@ -58,6 +69,7 @@ impl Placed {
 
 /// Removes the command. Returns whether there was one.
 pub(super) fn remove() -> Result<bool, ServiceError> {
+    toast::unregister().map_err(failed(WHAT_OF_TOASTS))?;
     if command()?.is_none() {
         return Ok(false);
     }
