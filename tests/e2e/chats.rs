@@ -25,6 +25,8 @@ async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
         ("list_directory", json!({"device": "laptop", "path": "."})),
         ("create_directory", json!({"device": "laptop", "path": "A"})),
         ("write_file", json!({"device": "laptop", "path": "A/a.txt", "content": "one"})),
+        // This one is there already, so that nothing of it is taken back.
+        ("create_directory", json!({"device": "laptop", "path": "A"})),
         ("create_directory", json!({"device": "server", "path": "B"})),
         ("write_file", json!({"device": "server", "path": "B/b.txt", "content": "two"})),
     ] {
@@ -45,9 +47,13 @@ async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
     let alone = made.calls.last().unwrap().id.clone();
     let alone = cli.run(&["undo", &alone]).await;
     assert_eq!(alone.code, 0, "{alone:?}");
+    let rest = cli.run(&["undo", &turn, "--dry-run"]).await;
+    assert_eq!(rest.code, 0, "{rest:?}");
+    assert!(rest.stderr.contains("was taken back already"), "{rest:?}");
     let undone = cli.run(&["undo", &turn]).await;
     assert_eq!(undone.code, 0, "{undone:?}");
     assert!(undone.stderr.contains("was taken back already"), "{undone:?}");
+    assert_eq!(undone.stderr.matches("create_directory on laptop").count(), 1, "{undone:?}");
     let order: Vec<_> =
         ["write_file on server", "create_directory on server", "write_file on laptop"]
             .iter()

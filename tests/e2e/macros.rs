@@ -94,6 +94,9 @@ async fn the_calls_of_a_macro_are_made_in_order_each_by_itself_up_to_the_first_t
         let refused = ann.call("backend", "save_macro", wrong.clone()).await;
         assert_eq!(refused.error().code, ErrorCode::InvalidArgument, "{wrong}: {refused:?}");
     }
+    let misspelt = json!({"name": "a", "calls": [{"tool": "calcualte"}]});
+    let misspelt = ann.call("backend", "save_macro", misspelt).await;
+    assert_eq!(misspelt.error().code, ErrorCode::ToolNotFound, "{misspelt:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -63,7 +63,7 @@ async fn an_owner_opens_and_closes_a_folder_and_the_agent_follows() {
     assert!(
         code == 1
             && said.contains("orion-agent --state-dir ")
-            && said.contains(&format!(" allow {folder}")),
+            && said.contains(&format!(" allow {folder} --read`")),
         "{code}: {said}"
     );
     let said = agent(&["allow", &folder, "--read"]).await;
@@ -72,6 +72,9 @@ async fn an_owner_opens_and_closes_a_folder_and_the_agent_follows() {
     until("no writing", "write_file", write.clone(), denied).await;
     agent(&["allow", &folder]).await;
     until("writing", "write_file", write, done).await;
+    let said = agent(&["allow", &format!("{folder}/a.txt")]).await;
+    assert!(said.contains("here already") && said.contains("nothing has changed"), "{said}");
+    assert!(agent(&["ceiling", "check"]).await.contains("is well"));
     agent(&["deny", &folder]).await;
     until("a folder that is closed again", "read_file", read, denied).await;
     let said = agent(&["deny", &folder]).await;

@@ -358,7 +358,11 @@ const NO_FOLDER: &str = "No folder is allowed on this device yet, so that tools 
 const AS_ROOT: &str = "the agent runs as root, so that its calls can change the whole device; run it under an account of its own";
 
 fn print(text: &str) -> anyhow::Result<()> {
-    writeln!(io::stdout(), "{text}").context("standard output")
+    match writeln!(io::stdout(), "{text}") {
+        // Who reads it has enough, as `head` has.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("standard output"),
+    }
 }
 
 /// Cancels `shutdown` when standard input ends. The thread that reads it ends with the process.

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 
+use orion_catalog::tools::undo_call::changed_nothing;
 use orion_domain::{Actor, CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state_from, v1};
 use serde_json::Value;
@@ -205,10 +206,8 @@ impl CallResult {
 pub(crate) fn can_be_undone(envelope: &Envelope) -> bool {
     let Envelope { success, dry_run, meta, data, .. } = envelope;
     let Some((spec, _)) = orion_catalog::find(&meta.tool) else { return false };
-    // A folder that was there already was not made.
-    let made_nothing = spec.name == "create_directory"
-        && data.as_ref().is_some_and(|data| data["created"] == false);
-    *success && !dry_run && spec.undo && !made_nothing
+    let has_changed = data.as_ref().is_none_or(|data| !changed_nothing(spec.name, data));
+    *success && !dry_run && spec.undo && has_changed
 }
 
 #[cfg(test)]

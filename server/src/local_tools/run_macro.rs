@@ -36,12 +36,7 @@ impl LocalTool for RunMacro {
 
     async fn run(arguments: Arguments, context: Context) -> Result<Outcome<Returns>, ToolError> {
         let Arguments { name, parameters } = arguments;
-        let found = context.devices.store.find_macro(&context.caller.user, &name).await;
-        let Some(row) = found.map_err(failed)? else {
-            let message = format!("You have no macro `{name}`.");
-            return Err(ToolError::new(ErrorCode::NotFound, message)
-                .hint(Hint::run("list your macros", "orion macros list")));
-        };
+        let row = find(&context, &name).await?;
         if let Some(odd) = parameters.keys().find(|given| !row.parameters.contains(given)) {
             let shown: String = odd.chars().take(40).collect();
             let message = format!("The macro `{name}` has no parameter `{shown}`.");
@@ -77,6 +72,20 @@ impl LocalTool for RunMacro {
             .map_err(|_| ToolError::new(ErrorCode::ResourceExhausted, "The backend stops."))?;
         made(&context, row, &calls).await
     }
+}
+
+/// Returns a macro of the person who asks.
+///
+/// # Errors
+/// `NOT_FOUND`, or the database cannot be read.
+pub(super) async fn find(context: &Context, name: &str) -> Result<MacroRow, ToolError> {
+    let found = context.devices.store.find_macro(&context.caller.user, name).await;
+    found.map_err(failed)?.ok_or_else(|| {
+        let shown: String = name.chars().take(40).collect();
+        let message = format!("You have no macro `{shown}`.");
+        ToolError::new(ErrorCode::NotFound, message)
+            .hint(Hint::run("list your macros", "orion macros list"))
+    })
 }
 
 /// Waits until the person runs fewer macros than one may, for as long as the call may take: tasks of one person often

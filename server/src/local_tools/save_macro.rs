@@ -11,7 +11,8 @@ use orion_domain::{CallState, ErrorCode, Hint, ToolError};
 use super::effect::failed;
 use super::{Context, LocalTool, Outcome};
 use crate::clock::now_ms;
-use crate::planned_calls::resolved;
+use crate::pipeline::validate::find_target;
+use crate::planned_calls::{request, resolved};
 use crate::store::{CallRow, MAX_MACRO_BYTES, MAX_MACROS, MacroRow, StoreError};
 
 /// How many of the person's newest calls are searched for those of the chat.
@@ -28,7 +29,9 @@ impl LocalTool for SaveMacro {
         let mut steps = Vec::new();
         for call in &written {
             let made = resolved(&context.pipeline, &context.caller, call).await;
-            steps.push(made.map_err(failed)??);
+            let made = made.map_err(failed)??;
+            refuse_unknown_tool(&context, &made)?;
+            steps.push(made);
         }
         let size = serde_json::to_string(&steps).map_or(usize::MAX, |text| text.len());
         if steps.is_empty() || steps.len() > MAX_CALLS || size > MAX_MACRO_BYTES {
@@ -76,6 +79,15 @@ impl LocalTool for SaveMacro {
         let message = format!("You have {MAX_MACROS} macros, which is the most.");
         Err(ToolError::new(ErrorCode::ResourceExhausted, message)
             .hint(Hint::run("remove one that you do not need", "orion macros list")))
+    }
+}
+
+/// Refuses a call of a tool that there is not. Which device stands for a parameter is known when the macro runs.
+fn refuse_unknown_tool(context: &Context, call: &PlannedCall) -> Result<(), ToolError> {
+    let is_named = call.device.as_deref().is_none_or(|device| !device.contains("{{"));
+    match find_target(&context.pipeline, &request(call)) {
+        Err(error) if error.code == ErrorCode::ToolNotFound && is_named => Err(error),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

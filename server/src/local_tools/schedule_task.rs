@@ -1,10 +1,13 @@
 //! `schedule_task`: stores a task of the person who asks.
 
+use orion_catalog::tools::run_macro::RunMacro;
 use orion_catalog::tools::schedule_task::{Arguments, Returns, ScheduleTask};
+use orion_catalog::{Tool, find};
 use orion_domain::{ErrorCode, Hint, ToolError};
+use serde_json::Value;
 
 use super::effect::failed;
-use super::{Context, LocalTool, Outcome};
+use super::{Context, LocalTool, Outcome, run_macro};
 use crate::clock::now_ms;
 use crate::planned_calls::{could_be_made, resolved};
 use crate::schedules::{Times, own_zone};
@@ -32,6 +35,11 @@ impl LocalTool for ScheduleTask {
                 .hint("give a time to come, or one that comes again"));
         };
         let call = resolved(pipeline, caller, &arguments.planned()?).await.map_err(failed)??;
+        if find(&call.tool).is_some_and(|(spec, _)| spec.name == RunMacro::NAME)
+            && let Some(name) = call.arguments.get("name").and_then(Value::as_str)
+        {
+            run_macro::find(&context, name).await?;
+        }
         let denial = could_be_made(pipeline, caller, &call).await.map_err(failed)??;
         let next_runs: Vec<_> = next.iter().map(|at| times.text(*at)).collect();
         let mut message = match next_runs.first() {

@@ -4,7 +4,7 @@
 //! not succeed, the planner says so; it never undoes an earlier one instead.
 
 use orion_catalog::find;
-use orion_catalog::tools::undo_call::paths_of;
+use orion_catalog::tools::undo_call::{changed_nothing, paths_of};
 use serde_json::{Map, Value};
 
 use crate::calls;
@@ -61,6 +61,11 @@ pub(crate) fn last(
         let is_elsewhere = device.is_some_and(|wanted| !place.is_empty() && wanted != place);
         match facts.at("/success") {
             _ if is_preview => continue,
+            Some(Value::Bool(true))
+                if facts.at("/data").is_some_and(|data| changed_nothing(spec.name, data)) =>
+            {
+                continue;
+            }
             Some(Value::Bool(true)) => {}
             Some(_) => {
                 // An undo that did not succeed was of the same change, which a person may undo again.
@@ -137,6 +142,8 @@ mod tests {
         chat.extend([made("read_file", &json!({"path": "a"})), ended("c", true, &json!({}))]);
         let preview = json!({"path": "a", "content": "x", "dry_run": true});
         chat.extend([made("write_file", &preview), ended("d", true, &json!({"dry_run": true}))]);
+        let there = json!({"data": {"created": false}});
+        chat.extend([made("create_directory", &json!({"path": "x"})), ended("g", true, &there)]);
         chat.extend([made("undo_call", &json!({"call_id": "b"})), ended("e", false, &json!({}))]);
         assert_eq!(said(&chat).as_deref(), Ok(of_b));
         chat.extend([

@@ -31,6 +31,11 @@ async fn what_never_comes_comes_too_often_or_may_not_be_called_is_refused_before
         ),
         ("every 1h", &json!({"tool": "calculate", "arguments": {"x": 1}}), invalid),
         ("every 1h", &json!({"tool": "schedule_task"}), invalid),
+        (
+            "every 1h",
+            &json!({"tool": "run_macro", "arguments": {"name": "none"}}),
+            ErrorCode::NotFound,
+        ),
         ("every 1h", &json!({"tool": "list_devices"}), ErrorCode::PermissionDenied),
         (
             "every 1h",

@@ -8,7 +8,7 @@ use clap::Args;
 use orion_agent::config::Required;
 use orion_agent::config::edit::{Change, change};
 use orion_agent::state::Identity;
-use orion_domain::{Access, DevicePath};
+use orion_domain::{Access, DevicePath, Grants};
 
 use super::{Places, print};
 
@@ -33,25 +33,30 @@ pub(super) struct Deny {
 }
 
 pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
-    let (accesses, what): (&[Access], _) = match (arguments.read, arguments.write) {
-        (true, _) => (&[Access::Read], "be read"),
-        (false, true) => (&[Access::Read, Access::Write], "be read and written"),
+    let (accesses, what, option): (&[Access], _, _) = match (arguments.read, arguments.write) {
+        (true, _) => (&[Access::Read], "be read", " --read"),
+        (false, true) => (&[Access::Read, Access::Write], "be read and written", " --write"),
         (false, false) => {
-            (&[Access::Read, Access::Write, Access::Delete], "be read, written and deleted")
+            (&[Access::Read, Access::Write, Access::Delete], "be read, written and deleted", "")
         }
     };
     let path = absolute(&arguments.path)?;
-    refuse_file(places, &path)?;
+    if is_allowed_already(places, &path, accesses, option)? {
+        return print(&format!(
+            "{path} is a file, and may {what} here already, as far as an admin of the backend grants it too; nothing has changed."
+        ));
+    }
     let accesses = Change::Allow(accesses.iter().copied().collect());
     let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
     let wider = changed.wider.map(|wider| {
         format!(" {wider} includes it, and what is allowed there is allowed here as well.")
     });
     if !is_there(&path) {
+        let make = if changed.refused_by.is_empty() { "make the folder; " } else { "" };
         // If standard error is closed, the message is dropped.
         drop(writeln!(
             io::stderr(),
-            "{path} is not there yet\nhint: make the folder; if the name is wrong, take this back: `{}`",
+            "{path} is not there yet\nhint: {make}if the name is wrong, take this back: `{}`",
             places.options.add_to(&format!("orion-agent deny {path}"))
         ));
     }
@@ -77,20 +82,35 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses a file outside of the allowed folders: a file is reached from its folder.
-fn refuse_file(places: &Places, path: &str) -> anyhow::Result<()> {
+/// Returns whether a file is allowed with its folder already. A file is reached from its folder: an entry of its own does
+/// something only in an allowed one, where the file is closed by default.
+///
+/// # Errors
+/// It is a file that its folder has to be allowed for.
+fn is_allowed_already(
+    places: &Places,
+    path: &str,
+    accesses: &[Access],
+    option: &str,
+) -> anyhow::Result<bool> {
     let file = on_disk(path);
     // What is wrong with the owner's file is said when it is changed.
-    let Ok(settings) = places.settings() else { return Ok(()) };
-    let device_path = DevicePath::resolve(&settings.places, path);
-    let is_inside =
-        device_path.is_ok_and(|path| settings.scope.covering(&path, Access::Read).is_some());
-    if is_inside || !file.is_file() {
-        return Ok(());
+    let Ok(settings) = places.settings() else { return Ok(false) };
+    let Ok(device_path) = DevicePath::resolve(&settings.places, path) else { return Ok(false) };
+    if !file.is_file() {
+        return Ok(false);
+    }
+    let covered = |access| settings.scope.covering(&device_path, access).is_some();
+    let is_closed = Grants::default().compile(&settings.places).0.denying(&device_path).is_some();
+    if is_closed && covered(Access::Read) {
+        return Ok(false);
+    }
+    if !is_closed && accesses.iter().all(|access| covered(*access)) {
+        return Ok(true);
     }
     let folder = file.parent().unwrap_or(Path::new("/")).display();
     bail!(
-        "{path} is a file, and files are reached from an allowed folder; allow that one: `orion-agent allow {folder}`"
+        "{path} is a file, and files are allowed with their folder; allow that one: `orion-agent allow {folder}{option}`"
     )
 }
 

@@ -71,12 +71,12 @@ fn export(state_dir: &Path, chain: &DeviceChain) -> anyhow::Result<String> {
 fn describe(chain: &DeviceChain) -> String {
     let head = chain.head();
     let hash = head.hash.to_string();
+    let head_hash = hash.get(..12).unwrap_or(&hash);
+    if chain.entries.is_empty() {
+        return format!("Audit log intact: no entries yet, head {head_hash}");
+    }
     let from = chain.header.from.seq.saturating_add(1);
-    format!(
-        "Audit log intact: entries {from} to {}, head {}",
-        head.seq,
-        hash.get(..12).unwrap_or(&hash)
-    )
+    format!("Audit log intact: entries {from} to {}, head {head_hash}", head.seq)
 }
 
 fn line(entry: &DeviceEntry) -> String {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use orion_domain::touches::PathTouch;
 use orion_domain::{Access, Capability, DevicePath, Grants, Places, Profile};
@@ -137,11 +137,15 @@ fn refusing(
         });
     }
     // What a folder holds has other names than the folder, which may be named.
-    let inside = path.join("x").ok().filter(|_| Path::new(&path.to_string()).is_dir());
+    let on_disk = PathBuf::from(path.to_string());
+    let inside = path.join("x").ok().filter(|_| !on_disk.is_file());
     let closing = inside.as_ref().and_then(|inside| scope.denying(inside));
     if let Some(entry) = closing.filter(|it| found.is_empty() && it.built_in.is_some()) {
         let pattern = entry.pattern.as_text();
-        found.push(format!("{pattern} is denied on every device: name each file that is needed."));
+        let folder = if on_disk.is_dir() { "" } else { "if this is to be a folder, " };
+        found.push(format!(
+            "{pattern} is denied on every device: {folder}name each file in it that is needed as well."
+        ));
     }
     let needed = |access: &Access| match access {
         Access::Read => Capability::FileRead,
@@ -361,6 +365,8 @@ mod tests {
         let Changed { refused_by, wider, .. } = changed(".ssh");
         assert!(wider.is_none() && refused_by[0].contains("name each file"), "{refused_by:?}");
         assert_eq!((changed(".env").wider, changed(".env").refused_by), (None, Vec::new()));
+        let missing = changed(".aws").refused_by;
+        assert!(missing[0].contains("if this is to be a folder, name each file"), "{missing:?}");
     }
 
     #[test]

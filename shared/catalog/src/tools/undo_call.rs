@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::copy_path::CopyPath;
+use super::create_directory::CreateDirectory;
 use super::path;
 use crate::execution::Execution;
 use crate::sample::{Sample, Target};
@@ -30,6 +31,13 @@ pub fn paths_of(tool: &str, arguments: &Map<String, Value>) -> Vec<String> {
     let changed = if tool == CopyPath::NAME { &["destination"] } else { CHANGED };
     let text = |name: &&str| arguments.get(*name).and_then(Value::as_str).map(ToOwned::to_owned);
     changed.iter().filter_map(text).collect()
+}
+
+/// Returns whether a call of this tool that succeeded has changed nothing, by the data of its result: a folder that was
+/// there already was not made.
+#[must_use]
+pub fn changed_nothing(tool: &str, data: &Value) -> bool {
+    tool == CreateDirectory::NAME && data.get("created") == Some(&Value::Bool(false))
 }
 
 /// What became of one path.

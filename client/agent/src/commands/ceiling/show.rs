@@ -19,6 +19,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
     file: PathBuf,
+    /// The folder in which the agent keeps the last policy.
+    state_dir: PathBuf,
     /// The ceiling as it is reported to the backend.
     ceiling: Grants,
     tools: Vec<&'static str>,
@@ -91,6 +93,7 @@ impl Shown {
         let capabilities = scope.capabilities.iter().flatten().map(|it| it.as_str());
         Self {
             file: file.to_owned(),
+            state_dir: state_dir.to_owned(),
             tools: tools(&[scope]),
             capabilities: capabilities.collect(),
             paths: ceiling.paths.iter().map(|grant| path(grant, places)).collect(),
@@ -234,7 +237,8 @@ impl fmt::Display for Shown {
         writeln!(f, "{:<14}{}", "strict", yes_or_no(self.strict))?;
         section(f, "asks before", &self.asks_before)?;
         let Some(left) = &self.left else {
-            return write!(f, "\nno backend has granted anything here yet");
+            let state_dir = self.state_dir.display();
+            return write!(f, "\nno backend has granted anything to the agent of {state_dir} yet");
         };
         writeln!(f, "\nwhat policy {} leaves of it", left.policy_version)?;
         section(f, "tools", &wrapped(&left.tools))?;

@@ -90,19 +90,33 @@ fn exists(
     // A file that is denied by default is opened by its own name, in a folder that is allowed.
     let names_itself =
         place.kind == Kind::File && is_denied(path) && !is_own(path) && opens_itself(path, device);
-    let lies_in_another = || all.iter().any(|it| it.at != at && it.path.contains(path));
-    if kept_out(path) && !(names_itself && !place.is_link && lies_in_another()) {
+    let others = || all.iter().filter(|it| it.at != at);
+    let lies_in_another = || others().any(|it| it.path.contains(path));
+    // Such a file is reached from a folder that is allowed, also where all else in that folder stays denied.
+    let holds_another =
+        || others().any(|it| path.contains(&it.path) && opens_itself(&it.path, device));
+    if kept_out(path) {
+        let hint = match () {
+            () if names_itself && !place.is_link => {
+                if lies_in_another() {
+                    return;
+                }
+                "Allow the folder that it lies in as well."
+            }
+            () if place.kind == Kind::Folder && !place.is_link && !is_own(path) => {
+                if holds_another() {
+                    return;
+                }
+                "Name each file in it that is needed as well, or another folder."
+            }
+            () if place.kind == Kind::Missing => {
+                "Nothing is there yet; name a file that is there, or another folder."
+            }
+            () => "Name another folder.",
+        };
         let message =
             format!("`{text}` is denied on every device by default, so it grants nothing.");
-        let hint = if names_itself && !place.is_link {
-            "Allow the folder that it lies in as well."
-        } else {
-            "Name another folder, or a file itself."
-        };
         findings.error(at, "kept-out", message, hint);
-        return;
-    }
-    if names_itself {
         return;
     }
     if place.is_link && kept_out(&place.real) {
@@ -155,7 +169,7 @@ fn too_wide(allowed: &CheckedPath<'_>, device: &CheckedDevice, findings: &mut Fi
     } else if home.is_some_and(|home| path.contains(home) && !home.contains(path)) {
         "everybody's home folder"
     } else if !reads_only && home.is_some_and(|home| home.contains(path) && path.contains(home)) {
-        "the whole home folder, with changes,"
+        "the whole home folder, and not only for reading"
     } else {
         return;
     };

@@ -133,6 +133,12 @@ fn a_file_that_is_denied_by_default_is_opened_by_its_own_name_and_a_folder_is_no
     assert_eq!(codes(".env"), [""; 0]);
     assert_eq!(codes(".ssh"), ["4:1 !kept-out"]);
     assert_eq!(codes("other.env"), ["4:1 !kept-out"], "nothing is there");
+    // The folder of a named file needs no other folder around it.
+    let key = at.join(".ssh/id_rsa");
+    std::fs::write(&key, "").unwrap();
+    let both =
+        format!("[ceiling]\npaths = [\n\"{}\",\n\"{}\"]", key.display(), at.join(".ssh").display());
+    assert_eq!(reported(&both), []);
     let alone = reported(&format!("[ceiling]\npaths = [\"{}\"]", at.join(".env").display()));
     assert_eq!(alone[0].0, "2:10 !kept-out");
     assert!(alone[0].1.contains("Allow the folder that it lies in"), "{alone:?}");

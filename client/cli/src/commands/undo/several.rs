@@ -1,14 +1,14 @@
 //! Undoes all calls of a plan or of a turn of a chat, the last one first.
 
-use orion_catalog::tools::undo_call::ALREADY_UNDONE;
-use orion_domain::{CallState, ErrorCode};
+use orion_catalog::tools::undo_call::{ALREADY_UNDONE, changed_nothing};
+use orion_domain::{CallState, Envelope, ErrorCode};
 use orion_wire::{call_state_from, v1};
 
 use super::undoing;
 use crate::app::App;
 use crate::call_result::CallResult;
 use crate::client::Client;
-use crate::commands::call::{make, perform, print};
+use crate::commands::call::{perform, print};
 use crate::failure::Failure;
 use crate::show::short_arguments;
 use crate::terminal;
@@ -21,7 +21,13 @@ use crate::text;
 pub(super) async fn find(client: &Client, id: &str) -> Result<Option<Vec<v1::Call>>, Failure> {
     let request = v1::GetTurnRequest { turn_id: id.to_owned() };
     if let Some(turn) = found(client.ask(client.chat().get_turn(request)).await)? {
-        return Ok(Some(turn.calls));
+        let mut calls = Vec::new();
+        // A turn has its calls without their results.
+        for call in turn.calls.into_iter().filter(may_have_changed) {
+            let request = v1::GetCallRequest { call_id: call.call_id, wait_ms: 0 };
+            calls.extend(client.ask(client.tools().get_call(request)).await?.call);
+        }
+        return Ok(Some(calls));
     }
     let request = v1::GetPlanRequest { plan_id: id.to_owned(), ..v1::GetPlanRequest::default() };
     let Some(answer) = found(client.ask(client.plans().get_plan(request)).await)? else {
@@ -96,9 +102,18 @@ pub(super) async fn undo(
     });
     requests.iter().for_each(|(line, _)| app.out.note(&format!("  {line}")));
     if dry_run {
-        // The preview of an earlier call depends on what the undo of the later one leaves.
-        let Some((_, last)) = requests.into_iter().next() else { return Ok(0) };
-        return make(app, client, v1::CallToolRequest { dry_run, ..last }, wait).await;
+        for (line, request) in requests {
+            let request = v1::CallToolRequest { dry_run, ..request };
+            let result = perform(app, client, request, wait).await?;
+            if is_undone(&result) {
+                app.out.note(&format!("{line} was taken back already"));
+                continue;
+            }
+            // The preview of an earlier call depends on what the undo of this one leaves.
+            print(app, client, &result).await?;
+            return Ok(result.exit_code());
+        }
+        return Ok(0);
     }
     if !stay.is_empty() && !app.yes {
         if !terminal::is_interactive() {
@@ -135,10 +150,14 @@ fn is_undone(result: &CallResult) -> bool {
     result.envelope.error.as_ref().is_some_and(|error| error.details.contains_key(ALREADY_UNDONE))
 }
 
-/// Returns whether a call may have changed something. A call that was denied or refused has not.
+/// Returns whether a call may have changed something. A call that was denied or refused has not, nor has one whose
+/// result says so.
 fn may_have_changed(call: &v1::Call) -> bool {
     let state = call_state_from(call.state).unwrap_or(CallState::Unknown);
-    let changes = orion_catalog::find(&call.tool).is_none_or(|(spec, _)| spec.has_effects);
+    let spec = orion_catalog::find(&call.tool).map(|(spec, _)| spec);
+    let envelope = serde_json::from_slice::<Envelope>(&call.result).ok();
+    let data = envelope.and_then(|envelope| envelope.data).unwrap_or_default();
+    let changes = spec.is_none_or(|spec| spec.has_effects && !changed_nothing(spec.name, &data));
     changes && !call.dry_run && !matches!(state, CallState::Denied | CallState::Refused)
 }
 
