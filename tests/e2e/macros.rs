@@ -71,6 +71,9 @@ async fn the_calls_of_a_macro_are_made_in_order_each_by_itself_up_to_the_first_t
     let states = stopped.data()["steps"].as_array().unwrap().iter();
     let states: Vec<_> = states.map(|step| step["state"].as_str().unwrap()).collect();
     assert_eq!(states, ["succeeded", "denied", "skipped"]);
+    let words = ["macros", "run", "new-project", "where=kiosk", "folder=d", "file=/etc/orion-test"];
+    let stopped = world.cli_of("ann", &ann).run(&words).await;
+    assert_eq!(stopped.code, 1, "{stopped:?}");
 
     // It is hers alone, and grants nothing.
     let bob = world.person("bob", Role::Viewer).await;

@@ -2,13 +2,16 @@
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
+use orion_catalog::Tool as _;
+use orion_catalog::tools::run_macro::{self, RunMacro};
 use orion_domain::Hint;
 use orion_wire::v1;
 use serde_json::{Value, json};
 
-use super::call::make;
+use super::call::{perform, print};
 use crate::app::App;
 use crate::arguments;
+use crate::call_result::CallResult;
 use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
@@ -65,7 +68,9 @@ The file is a JSON object:
     #[command(after_help = "\
 Examples:
   orion macros run new-project folder=Projects/garden
-  orion macros run new-project folder=Projects/garden --dry-run")]
+  orion macros run new-project folder=Projects/garden --dry-run
+
+Ends with 1 where the macro stopped at a call that did not succeed.")]
     Run {
         /// Its name
         #[arg(value_name = "NAME", add = ArgValueCandidates::new(complete::macros))]
@@ -152,5 +157,14 @@ async fn call(
         dry_run,
         ..v1::CallToolRequest::default()
     };
-    make(app, client, request, false).await
+    let result = perform(app, client, request, false).await?;
+    print(app, client, &result).await?;
+    Ok(if has_stopped(&result) { 1 } else { result.exit_code() })
+}
+
+/// Returns whether a macro has stopped at one of its calls. Its own call succeeded: it did what it is for.
+fn has_stopped(result: &CallResult) -> bool {
+    let ran = result.envelope.data.clone().map(serde_json::from_value::<run_macro::Returns>);
+    let is_run = result.envelope.meta.tool == RunMacro::NAME && !result.envelope.dry_run;
+    is_run && matches!(ran, Some(Ok(ran)) if ran.succeeded < ran.steps.len())
 }
