@@ -272,7 +272,7 @@ rules:
     let why: Vec<_> = enrolled.iter().map(|body| body["pending_reason"].clone()).collect();
     assert_eq!(why, [Value::Null, json!("policy_name")]);
     let listed = fine(world.cli().run(&["devices", "list"]).await).stdout;
-    let line = "web-1 waits: its token approves devices, but this one chose a name";
+    let line = "web-1 waits because it chose a name for which the policy file had entries";
     assert!(listed.contains(line), "{listed}");
     assert!(!listed.contains("web-9 waits"), "{listed}");
 

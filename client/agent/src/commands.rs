@@ -194,6 +194,20 @@ impl Arguments {
         matches!(self.command, Command::Run { run_as: Some(RunAs::Service), .. })
     }
 
+    /// Refuses variables that name the files of the system's service. Every program of a person can set them for that
+    /// person's terminals, also for one of an administrator.
+    #[cfg(windows)]
+    fn refuse_variables(&self) -> anyhow::Result<()> {
+        let names = ["ORION_AGENT_CONFIG", "ORION_AGENT_STATE"];
+        let given = names.into_iter().find(|name| std::env::var_os(name).is_some());
+        match given.filter(|_| self.system && !self.is_service()) {
+            None => Ok(()),
+            Some(name) => Err(anyhow!(
+                "{name} is set, and does not count with --system; unset it, or name the file with its option"
+            )),
+        }
+    }
+
     /// Returns the options of every command as they were given, without the places that are used anyway: a service
     /// is started with these.
     pub(crate) fn options(&self) -> GivenOptions {
@@ -220,6 +234,8 @@ impl Arguments {
 /// Runs the command. `shutdown` ends `run`.
 pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Result<(), Failure> {
     let options = arguments.options();
+    #[cfg(windows)]
+    arguments.refuse_variables()?;
     let Arguments {
         state_dir,
         config,

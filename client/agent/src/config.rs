@@ -224,16 +224,15 @@ pub fn own_files(paths: &[&Path]) -> Vec<PathBuf> {
     written.chain(real).filter(|path| seen.insert(path.clone())).collect()
 }
 
-/// Returns the names beside a program of the one that replaces it, of the one from before, and of a file that is there
-/// while it is upgraded.
+/// Returns the names beside a program of the one that replaces it, of the one from before, of a file that is there
+/// while it is upgraded, and of one that keeps other upgrades out.
 #[must_use]
-pub fn files_of_an_upgrade(program: &Path) -> [PathBuf; 3] {
+pub fn files_of_an_upgrade(program: &Path) -> [PathBuf; 4] {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     // Windows runs a program by the ending of its name.
-    let (name, program_ending) =
-        name.strip_suffix(".exe").map_or((&*name, ""), |stem| (stem, ".exe"));
-    ["new", "previous", "upgrading"]
-        .map(|ending| program.with_file_name(format!(".{name}.{ending}{program_ending}")))
+    let (name, exe) = name.strip_suffix(".exe").map_or((&*name, ""), |stem| (stem, ".exe"));
+    [("new", exe), ("previous", exe), ("upgrading", ""), ("lock", "")]
+        .map(|(what, ending)| program.with_file_name(format!(".{name}.{what}{ending}")))
 }
 
 /// Whether a missing file is an error. It is if a person named the file.

@@ -12,6 +12,9 @@ use crate::install::signed::{NEWER, NOW, Signer, newer, stripped};
 const LOG: &str = "C:/files/log.txt";
 const OFFERED: &str = "C:/downloads/offered.exe";
 const SIGNATURE: &str = "C:/downloads/offered.minisig";
+/// What may stay beside the program: a program that ran when it was replaced, and a lock that nobody holds.
+const STAYING: [&str; 3] =
+    [".orion-agent.previous.exe", ".orion-agent.new.exe", ".orion-agent.lock"];
 /// A program that knows its version, and does no work.
 const CRASHING: &str = r#"
 #include <stdio.h>
@@ -97,12 +100,12 @@ impl<'a> Story<'a> {
         said.trim().trim_start_matches("orion-agent ").to_owned()
     }
 
-    /// The names beside the program, without those that go on from an upgrade to the next.
+    /// The names beside the program, without those that stay from an upgrade to the next.
     fn beside(&self) -> Vec<String> {
         let folder = self.laptop.drive.at("").join(&self.program);
         let names = std::fs::read_dir(folder.parent().unwrap()).unwrap();
         let names = names.map(|it| it.unwrap().file_name().into_string().unwrap());
-        names.filter(|name| name != ".orion-agent.previous.exe").collect()
+        names.filter(|name| !STAYING.contains(&&**name)).collect()
     }
 }
 
@@ -178,7 +181,7 @@ async fn what_is_not_a_newer_agent_that_connects_ends_with_the_one_before() {
     let program = story.laptop.drive.at("").join(&story.program);
     let previous = program.with_file_name(".orion-agent.previous.exe");
     std::fs::rename(&program, &previous).unwrap();
-    std::fs::write(program.with_file_name(".orion-agent.upgrading.exe"), "").unwrap();
+    std::fs::write(program.with_file_name(".orion-agent.upgrading"), "").unwrap();
     std::fs::write(&program, &crashing).unwrap();
     let words =
         format!("C:/{}", story.program.with_file_name(".orion-agent.previous.exe").display());

@@ -41,11 +41,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         }
     };
     let path = absolute(&arguments.path)?;
-    if is_allowed_already(places, &path, accesses, option)? {
-        return print(&format!(
-            "{path} is a file, and may {what} here already, as far as an admin of the backend grants it too; nothing has changed."
-        ));
-    }
+    refuse_file(places, &path, accesses, option)?;
     let accesses = Change::Allow(accesses.iter().copied().collect());
     let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
     let wider = changed.wider.map(|wider| {
@@ -68,8 +64,10 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
             "{path} is in the list of paths now, but not all of it is allowed yet. {refused_by}{wider} {follows}"
         ));
     }
+    let subject = if on_disk(&path).is_file() { path } else { format!("What is in {path}") };
+    let already = if changed.changed { "" } else { " already" };
     print(&format!(
-        "What is in {path} may {what} here, as far as an admin of the backend grants it too.{wider} {follows}"
+        "{subject} may {what} here{already}, as far as an admin of the backend grants it too.{wider} {follows}"
     ))
 }
 
@@ -82,31 +80,23 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
     }
 }
 
-/// Returns whether a file is allowed with its folder already. A file is reached from its folder: an entry of its own does
-/// something only in an allowed one, where the file is closed by default.
-///
-/// # Errors
-/// It is a file that its folder has to be allowed for.
-fn is_allowed_already(
+/// Refuses a file whose folder is not allowed for these accesses: a file is reached from its folder.
+fn refuse_file(
     places: &Places,
     path: &str,
     accesses: &[Access],
     option: &str,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<()> {
     let file = on_disk(path);
     // What is wrong with the owner's file is said when it is changed.
-    let Ok(settings) = places.settings() else { return Ok(false) };
-    let Ok(device_path) = DevicePath::resolve(&settings.places, path) else { return Ok(false) };
-    if !file.is_file() {
-        return Ok(false);
-    }
-    let covered = |access| settings.scope.covering(&device_path, access).is_some();
+    let Ok(settings) = places.settings() else { return Ok(()) };
+    let Ok(device_path) = DevicePath::resolve(&settings.places, path) else { return Ok(()) };
+    let covered = |access: &Access| settings.scope.covering(&device_path, *access).is_some();
     let is_closed = Grants::default().compile(&settings.places).0.denying(&device_path).is_some();
-    if is_closed && covered(Access::Read) {
-        return Ok(false);
-    }
-    if !is_closed && accesses.iter().all(|access| covered(*access)) {
-        return Ok(true);
+    // A file that is closed by default has accesses of its own.
+    let needed = if is_closed { &[Access::Read] } else { accesses };
+    if !file.is_file() || needed.iter().all(covered) {
+        return Ok(());
     }
     let folder = file.parent().unwrap_or(Path::new("/")).display();
     bail!(

@@ -69,7 +69,12 @@ pub fn change(
     let name = PATHS.into_iter().find(|name| ceiling.contains_key(name)).unwrap_or(PATHS[0]);
     let paths = list(ceiling, name).ok_or_else(|| invalid(format!("{name} is no list")))?;
     let same: Vec<_> = (0..paths.len()).filter(|&at| paths.get(at).is_some_and(is_same)).collect();
+    // What is denied on every device is not allowed by a folder around it.
+    let is_denied = Grants::default().compile(&places).0.denying(&target).is_some();
+    // Another file is allowed with its folder, and an entry of its own would grant nothing.
+    let has_entry = is_denied || !PathBuf::from(target.to_string()).is_file();
     let superfluous = match (change, same.split_first()) {
+        (Change::Allow(_), _) if !has_entry => &same[..],
         (Change::Allow(accesses), Some((&first, others))) => {
             drop(paths.replace(first, entry(written, accesses)));
             others
@@ -78,7 +83,7 @@ pub fn change(
             paths.push(entry(written, accesses));
             &[]
         }
-        (Change::Deny, _) => &same,
+        (Change::Deny, _) => &same[..],
     };
     for &at in superfluous.iter().rev() {
         drop(paths.remove(at));
@@ -87,8 +92,6 @@ pub fn change(
         let path = path_of(value).filter(|_| !is_same(value))?;
         resolved(path).is_ok_and(|it| it.contains(&target)).then(|| path.to_owned())
     };
-    // What is denied on every device is not allowed by a folder around it.
-    let is_denied = Grants::default().compile(&places).0.denying(&target).is_some();
     let wider = paths.iter().find_map(includes).filter(|_| !is_denied);
     if *change == Change::Deny || ceiling.contains_key(DENIED) {
         let denied =
@@ -365,6 +368,15 @@ mod tests {
         let Changed { refused_by, wider, .. } = changed(".ssh");
         assert!(wider.is_none() && refused_by[0].contains("name each file"), "{refused_by:?}");
         assert_eq!((changed(".env").wider, changed(".env").refused_by), (None, Vec::new()));
+        // Any other file is allowed with its folder, and may have been denied by itself.
+        fs::write(files.join("a.txt"), "").unwrap();
+        let before = folder.text();
+        assert_eq!((changed("a.txt").changed, folder.text() == before), (false, true));
+        assert!(folder.change(files.join("a.txt").to_str().unwrap(), &Change::Deny).unwrap());
+        assert!(folder.text().contains("a.txt"));
+        let allowed = changed("a.txt");
+        assert!(allowed.changed && allowed.refused_by.is_empty(), "{allowed:?}");
+        assert!(!folder.text().contains("a.txt"), "{}", folder.text());
         let missing = changed(".aws").refused_by;
         assert!(missing[0].contains("if this is to be a folder, name each file"), "{missing:?}");
     }

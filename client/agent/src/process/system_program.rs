@@ -9,6 +9,8 @@ use std::time::Duration;
 /// Where the system keeps its programs. The person's own search path is not used: what it names may be anybody's.
 #[cfg(unix)]
 const FOLDERS: [&str; 5] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/run/current-system/sw/bin"];
+#[cfg(windows)]
+const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 /// How long a program may take. Starting a service waits for the service.
 const TIMEOUT: Duration = Duration::from_secs(90);
 /// The most characters of a program's own error that are repeated.
@@ -24,9 +26,10 @@ const ENVIRONMENT: &[&str] = &[
     "XDG_STATE_HOME",
     "DBUS_SESSION_BUS_ADDRESS",
 ];
-/// What a program needs to load its libraries.
+/// What a program needs to load its libraries and to find the person's files.
 #[cfg(windows)]
-const ENVIRONMENT: &[&str] = &["SYSTEMROOT"];
+const ENVIRONMENT: &[&str] =
+    &["SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP"];
 
 /// A program of the operating system.
 #[derive(Debug, Clone)]
@@ -96,6 +99,9 @@ impl SystemProgram {
         program.env_clear();
         #[cfg(unix)]
         program.env("PATH", FOLDERS.join(":")).env("LC_ALL", "C");
+        // An agent in the background has no console, and none is opened for this.
+        #[cfg(windows)]
+        program.creation_flags(CREATE_NO_WINDOW);
         let child = program
             .args(arguments)
             .envs(ENVIRONMENT.iter().filter_map(|&name| Some((name, std::env::var_os(name)?))))

@@ -92,7 +92,7 @@ impl Staged {
     /// Gives the file its name.
     pub(super) fn place(self) -> Result<Placed, ServiceError> {
         let (new, path) = (&self.new, &self.path);
-        let [_, before, _] = files_of_an_upgrade(path);
+        let [_, before, ..] = files_of_an_upgrade(path);
         let moved = || {
             remove(&before)?;
             let there = fs::symlink_metadata(path);
@@ -131,6 +131,27 @@ fn set_aside(path: &Path, before: &Path) -> io::Result<()> {
     fs::rename(path, before)
 }
 
+/// Gives a file the name of another one, which is removed.
+#[cfg(unix)]
+pub(super) fn take_place(file: &Path, path: &Path) -> io::Result<()> {
+    fs::rename(file, path)
+}
+
+/// Gives a file the name of another one, which is removed. Where it is a program that runs, it gets another name, and the
+/// next change of this program removes it.
+#[cfg(windows)]
+pub(super) fn take_place(file: &Path, path: &Path) -> io::Result<()> {
+    let [aside, ..] = files_of_an_upgrade(path);
+    remove(&aside)?;
+    match fs::rename(path, &aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    fs::rename(file, path).inspect_err(|_| drop(fs::rename(&aside, path)))?;
+    drop(remove(&aside));
+    Ok(())
+}
+
 impl Drop for Staged {
     fn drop(&mut self) {
         // What stays does no harm, and the next installation removes it. After `place` there is nothing.
@@ -150,7 +171,7 @@ impl Placed {
     /// Puts back what was there before, or removes the file.
     pub(super) fn undo(self) -> Result<(), ServiceError> {
         let undone = match self.before {
-            Some(before) => fs::rename(before, &self.path),
+            Some(before) => take_place(&before, &self.path),
             None => remove(&self.path).map(drop),
         };
         undone.map_err(ServiceError::at(&self.path))

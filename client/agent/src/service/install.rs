@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::files::{Placed, place, remove_empty};
+use super::interrupted::end_upgrade;
 use super::{Layout, Manager, Owner, PlacedUnit, ServiceError, Unit, account};
 
 pub(super) const PROGRAM_MODE: u32 = 0o755;
@@ -26,6 +27,7 @@ pub struct Installed {
 struct Changes {
     program: Option<Placed>,
     unit: Option<PlacedUnit>,
+    has_stopped: bool,
 }
 
 /// Installs this program as a service, and starts it. An earlier installation is replaced.
@@ -50,7 +52,11 @@ pub async fn install(layout: &Layout, manager: &Manager) -> Result<Installed, Se
         take_back(layout, manager, &unit, changes, earlier.is_none()).await;
         return Err(error);
     }
-    changes.program.into_iter().for_each(Placed::keep);
+    if let Some(placed) = changes.program {
+        placed.keep();
+        // An upgrade that was cut off is over.
+        end_upgrade(&program)?;
+    }
     changes.unit.into_iter().for_each(PlacedUnit::keep);
     Ok(Installed { program, is_copied, unit: layout.unit.clone(), made_account })
 }
@@ -67,6 +73,7 @@ async fn put_and_start(
     changes: &mut Changes,
 ) -> Result<(), ServiceError> {
     if !is_same(program, current) {
+        changes.has_stopped = manager.make_way(layout).await?;
         let mut content = File::open(current).map_err(ServiceError::at(current))?;
         changes.program = Some(place(program, PROGRAM_MODE, &mut content)?);
     }
@@ -82,8 +89,8 @@ async fn take_back(
     changes: Changes,
     is_first: bool,
 ) {
-    let Changes { program, unit: placed_unit } = changes;
-    let has_changed = program.is_some() || placed_unit.is_some();
+    let Changes { program, unit: placed_unit, has_stopped } = changes;
+    let has_changed = program.is_some() || placed_unit.is_some() || has_stopped;
     if has_changed && is_first {
         drop(manager.stop(layout).await);
     }

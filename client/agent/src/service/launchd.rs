@@ -87,10 +87,10 @@ impl Launchd {
         self.restart(layout).await
     }
 
-    /// Lets its program be replaced, which it may be while it runs.
+    /// Lets its program be replaced, which it may be while it runs. Returns whether it was stopped for that.
     #[cfg(target_os = "macos")]
-    pub(super) async fn make_way(&self, _: &Layout) -> Result<(), ServiceError> {
-        Ok(())
+    pub(super) async fn make_way(&self, _: &Layout) -> Result<bool, ServiceError> {
+        Ok(false)
     }
 
     /// Starts the service, also where it runs.

@@ -30,26 +30,29 @@ pub async fn connects(
 /// program is now: one that was replaced is another.
 pub(super) fn connected_to(layout: &Layout, program: &Path, since: i64) -> Option<String> {
     let status = Status::read(&layout.state_dir).filter(|status| status.at >= since)?;
-    status.connected_to.filter(|_| runs(status.pid, program))
+    status.connected_to.filter(|_| runs(status.pid, program, since))
 }
 
-/// Returns whether a process runs this program.
+/// Returns whether a process runs this program. One that was replaced is another file.
 #[cfg(target_os = "linux")]
-fn runs(pid: u32, program: &Path) -> bool {
+fn runs(pid: u32, program: &Path, _: i64) -> bool {
     is_same_file(Path::new(&format!("/proc/{pid}/exe")), program)
 }
 
-/// Returns whether a process runs this program.
+/// Returns whether a process runs this program and was started since then, Unix milliseconds: the program of this name may
+/// have been another one before.
 #[cfg(target_os = "macos")]
-fn runs(pid: u32, program: &Path) -> bool {
+fn runs(pid: u32, program: &Path, since: i64) -> bool {
     use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
     let Ok(mut system) = System::new() else { return false };
     let wanted = ProcessRefreshKind::nothing().with_exe(UpdateKind::Always);
     let pid = Pid::from_u32(pid);
     system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, wanted);
-    let running = system.process(pid).and_then(|process| process.exe());
-    running.is_some_and(|running| is_same_file(running, program))
+    let Some(process) = system.process(pid) else { return false };
+    // The time is in whole seconds.
+    let started = i64::try_from(process.start_time()).unwrap_or(0).saturating_mul(1_000) + 999;
+    started >= since && process.exe().is_some_and(|running| is_same_file(running, program))
 }
 
 #[cfg(windows)]
@@ -57,7 +60,7 @@ use super::windows::runs;
 
 /// Returns whether this process runs this program.
 pub(super) fn is_this_program(program: &Path) -> bool {
-    runs(std::process::id(), program)
+    runs(std::process::id(), program, 0)
 }
 
 #[cfg(unix)]

@@ -39,9 +39,9 @@ impl Systemd {
         Ok(self.ask(&["restart", UNIT]).await?)
     }
 
-    /// Lets its program be replaced, which it may be while it runs.
-    pub(super) async fn make_way(&self, _: &Layout) -> Result<(), ServiceError> {
-        Ok(())
+    /// Lets its program be replaced, which it may be while it runs. Returns whether it was stopped for that.
+    pub(super) async fn make_way(&self, _: &Layout) -> Result<bool, ServiceError> {
+        Ok(false)
     }
 
     /// Stops the service, and lets it start no more.

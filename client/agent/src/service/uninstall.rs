@@ -41,13 +41,13 @@ pub async fn uninstall(
         manager.stop(layout).await?;
         if earlier.has_copied {
             removed.program(&layout.program)?;
-            for left in files_of_an_upgrade(&layout.program) {
-                removed.file(&left)?;
-            }
         }
         if manager.remove(layout).await? {
             removed.paths.push(layout.unit.clone());
         }
+    }
+    for left in files_of_an_upgrade(&layout.program) {
+        removed.file(&left)?;
     }
     if purge == Purge::State {
         removed.state(&layout.state_dir)?;

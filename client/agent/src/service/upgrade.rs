@@ -9,12 +9,14 @@ use semver::Version;
 use super::files::Staging;
 use super::install::PROGRAM_MODE;
 use super::interrupted::{
-    begin_upgrade, end_upgrade, forget_previous, is_upgrading, restore_previous,
+    begin_upgrade, end_upgrade, forget_previous, has_previous, restore_previous, upgrading_since,
 };
 use super::release::{Release, ReleaseError, current};
 use super::running::{connected_to, connects, is_this_program};
 use super::{Earlier, Layout, Manager, ServiceError};
 use crate::clock::now_ms;
+#[cfg(windows)]
+use crate::config::files_of_an_upgrade;
 use crate::process::SystemProgram;
 
 /// How long the new program has to connect.
@@ -39,11 +41,18 @@ pub enum UpgradeError {
         program: PathBuf,
     },
     /// This program is not the service's, so that its version says nothing of that one's.
-    #[error("this is not the program of the service; run that one: {program} upgrade", program = program.display())]
+    #[cfg_attr(unix, error("this is not the program of the service; run that one: {program} upgrade", program = program.display()))]
+    #[cfg_attr(windows, error("this is not the program of the service; run that one: \"{program}\" upgrade", program = program.display()))]
     OtherProgram {
         /// The program.
         program: PathBuf,
     },
+    /// The new program would be started with other files.
+    #[cfg(windows)]
+    #[error(
+        "the agent was installed with other options; run this with the same --state-dir and --config as `orion-agent install`"
+    )]
+    OtherOptions,
     /// Another command changes the program.
     #[error("another upgrade is under way; wait for its end")]
     UnderWay,
@@ -99,6 +108,10 @@ pub async fn upgrade(
     if !is_this_program(&layout.program) {
         return Err(UpgradeError::OtherProgram { program: layout.program.clone() });
     }
+    #[cfg(windows)]
+    if !manager.is_of(layout)? {
+        return Err(UpgradeError::OtherOptions);
+    }
     if connected_to(layout, &layout.program, 0).is_none() {
         return Err(UpgradeError::NotConnected);
     }
@@ -107,11 +120,15 @@ pub async fn upgrade(
     release.write_to(file, path).await?;
     let staged = staging.close()?;
     refuse_unfit(staged.staged_at(), release.version()).await?;
+    // What an earlier upgrade has left is not what this one would go back to.
+    forget_previous(&layout.program)?;
     begin_upgrade(&layout.program)?;
     let placed = match staged.place() {
         Ok(placed) => placed,
         Err(error) => {
-            end_upgrade(&layout.program)?;
+            if layout.program.exists() {
+                end_upgrade(&layout.program)?;
+            }
             return Err(error.into());
         }
     };
@@ -130,7 +147,8 @@ pub async fn upgrade(
     let version = release.version().clone();
     let started_at = now_ms();
     let go_back = async {
-        manager.make_way(layout).await?;
+        // Where the new program does not end, it is put aside.
+        drop(manager.make_way(layout).await);
         placed.undo()?;
         manager.restart(layout).await
     };
@@ -155,31 +173,20 @@ fn lock(layout: &Layout, manager: &Manager) -> Result<(fs::File, Earlier), Upgra
     Ok((lock, earlier()?))
 }
 
-/// Locks the unit.
-#[cfg(unix)]
-fn open_lock(Layout { unit, .. }: &Layout) -> Result<fs::File, UpgradeError> {
-    let file = fs::File::open(unit).map_err(ServiceError::at(unit))?;
+/// Locks a file: the unit or, on Windows, which has no file for it, one beside the program.
+fn open_lock(layout: &Layout) -> Result<fs::File, UpgradeError> {
+    #[cfg(unix)]
+    let (path, opened) = (&layout.unit, fs::File::open(&layout.unit));
+    #[cfg(windows)]
+    let [.., path] = &files_of_an_upgrade(&layout.program);
+    #[cfg(windows)]
+    let opened = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let file = opened.map_err(ServiceError::at(path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(fs::TryLockError::WouldBlock) => Err(UpgradeError::UnderWay),
-        Err(fs::TryLockError::Error(source)) => Err(ServiceError::at(unit)(source).into()),
+        Err(fs::TryLockError::Error(source)) => Err(ServiceError::at(path)(source).into()),
     }
-}
-
-/// Opens a file beside the program for this process alone. Windows removes it when it is closed.
-#[cfg(windows)]
-fn open_lock(Layout { program, .. }: &Layout) -> Result<fs::File, UpgradeError> {
-    use std::os::windows::fs::OpenOptionsExt as _;
-
-    const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
-    const ERROR_SHARING_VIOLATION: i32 = 32;
-    let path = program.with_file_name(".orion-agent.lock");
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).share_mode(0).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
-    options.open(&path).map_err(|error| match error.raw_os_error() {
-        Some(ERROR_SHARING_VIOLATION) => UpgradeError::UnderWay,
-        _ => ServiceError::at(&path)(error).into(),
-    })
 }
 
 /// Ends an upgrade that was cut off: goes back to the program from before, unless the new one is connected. Returns
@@ -190,22 +197,21 @@ fn open_lock(Layout { program, .. }: &Layout) -> Result<fs::File, UpgradeError> 
 pub async fn settle_interrupted(layout: &Layout, manager: &Manager) -> Result<bool, UpgradeError> {
     let (_lock, _) = lock(layout, manager)?;
     let program = &layout.program;
-    if !is_upgrading(program) {
-        return Ok(false);
-    }
-    let is_back = if connected_to(layout, program, 0).is_some() {
+    let Some(began_at) = upgrading_since(program) else { return Ok(false) };
+    let goes_back = has_previous(program) && connected_to(layout, program, began_at).is_none();
+    if goes_back {
+        // Where the new program does not end, it is put aside.
+        drop(manager.make_way(layout).await);
+        let restored = restore_previous(program);
+        let restarted = manager.restart(layout).await;
+        restored?;
+        restarted?;
+    } else {
         // Windows does not remove it where it is this program; the next upgrade does.
         drop(forget_previous(program));
-        false
-    } else {
-        manager.make_way(layout).await?;
-        restore_previous(program)?
-    };
-    if is_back {
-        manager.restart(layout).await?;
     }
     end_upgrade(program)?;
-    Ok(is_back)
+    Ok(goes_back)
 }
 
 /// Runs the program for its version. A program for another platform, or a broken one, ends here.

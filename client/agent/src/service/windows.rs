@@ -154,14 +154,24 @@ impl Manager {
         }
     }
 
-    /// Starts the service, also where it runs, as it was installed.
+    /// Starts the service, also where it runs.
     pub(super) async fn restart(&self, layout: &Layout) -> Result<(), ServiceError> {
         self.start(layout, &Unit::new(layout, &layout.program, true)?).await
     }
 
-    /// Lets its program be replaced, which Windows allows only while it does not run.
-    pub(super) async fn make_way(&self, layout: &Layout) -> Result<(), ServiceError> {
-        self.stop(layout).await
+    /// Lets its program be replaced, which Windows allows only while it does not run. Returns whether it was stopped for
+    /// that.
+    pub(super) async fn make_way(&self, layout: &Layout) -> Result<bool, ServiceError> {
+        self.stop(layout).await.map(|()| true)
+    }
+
+    /// Returns whether the service was installed with the state folder and the owner's file of this layout.
+    pub(super) fn is_of(&self, layout: &Layout) -> Result<bool, ServiceError> {
+        match self {
+            Self::Person => sign_in::is_of(&Unit::new(layout, &layout.program, true)?),
+            // It starts as the Service Control Manager knows it.
+            Self::System(_) => Ok(true),
+        }
     }
 
     /// Starts the service, also where it runs.

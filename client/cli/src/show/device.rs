@@ -271,7 +271,7 @@ pub(crate) fn devices_table(out: &Output, devices: &[DeviceView]) -> String {
 fn pending_reasons(devices: &[DeviceView]) -> impl Iterator<Item = String> {
     let waiting = devices.iter().filter(|device| !device.pending_reason.is_empty());
     waiting.map(|device| {
-        format!("\n{} waits: {}", device.name, text::one_line(&device.pending_reason, 400))
+        format!("\n{} waits because {}", device.name, text::one_line(&device.pending_reason, 400))
     })
 }
 
@@ -364,7 +364,7 @@ mod tests {
         let kiosk = v1::Device {
             name: "kiosk".to_owned(),
             state: v1::DeviceState::Pending as i32,
-            pending_reason: "its token approves no further device".to_owned(),
+            pending_reason: "another device of its token was revoked".to_owned(),
             ..v1::Device::default()
         };
         let lagging = v1::Device {
@@ -384,7 +384,7 @@ mod tests {
         kiosk       pending   no             none                                -
         lagging     approved  no      linux  0123456789a… not yet on the device  2023-11-14 22:15:00
         lagging: certificate expired on 2023-11-15 22:13:20; the device renews it when it connects
-        kiosk waits: its token approves no further device
+        kiosk waits because another device of its token was revoked
         ");
     }
 

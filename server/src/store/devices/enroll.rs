@@ -200,10 +200,10 @@ async fn insert(
     let is_admins = invite.name.as_ref().is_some_and(|it| it.as_str() == name);
     let pending_reason = if !invite.preapproved {
         None
-    } else if !is_admins && policy_names.iter().any(|it| it.as_str() == name) {
-        Some(PendingReason::PolicyName)
     } else if is_compromised(tx, invite_id).await? {
         Some(PendingReason::CompromisedToken)
+    } else if !is_admins && policy_names.iter().any(|it| it.as_str() == name) {
+        Some(PendingReason::PolicyName)
     } else {
         None
     };

@@ -93,10 +93,10 @@ impl fmt::Display for PendingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PolicyName => {
-                "its token approves devices, but this one chose a name for which the policy file has entries"
+                "it chose a name for which the policy file had entries, although its token approves devices"
             }
             Self::CompromisedToken => {
-                "its token approves no further device since one of its devices was revoked or is in quarantine"
+                "another device of its token was revoked or in quarantine when it enrolled"
             }
         })
     }

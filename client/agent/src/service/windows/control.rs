@@ -22,6 +22,7 @@ const DESCRIPTION: &str =
 const ACCESS_DENIED: i32 = 5;
 const INVALID_LEVEL: i32 = 124;
 const NO_SUCH_SERVICE: i32 = 1060;
+const CANNOT_ACCEPT: i32 = 1061;
 const NOT_ACTIVE: i32 = 1062;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long the service may take to start, to stop, or to be forgotten.
@@ -148,10 +149,16 @@ impl Control {
             |error| failed("the service orion-agent cannot be stopped")(message_of(&error));
         let Some(service) = self.service()? else { return Ok(()) };
         let pid = service.query_status().map_err(cannot)?.process_id;
-        match service.stop() {
-            Ok(_) => {}
-            Err(error) if code_of(&error) == Some(NOT_ACTIVE) => {}
-            Err(error) => return Err(cannot(error)),
+        let until = Instant::now() + TIMEOUT;
+        loop {
+            match service.stop().map_err(|error| (code_of(&error), error)) {
+                Ok(_) | Err((Some(NOT_ACTIVE), _)) => break,
+                // It starts or stops just now.
+                Err((Some(CANNOT_ACCEPT), _)) if Instant::now() < until => {
+                    tokio::time::sleep(POLL_INTERVAL).await;
+                }
+                Err((_, error)) => return Err(cannot(error)),
+            }
         }
         match pid {
             Some(pid) if !process::is_gone(pid, TIMEOUT).await => {

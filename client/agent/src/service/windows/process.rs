@@ -9,10 +9,18 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Returns whether a process runs this program.
-pub(in super::super) fn runs(pid: u32, program: &Path) -> bool {
-    let same = || Some(fs::canonicalize(program_of(pid)?).ok()? == fs::canonicalize(program).ok()?);
-    same().unwrap_or(false)
+/// Returns whether a process runs this program and was started since then, Unix milliseconds: the program of this name may
+/// have been another one before.
+pub(in super::super) fn runs(pid: u32, program: &Path, since: i64) -> bool {
+    let is_it = || {
+        let system = look_at(pid)?;
+        let process = system.process(Pid::from_u32(pid))?;
+        // The time is in whole seconds.
+        let started = i64::try_from(process.start_time()).ok()?.saturating_mul(1_000) + 999;
+        let is_same = fs::canonicalize(process.exe()?).ok()? == fs::canonicalize(program).ok()?;
+        Some(is_same && started >= since)
+    };
+    is_it().unwrap_or(false)
 }
 
 /// Returns the program of a process. None if there is no such process.
@@ -39,7 +47,7 @@ pub(super) async fn is_gone(pid: u32, within: Duration) -> bool {
 fn is_agent(pid: u32) -> bool {
     let Some(program) = program_of(pid) else { return false };
     let agent = program.with_file_name("orion-agent.exe");
-    let [_, previous, _] = files_of_an_upgrade(&agent);
+    let [_, previous, ..] = files_of_an_upgrade(&agent);
     [agent, previous].iter().any(|it| it.as_os_str().eq_ignore_ascii_case(&program))
 }
 

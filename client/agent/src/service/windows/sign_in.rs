@@ -33,28 +33,31 @@ pub(super) fn command() -> Result<Option<String>, ServiceError> {
     key.get_string(NAME).map(Some).map_err(failed(WHAT))
 }
 
-/// Puts the command in place.
-pub(super) fn place(unit: &Unit) -> Result<Placed, ServiceError> {
+/// Returns the command of a unit.
+fn line(unit: &Unit) -> Result<String, ServiceError> {
     let words = unit.run(RunAs::Launcher);
     let program = unit.program.to_string_lossy();
     let bad = || ServiceError::BadPath { path: unit.program.clone() };
-    let line = joined(std::iter::once(&*program).chain(words.iter().map(String::as_str)))
-        .ok_or_else(bad)?;
+    joined(std::iter::once(&*program).chain(words.iter().map(String::as_str))).ok_or_else(bad)
+}
+
+/// Returns whether the command that is there is that of this unit.
+pub(super) fn is_of(unit: &Unit) -> Result<bool, ServiceError> {
+    Ok(command()?.is_some_and(|there| line(unit).is_ok_and(|line| line == there)))
+}
+
+/// Puts the command in place.
+pub(super) fn place(unit: &Unit) -> Result<Placed, ServiceError> {
+    let line = line(unit)?;
     let length = line.encode_utf16().count();
     if length > MAX_LENGTH {
         return Err(ServiceError::TooLong { length, max: MAX_LENGTH });
     }
-    let placed = Placed { before: command()? };
-    let put = || {
-        toast::register().map_err(failed(WHAT_OF_TOASTS))?;
-        open()?.set_string(NAME, line).map_err(failed(WHAT))
-    };
-    if let Err(error) = put() {
-        // The first error is the one to report.
-        drop(placed.undo());
-        return Err(error);
-    }
-    Ok(placed)
+    let before = command()?;
+    open()?.set_string(NAME, line).map_err(failed(WHAT))?;
+    // An agent without notices is better than none.
+    drop(toast::register());
+    Ok(Placed { before })
 }
 
 impl Placed {
@@ -69,12 +72,12 @@ impl Placed {
 
 /// Removes the command. Returns whether there was one.
 pub(super) fn remove() -> Result<bool, ServiceError> {
-    toast::unregister().map_err(failed(WHAT_OF_TOASTS))?;
-    if command()?.is_none() {
-        return Ok(false);
+    let is_there = command()?.is_some();
+    if is_there {
+        open()?.remove_value(NAME).map_err(failed(WHAT))?;
     }
-    open()?.remove_value(NAME).map_err(failed(WHAT))?;
-    Ok(true)
+    toast::unregister().map_err(failed(WHAT_OF_TOASTS))?;
+    Ok(is_there)
 }
 
 fn open() -> Result<Key, ServiceError> {
