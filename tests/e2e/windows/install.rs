@@ -78,7 +78,7 @@ impl<'a> Laptop<'a> {
     }
 
     /// Nothing is there but this. The program that removed itself takes a moment.
-    async fn has_left(&self, before: &BTreeSet<String>) {
+    pub(super) async fn has_left(&self, before: &BTreeSet<String>) {
         let more = || -> Vec<_> { self.left().difference(before).cloned().collect() };
         let until = Instant::now() + Duration::from_secs(20);
         while !more().is_empty() && Instant::now() < until {

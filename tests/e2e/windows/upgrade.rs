@@ -1,5 +1,6 @@
 //! A newer, signed agent in the place of the installed one; and what must not get there.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use orion_tests::World;
@@ -37,11 +38,14 @@ struct Story<'a> {
     newer: Vec<u8>,
     /// The installed program, below the drive.
     program: PathBuf,
+    /// What was there before anything was installed.
+    before: BTreeSet<String>,
 }
 
 impl<'a> Story<'a> {
     async fn new(world: &'a World, signer: &'a Signer, option: &'a [&'a str]) -> Option<Self> {
         let laptop = Laptop::new(world).await?;
+        let before = laptop.left();
         laptop.enrolls(option).await;
         laptop.agent(&[&["install"], option].concat(), b"").await;
         laptop.serves().await;
@@ -56,11 +60,11 @@ impl<'a> Story<'a> {
             world.people_address(),
             signer.public_key()
         );
-        let before = std::fs::read_to_string(&config).unwrap();
-        std::fs::write(config, before + &section).unwrap();
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(config, text + &section).unwrap();
         let agent = laptop.drive.at("downloads/orion-agent.exe");
         let newer = newer(&stripped("x86_64-w64-mingw32-strip", &agent, world.folder()));
-        Some(Self { laptop, option, signer, newer, program })
+        Some(Self { laptop, option, signer, newer, program, before })
     }
 
     async fn upgrade(&self, words: &[&str]) -> (i32, String) {
@@ -130,8 +134,7 @@ async fn replaces_with_calls_under_way(option: &[&str]) {
     assert!(code == 0 && said.contains("newest version"), "{code} {said}");
     let uninstall = [&["uninstall", "--purge"], option].concat();
     story.laptop.agent(&uninstall, b"").await;
-    let left: Vec<_> = story.laptop.left().into_iter().filter(|it| it.contains("rion")).collect();
-    assert_eq!(left, ["downloads/orion-agent.exe"], "what was downloaded is the person's");
+    story.laptop.has_left(&story.before).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
