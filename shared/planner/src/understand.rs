@@ -258,6 +258,10 @@ fn corrected(
     (1..=MAX_TYPOS).find_map(|typos| {
         readings(text, words).into_iter().find_map(|(words, _)| {
             let (language, found) = matching(text, &words, context, first, typos)?;
+            // What is plainly in one language is not a misspelt sentence of the other.
+            if language_of(text).is_some_and(|plain| plain != language) {
+                return None;
+            }
             let fixes: Vec<(&Word, &str)> = found
                 .fixes
                 .iter()

@@ -172,6 +172,8 @@ impl StatusView {
             let until = text::when(&app.out.zone, person.token.expires_at);
             format!("{}, {}, by {} until {until}", person.user, person.role, person.credential())
         });
+        // A backend that does not answer does not say who is signed in.
+        let nobody = if *reachable { "nobody" } else { "" };
         let count = |count: Option<usize>, command: &str| match count {
             None => String::new(),
             Some(0) => "none".to_owned(),
@@ -180,7 +182,7 @@ impl StatusView {
         facts([
             ("backend", format!("{backend} {answers}")),
             ("context", context),
-            ("signed in", person.unwrap_or_else(|| "nobody".to_owned())),
+            ("signed in", person.unwrap_or_else(|| nobody.to_owned())),
             ("devices", devices.as_ref().map(DeviceCounts::line).unwrap_or_default()),
             ("waiting approvals", count(*waiting_approvals, "orion approvals list")),
             ("access requests", count(*open_requests, "orion requests list")),

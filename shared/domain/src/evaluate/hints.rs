@@ -1,6 +1,7 @@
 //! Hints for a call that does not run: the smallest change for each line of evidence that denies it, and who
 //! can make the change.
 
+mod denied;
 mod quote;
 
 use quote::{for_shell, quoted};
@@ -10,7 +11,7 @@ use crate::caller::Role;
 use crate::grants::{AllowedPath, Profile, Scope};
 use crate::hint::{Actor, Hint};
 use crate::hosts::address_of;
-use crate::path::{BuiltInKind, DevicePath};
+use crate::path::DevicePath;
 use crate::rule::{Approvers, Rule};
 use crate::touches::{Access, PathTouch};
 
@@ -249,15 +250,11 @@ impl Evidence {
 
     /// Names the command that allows a path in the ceiling. There is none for `execute`.
     fn with_owner_command(&self, hint: Hint, path: &str, access: Access) -> Hint {
-        let option = match (self.layer, access) {
-            (Layer::Ceiling, Access::Read) => " --read",
-            (Layer::Ceiling, Access::Write) => " --write",
-            (Layer::Ceiling, Access::Delete) => "",
-            (Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk, _)
-            | (Layer::Ceiling, Access::Execute) => return hint,
+        let Some(allow) = owner_command(path, access).filter(|_| self.layer == Layer::Ceiling)
+        else {
+            return hint;
         };
-        let path = for_shell(path, "PATH");
-        let command = format!("orion-agent allow {path}{option}, or edit [ceiling] in agent.toml");
+        let command = format!("{allow}, or edit [ceiling] in agent.toml");
         Hint { command: Some(command), ..hint }
     }
 
@@ -280,43 +277,6 @@ impl Evidence {
             ))
         })
     }
-
-    fn denied(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Hint {
-        let touched = question.touches.and_then(|touches| touches.paths.get(touch));
-        let (Some(touched), Some(scope)) = (touched, self.scope(policy)) else {
-            return nobody("no change allows it");
-        };
-        let against: Vec<_> = scope.denied.own().filter(|it| it.refuses(touched)).collect();
-        let refusing = scope.denied.built_in_against(&touched.path, touched.access);
-        if let Some((kind, entry)) = refusing.and_then(|entry| Some((entry.built_in?, entry))) {
-            if kind == BuiltInKind::OwnState || entry.pattern.root().is_some() {
-                return nobody(format!(
-                    "no change allows it: {} is denied on every device by default",
-                    entry.pattern
-                ));
-            }
-            let path = quoted(&touched.path.to_string());
-            let access = touched.access;
-            let change = format!(
-                "name the file itself, which {} denies by default: add {{ path: {path}, access: [{access}] }} to the paths",
-                entry.pattern
-            );
-            let path = for_shell(&touched.path.to_string(), "PATH");
-            return self.entry(question, &change, &format!("--path {path} --access {access}"));
-        }
-        if scope.deny_all_paths {
-            return self.grant(question, "correct the entry that cannot be read in the deny_paths");
-        }
-        let entries: Vec<_> = against.iter().map(|entry| quoted(entry.pattern.as_text())).collect();
-        let hint =
-            self.grant(question, &format!("take {} out of the deny_paths", entries.join(", ")));
-        match against.as_slice() {
-            [entry] if is_whole(entry.pattern.as_text()) => {
-                self.with_owner_command(hint, entry.pattern.as_text(), touched.access)
-            }
-            _ => hint,
-        }
-    }
 }
 
 /// The command that changes the grants of a device.
@@ -331,10 +291,15 @@ pub fn changes_own_grants(command: &str) -> bool {
     command.starts_with(PERMISSIONS)
 }
 
-/// Returns whether a denied path is the same in every folder, and no pattern.
-fn is_whole(path: &str) -> bool {
-    let has_drive = path.as_bytes().get(1) == Some(&b':');
-    (path.starts_with(['/', '\\', '~']) || has_drive) && !path.contains(['*', '?'])
+/// Returns the owner's command that allows a path in the ceiling. There is none for `execute`.
+fn owner_command(path: &str, access: Access) -> Option<String> {
+    let option = match access {
+        Access::Read => " --read",
+        Access::Write => " --write",
+        Access::Delete => "",
+        Access::Execute => return None,
+    };
+    Some(format!("orion-agent allow {}{option}", for_shell(path, "PATH")))
 }
 
 /// Returns the smallest path to grant for one access: the path itself, or the folder around what is to be

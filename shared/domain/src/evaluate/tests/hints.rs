@@ -166,6 +166,42 @@ fn what_is_kept_out_from_the_start_stays_out() {
     );
 }
 
+#[test]
+fn a_secret_file_is_named_with_its_folder_where_none_is_allowed_and_all_that_denies_it_is_said() {
+    let key = "D:/x/.ssh/id_rsa";
+    let ask = Ask::path("create_directory", Risk::Low, key, Access::Read);
+    let of = |paths: serde_json::Value, denied: serde_json::Value| {
+        policy(&json!({"profile": "operator", "paths": paths, "deny_paths": denied}))
+    };
+    let (folder, file) = (
+        json!({"path": "D:/x/.ssh", "access": ["read"]}),
+        json!({"path": key, "access": ["read"]}),
+    );
+    let both = of(json!([folder, file]), json!([]));
+    assert_eq!(ask.of(&both).0, Decision::Allow);
+    let outside = hint_lines(&ask, &of(json!(["D:/y"]), json!([])));
+    let added = "{ path: \"D:/x/.ssh\", access: [read] } and { path: \"D:/x/.ssh/id_rsa\", access: [read] } to the paths";
+    let named = format!(
+        "name the file itself, which **/.ssh denies by default, and its folder: add {added}"
+    );
+    let adds = adds(&format!("--path D:/x/.ssh --path {key} --access read"));
+    assert_eq!(outside, [format!("{named} of laptop-123 {adds}")]);
+    let inside = hint_lines(&ask, &of(json!(["D:/x"]), json!([])));
+    assert!(!inside[0].contains("and its folder"), "{inside:?}");
+
+    let mut held = both.clone();
+    held.ceiling = Some(of(json!(["D:/y"]), json!(["D:/x/.ssh"])).grants);
+    let allow = format!("orion-agent allow D:/x/.ssh --read, then orion-agent allow {key} --read");
+    let by = format!("(the owner of the device: {allow}, or edit [ceiling] in agent.toml)");
+    let taken = "take \"D:/x/.ssh\" out of the deny_paths, and ";
+    assert_eq!(
+        hint_lines(&ask, &held),
+        [format!("{taken}{named} of the ceiling of laptop-123 {by}")]
+    );
+    held.ceiling = Some(of(json!(["D:/y"]), json!(["D:/x"])).grants);
+    assert!(hint_lines(&ask, &held)[0].ends_with(OWNER), "that one is taken out by hand");
+}
+
 #[rstest]
 #[case("D:/x/y", "add { path: \"D:/x\", access: [delete] } to the paths of laptop-123")]
 #[case("C:/Data", "delete what is in C:/Data instead")]

@@ -1,0 +1,110 @@
+//! Hints for a path that is denied: by entries, which are taken out, or on every device. An entry that names a file opens it
+//! there. Like every file, it is reached from a folder that is allowed.
+
+use super::quote::{for_shell, quoted};
+use super::{Evidence, Policy, Question, nobody, owner_command};
+use crate::evaluate::Layer;
+use crate::grants::Scope;
+use crate::hint::Hint;
+use crate::path::{BuiltInKind, DevicePath};
+use crate::touches::PathTouch;
+
+/// A file that is denied by default.
+struct Secret<'a> {
+    /// The file.
+    touched: &'a PathTouch,
+    /// Its folder, where none is allowed that holds the file.
+    folder: Option<DevicePath>,
+    /// The pattern that denies it.
+    pattern: &'a str,
+}
+
+/// Returns the folder of a file, where no folder is allowed from which the file is reached.
+fn folder(scope: &Scope, touched: &PathTouch, question: &Question<'_>) -> Option<DevicePath> {
+    let PathTouch { path, access } = touched;
+    let is_reached = scope.allowed.iter().any(|entry| {
+        entry.covers(path) && !path.contains(&entry.root) && entry.access.contains(access)
+    });
+    path.parent().filter(|_| question.tool.of_files && !is_reached)
+}
+
+impl Evidence {
+    /// Returns the change that lets a path be used which entries deny, or which is denied on every device.
+    pub(super) fn denied(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Hint {
+        let touched = question.touches.and_then(|touches| touches.paths.get(touch));
+        let (Some(touched), Some(scope)) = (touched, self.scope(policy)) else {
+            return nobody("no change allows it");
+        };
+        let against: Vec<_> = scope.denied.own().filter(|it| it.refuses(touched)).collect();
+        let refusing = scope.denied.built_in_against(&touched.path, touched.access);
+        if let Some((kind, entry)) = refusing.and_then(|entry| Some((entry.built_in?, entry))) {
+            if kind == BuiltInKind::OwnState || entry.pattern.root().is_some() {
+                return nobody(format!(
+                    "no change allows it: {} is denied on every device by default",
+                    entry.pattern
+                ));
+            }
+            let against: Vec<_> = against.iter().map(|entry| entry.pattern.as_text()).collect();
+            let pattern = entry.pattern.as_text();
+            let secret = Secret { touched, folder: folder(scope, touched, question), pattern };
+            return self.secret(question, &secret, &against);
+        }
+        if scope.deny_all_paths {
+            return self.grant(question, "correct the entry that cannot be read in the deny_paths");
+        }
+        let entries: Vec<_> = against.iter().map(|entry| entry.pattern.as_text()).collect();
+        let hint = self.grant(question, &taken_out(&entries));
+        match against.as_slice() {
+            [entry] if is_whole(entry.pattern.as_text()) => {
+                self.with_owner_command(hint, entry.pattern.as_text(), touched.access)
+            }
+            _ => hint,
+        }
+    }
+
+    /// Returns the change that lets a file be used which is denied by default and by these entries.
+    fn secret(&self, question: &Question<'_>, secret: &Secret<'_>, against: &[&str]) -> Hint {
+        let Secret { touched: PathTouch { path, access }, folder, pattern } = secret;
+        let paths: Vec<String> = folder.iter().chain([path]).map(ToString::to_string).collect();
+        let entry = |path: &String| format!("{{ path: {}, access: [{access}] }}", quoted(path));
+        let entries = paths.iter().map(entry).collect::<Vec<_>>().join(" and ");
+        let its_folder = if folder.is_some() { ", and its folder" } else { "" };
+        let take_out = match against {
+            [] => String::new(),
+            against => format!("{}, and ", taken_out(against)),
+        };
+        let change = format!(
+            "{take_out}name the file itself, which {pattern} denies by default{its_folder}: add {entries} to the paths"
+        );
+        if self.layer == Layer::Ceiling {
+            let hint = self.grant(question, &change);
+            // The command takes out what denies the very path that it allows.
+            let is_taken_out = against.iter().all(|denied| paths.iter().any(|path| path == denied));
+            let allow: Option<Vec<_>> =
+                paths.iter().map(|path| owner_command(path, *access)).collect();
+            let command = allow
+                .filter(|_| is_taken_out)
+                .map(|allow| format!("{}, or edit [ceiling] in agent.toml", allow.join(", then ")));
+            return Hint { command: command.or(hint.command), ..hint };
+        }
+        if !against.is_empty() {
+            return self.grant(question, &change);
+        }
+        let options: Vec<_> =
+            paths.iter().map(|path| format!("--path {}", for_shell(path, "PATH"))).collect();
+        let options = format!("{} --access {access}", options.join(" "));
+        self.entry(question, &change, &options)
+    }
+}
+
+/// Describes the change that takes these entries out.
+fn taken_out(denied: &[&str]) -> String {
+    let denied: Vec<_> = denied.iter().map(|pattern| quoted(pattern)).collect();
+    format!("take {} out of the deny_paths", denied.join(", "))
+}
+
+/// Returns whether a denied path is the same in every folder, and no pattern.
+fn is_whole(path: &str) -> bool {
+    let has_drive = path.as_bytes().get(1) == Some(&b':');
+    (path.starts_with(['/', '\\', '~']) || has_drive) && !path.contains(['*', '?'])
+}
