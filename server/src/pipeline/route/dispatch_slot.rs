@@ -72,8 +72,8 @@ pub(super) fn offline(evaluated: &EvaluatedCall) -> ToolError {
         ErrorCode::DeviceOffline,
         format!("{} is not connected.", evaluated.target.device.name),
     )
-    .hint("let the call wait for the device: add --queue to `orion call`")
-    .hint(Hint::run("or start the agent there", "orion-agent run").by(Actor::Owner))
+    .hint(Hint::run("start the agent there", "orion-agent run").by(Actor::Owner))
+    .hint("or let the call wait for the device: add --queue to `orion call`")
 }
 
 pub(super) fn busy(evaluated: &EvaluatedCall, slot_error: SlotError) -> ToolError {
