@@ -31,11 +31,6 @@ async fn what_never_comes_comes_too_often_or_may_not_be_called_is_refused_before
         ),
         ("every 1h", &json!({"tool": "calculate", "arguments": {"x": 1}}), invalid),
         ("every 1h", &json!({"tool": "schedule_task"}), invalid),
-        (
-            "every 1h",
-            &json!({"tool": "run_macro", "arguments": {"name": "none"}}),
-            ErrorCode::NotFound,
-        ),
         ("every 1h", &json!({"tool": "list_devices"}), ErrorCode::PermissionDenied),
         (
             "every 1h",
@@ -49,6 +44,9 @@ async fn what_never_comes_comes_too_often_or_may_not_be_called_is_refused_before
         assert!(refused.state.is_closed(), "{when} {call}: {refused:?}");
         assert_eq!(refused.error().code, code, "{when} {call}: {refused:?}");
     }
+    let none = json!({"name": "a", "when": "every 1h", "macro": "none", "confirm": true});
+    let none = admin.call("backend", "schedule_task", none).await;
+    assert_eq!(none.error().code, ErrorCode::NotFound, "{none:?}");
     let mut zone = hourly("a", &good);
     zone["timezone"] = json!("Europe/Nowhere");
     let refused = admin.call("backend", "schedule_task", zone).await;
