@@ -62,7 +62,14 @@ async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
     assert!(order.is_sorted(), "the last one first: {undone:?}");
     assert_eq!((names(laptop.tree()), names(server.tree())), (vec![], vec![]));
 
-    // Somebody else's turn is none, and one that changed nothing has nothing to take back.
+    // A turn without a call has nothing to take back, and somebody else's is none.
+    let admin = world.admin().clone();
+    let talking = tokio::spawn(async move { admin.say_in("", "hello").await });
+    model.asked().await.answer("Hello.").await;
+    talking.await.unwrap();
+    let shown = cli.run(&["chats", "show", "-o", "json"]).await.json();
+    let idle = cli.run(&["undo", shown[0]["turn_id"].as_str().unwrap()]).await;
+    assert!(idle.code == 9 && idle.stderr.contains("no call was made there"), "{idle:?}");
     let bob = world.person("bob", Role::Admin).await;
     let missing = world.cli_of("bob", &bob).run(&["undo", &turn]).await;
     assert_eq!(missing.code, 3, "{missing:?}");

@@ -356,6 +356,14 @@ async fn on_the_command_line_a_definition_is_shown_approved_and_called() {
     }
     let called = cli.run(&["call", "kiosk", "greet", "label=7", "loud=true", "-o", "json"]).await;
     assert_eq!(called.json()["data"]["stdout"], "<--label><7><--loud>", "{called:?}");
+    let elsewhere = cli.run(&["tools", "show", "calculate", "--device", "kiosk"]).await;
+    assert_eq!(elsewhere.code, 0, "{elsewhere:?}");
+    assert!(elsewhere.stderr.contains("calculate cannot be called on kiosk"), "{elsewhere:?}");
+    let unknown = cli.run(&["tools", "show", "greet_all", "--device", "kiosk"]).await;
+    assert!(
+        unknown.code == 3 && unknown.stderr.contains("orion why kiosk greet_all"),
+        "{unknown:?}"
+    );
     let shown = cli.run(&["tools", "show", "greet", "--device", "kiosk"]).await;
     assert!(shown.stdout.contains("A custom tool of the device"), "{shown:?}");
     let rejected = cli.run(&["tools", "reject", "kiosk", "greet", "--yes"]).await;

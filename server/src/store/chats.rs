@@ -207,8 +207,14 @@ impl Store {
         self.db().flush().await?;
         let calls = sql("SELECT * FROM calls WHERE turn_id >= $1 AND turn_id < $2 \
              AND +user_name = $3 AND NOT dry_run ORDER BY turn_id, id LIMIT 1000");
-        let calls: Vec<CallRow> = self.db().query(calls.with(values![from, to, user])).await?;
-        let Some(first) = calls.first() else { return Err(StoreError::NotFound) };
+        let calls: Vec<CallRow> = self.db().query(calls.with(values![&from, &to, user])).await?;
+        let Some(first) = calls.first() else {
+            let said = sql("SELECT 1 FROM messages JOIN conversations \
+                 ON conversations.id = messages.conversation_id \
+                 WHERE conversations.user_name = $3 AND turn_id >= $1 AND turn_id < $2 LIMIT 1");
+            let is_turn = self.db().exists(said.with(values![from, to, user])).await?;
+            return if is_turn { Ok(calls) } else { Err(StoreError::NotFound) };
+        };
         if calls.iter().any(|call| call.turn != first.turn) {
             return Err(StoreError::Ambiguous);
         }

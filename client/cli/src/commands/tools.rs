@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::complete;
 use crate::failure::Failure;
 use crate::show::{ToolView, openai, tool_page, tools_table};
+use crate::text;
 
 use custom::{Named, Pending, RiskName};
 
@@ -114,11 +115,20 @@ impl Tools {
                 }
             }
             ToolsCommand::Show { name, device } => {
-                let tool = tools(app, device)
-                    .await?
-                    .into_iter()
-                    .find(|tool| tool.name == name || tool.aliases.contains(&name))
-                    .ok_or_else(|| no_such_tool(&name))?;
+                let named = |tool: &ToolView| tool.name == name || tool.aliases.contains(&name);
+                let mut tool = tools(app, device.clone()).await?.into_iter().find(named);
+                if let (None, Some(device)) = (&tool, device) {
+                    // One of the catalogue is shown also where it may not be called.
+                    tool = tools(app, None).await?.into_iter().find(named);
+                    let (device, name) = (text::one_line(&device, 64), text::one_line(&name, 64));
+                    let refused = format!("{name} cannot be called on {device}");
+                    let why = format!("orion why {device} {name}");
+                    if tool.is_none() {
+                        return Err(Failure::NotFound(refused).hint(Hint::run("see why", why)));
+                    }
+                    app.out.note(&format!("{refused}; `{why}` says why"));
+                }
+                let tool = tool.ok_or_else(|| no_such_tool(&name))?;
                 app.out.show(&tool, || tool_page(&tool))?;
             }
         }

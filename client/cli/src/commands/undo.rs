@@ -69,7 +69,8 @@ impl Undo {
             }
             Err(failure) => return Err(failure),
         };
-        if recorded.call_id != call && several::find(client, &call).await?.is_some() {
+        let is_of_several = |calls: Option<Vec<_>>| calls.is_some_and(|calls| !calls.is_empty());
+        if recorded.call_id != call && is_of_several(several::find(client, &call).await?) {
             let message = format!("{} begins a call and a plan or turn", text::one_line(&call, 80));
             return Err(Failure::Usage(message)
                 .hint("give the whole id of the one that is meant")

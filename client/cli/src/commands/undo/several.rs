@@ -76,6 +76,10 @@ pub(super) async fn undo(
     dry_run: bool,
     wait: bool,
 ) -> Result<u8, Failure> {
+    if calls.is_empty() {
+        let message = "no call was made there, so there is nothing to take back";
+        return Err(Failure::Conflict(message.to_owned()));
+    }
     let mut requests = Vec::new();
     let mut stay = Vec::new();
     for call in calls.iter().rev().filter(|call| may_have_changed(call)) {
