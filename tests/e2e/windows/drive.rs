@@ -10,6 +10,9 @@ use orion_wire::v1;
 use serde_json::json;
 use tempfile::TempDir;
 
+/// Where the manager of services keeps its settings.
+const CONTROL: &str = r"HKLM\System\CurrentControlSet\Control";
+
 /// A drive with the agent on it.
 pub(super) struct Drive(TempDir);
 
@@ -21,6 +24,12 @@ impl Drive {
         let drive = Self(tempfile::tempdir().unwrap());
         let booted = drive.wine(&["wineboot", "--init"], b"", "wineboot.log");
         assert_eq!(booted.exit_code().await, 0, "{}", booted.log());
+        // Wine gives a service ten seconds to start, which is short beside other tests; Windows gives it thirty.
+        let timeout = ["ServicesPipeTimeout", "/t", "REG_DWORD", "/d", "60000", "/f"];
+        let (code, said) =
+            drive.says(&[&["reg", "add", CONTROL, "/v"], &timeout[..]].concat()).await;
+        assert_eq!(code, 0, "{said}");
+        drive.end();
         provide_random_numbers(&drive.at("windows/system32"));
         // Wine gives the modes of a folder to what is made in it, whatever the program says.
         let folder = drive.at(folder_of_agent.trim_start_matches("C:/"));
