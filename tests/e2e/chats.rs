@@ -70,6 +70,14 @@ async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
     let shown = cli.run(&["chats", "show", "-o", "json"]).await.json();
     let idle = cli.run(&["undo", shown[0]["turn_id"].as_str().unwrap()]).await;
     assert!(idle.code == 9 && idle.stderr.contains("no call was made there"), "{idle:?}");
+    let admin = world.admin().clone();
+    let talking = tokio::spawn(async move { admin.say_in("", "look").await });
+    model.asked().await.call(&[("list_directory", json!({"device": "laptop", "path": "."}))]).await;
+    model.asked().await.answer("Seen.").await;
+    talking.await.unwrap();
+    let shown = cli.run(&["chats", "show", "-o", "json"]).await.json();
+    let read = cli.run(&["undo", shown[0]["turn_id"].as_str().unwrap()]).await;
+    assert!(read.code == 9 && read.stderr.contains("these calls changed nothing"), "{read:?}");
     let bob = world.person("bob", Role::Admin).await;
     let missing = world.cli_of("bob", &bob).run(&["undo", &turn]).await;
     assert_eq!(missing.code, 3, "{missing:?}");

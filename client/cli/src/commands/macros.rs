@@ -6,6 +6,7 @@ use orion_catalog::Tool as _;
 use orion_catalog::tools::run_macro::{self, RunMacro};
 use orion_domain::Hint;
 use orion_wire::v1;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::call::{perform, print};
@@ -119,12 +120,14 @@ impl Macros {
             MacrosCommand::Save { name, calls } => {
                 let mut all = arguments::object(&calls)?;
                 all.insert("name".to_owned(), name.into());
-                call(app, client, "save_macro", &Value::Object(all), false).await
+                let saved = call(app, client, "save_macro", &Value::Object(all), false).await?;
+                Ok(saved.exit_code())
             }
             MacrosCommand::Run { name, parameters, dry_run } => {
                 let parameters = arguments::arguments(&parameters, Default::default(), None)?;
                 let all = json!({"name": name, "parameters": parameters});
-                call(app, client, "run_macro", &all, dry_run).await
+                let ran = call(app, client, RunMacro::NAME, &all, dry_run).await?;
+                Ok(if !dry_run && has_stopped(&ran) { 1 } else { ran.exit_code() })
             }
             MacrosCommand::Remove { name } => {
                 let request = v1::RemoveMacroRequest { name };
@@ -150,7 +153,7 @@ async fn call(
     tool: &str,
     arguments: &Value,
     dry_run: bool,
-) -> Result<u8, Failure> {
+) -> Result<CallResult, Failure> {
     let request = v1::CallToolRequest {
         tool: tool.to_owned(),
         arguments: arguments.to_string().into_bytes().into(),
@@ -159,12 +162,11 @@ async fn call(
     };
     let result = perform(app, client, request, false).await?;
     print(app, client, &result).await?;
-    Ok(if has_stopped(&result) { 1 } else { result.exit_code() })
+    Ok(result)
 }
 
 /// Returns whether a macro has stopped at one of its calls. Its own call succeeded: it did what it is for.
 fn has_stopped(result: &CallResult) -> bool {
-    let ran = result.envelope.data.clone().map(serde_json::from_value::<run_macro::Returns>);
-    let is_run = result.envelope.meta.tool == RunMacro::NAME && !result.envelope.dry_run;
-    is_run && matches!(ran, Some(Ok(ran)) if ran.succeeded < ran.steps.len())
+    let ran = result.envelope.data.as_ref().map(run_macro::Returns::deserialize);
+    matches!(ran, Some(Ok(ran)) if ran.succeeded < ran.steps.len())
 }

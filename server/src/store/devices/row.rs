@@ -75,7 +75,7 @@ impl FromStr for DeviceState {
 pub enum PendingReason {
     /// It chose a name of which the policy file says something: grants, labels or rules.
     PolicyName,
-    /// Another device of its token was revoked or is in quarantine. Whoever has that one may have the token.
+    /// Another device of its token was revoked or is in quarantine. The holder of that one may have the token.
     CompromisedToken,
 }
 

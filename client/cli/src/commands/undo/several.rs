@@ -14,20 +14,15 @@ use crate::show::short_arguments;
 use crate::terminal;
 use crate::text;
 
-/// Returns the calls of a plan or a turn, oldest first. None if there is none with this id.
+/// Returns the calls of a plan or a turn, oldest first, those of a turn without their results. None if there is none with
+/// this id.
 ///
 /// # Errors
 /// The backend fails, or several ids begin so.
 pub(super) async fn find(client: &Client, id: &str) -> Result<Option<Vec<v1::Call>>, Failure> {
     let request = v1::GetTurnRequest { turn_id: id.to_owned() };
     if let Some(turn) = found(client.ask(client.chat().get_turn(request)).await)? {
-        let mut calls = Vec::new();
-        // A turn has its calls without their results.
-        for call in turn.calls.into_iter().filter(may_have_changed) {
-            let request = v1::GetCallRequest { call_id: call.call_id, wait_ms: 0 };
-            calls.extend(client.ask(client.tools().get_call(request)).await?.call);
-        }
-        return Ok(Some(calls));
+        return Ok(Some(turn.calls));
     }
     let request = v1::GetPlanRequest { plan_id: id.to_owned(), ..v1::GetPlanRequest::default() };
     let Some(answer) = found(client.ask(client.plans().get_plan(request)).await)? else {
@@ -83,9 +78,11 @@ pub(super) async fn undo(
     let mut requests = Vec::new();
     let mut stay = Vec::new();
     for call in calls.iter().rev().filter(|call| may_have_changed(call)) {
-        match undoing(call) {
-            Ok(request) => requests.push((line(call), request)),
-            Err(why) => stay.push(format!("{}: {why}", line(call))),
+        let call = with_result(client, call).await?;
+        match undoing(&call) {
+            _ if !may_have_changed(&call) => {}
+            Ok(request) => requests.push((line(&call), request)),
+            Err(why) => stay.push(format!("{}: {why}", line(&call))),
         }
     }
     if requests.is_empty() && stay.is_empty() {
@@ -147,6 +144,16 @@ pub(super) async fn undo(
         }
     }
     Ok(0)
+}
+
+/// Returns a call with its result.
+async fn with_result(client: &Client, call: &v1::Call) -> Result<v1::Call, Failure> {
+    if !call.result.is_empty() {
+        return Ok(call.clone());
+    }
+    let request = v1::GetCallRequest { call_id: call.call_id.clone(), wait_ms: 0 };
+    let answer = client.ask(client.tools().get_call(request)).await?;
+    Ok(answer.call.unwrap_or_else(|| call.clone()))
 }
 
 /// Returns whether an undo found that its call was taken back already.
