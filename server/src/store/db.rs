@@ -12,6 +12,7 @@ mod connection;
 mod error;
 mod job;
 pub(super) mod memory_words;
+mod migrations;
 mod row;
 mod script;
 mod snapshot;
@@ -38,7 +39,7 @@ pub(super) use value::Value;
 pub(super) use writer::Tx;
 
 #[cfg(test)]
-pub(super) use self::{script::EXPECTATION, sqlite::MIGRATIONS, sqlite::READERS};
+pub(super) use self::{migrations::MIGRATIONS, script::EXPECTATION, sqlite::READERS};
 
 use sqlite::Reads;
 use writer::WriterHandle;

@@ -5,7 +5,8 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::sqlite::{BUSY_TIMEOUT, MIGRATIONS, query, read_only};
+use super::migrations::MIGRATIONS;
+use super::sqlite::{BUSY_TIMEOUT, query, read_only};
 use super::{FromRow, Row, Statement, row, sql};
 use crate::store::StoreError;
 

@@ -1,9 +1,9 @@
-//! SQLite: how its files are opened, the schema's migrations, and the pool of readers.
+//! SQLite: how its files are opened and brought up to date, and the pool of readers.
 
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::MigrateError;
 use sqlx::query::Query;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions,
@@ -12,11 +12,9 @@ use sqlx::{ConnectOptions as _, Sqlite, SqlitePool};
 
 use super::checkpoint::MAX_LOG_PAGES;
 use super::connection::Connection;
+use super::migrations::MIGRATIONS;
 use super::{Row, Statement, Value};
 use crate::store::StoreError;
-
-/// The schema migrations, oldest first.
-pub(in crate::store) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
 
 /// How long a statement waits for another process that holds a lock on the file.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
