@@ -15,7 +15,7 @@ CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it w
 JQ_MISSING := jq, man, curl or wget is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db curl wget
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-windows test-arm check-macos test-skew test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs shipped-agent test-reproducible dist dist-agent dist-windows dist-arm sbom deb test-deb test-systemd install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
+.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-windows test-arm check-macos test-skew test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs test-reproducible dist dist-agent dist-windows dist-arm sbom deb test-deb test-systemd install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -218,17 +218,15 @@ PACKAGED := target/packaged
 # A library in C has the time of its build, which is that of the last change.
 SHIPPED := SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} RUSTFLAGS='$(REMAP)'
 
-shipped-agent: needs-rust
+dist: needs-rust page ## build the three programs as they ship, a tarball and SHA256SUMS, in target/packaged
 	$(SHIPPED) $(CARGO) build --locked --profile dist -p orion-agent
-
-dist: page shipped-agent ## build the three programs as they ship, a tarball and SHA256SUMS, in target/packaged
 	$(SHIPPED) $(CARGO) build --locked --release -p orion-server -p orion-cli
 	@mkdir -p $(PACKAGED)/programs
 	@cp $(TARGET)/dist/orion-agent $(TARGET)/release/orion $(TARGET)/release/orion-server $(PACKAGED)/programs/
 	@strip $(PACKAGED)/programs/*
 	@deploy/tarball.sh $(PACKAGED)/programs $(PACKAGED)
 
-test-reproducible: needs-rust ## build the agent as it ships in two clones of other names, and see that both builds are one
+test-reproducible: needs-rust ## run `make dist` in two clones of other names, and see that both make the same files
 	@deploy/test-reproducible.sh
 
 deb: ## make packages for Debian of the programs that `make dist` built, in target/packaged

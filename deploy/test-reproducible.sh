@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the agent as `make dist` does in two clones of the last commit, in folders of other names, and compares the
-# programs.
+# Runs `make dist` in two clones of the last commit, in folders of other names, and compares what both made: the three
+# programs, the tarball and the checksums.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -10,8 +10,8 @@ trap 'rm -rf -- "$folder"' EXIT
 for clone in one another; do
     git clone --quiet "$root" "$folder/$clone"
     echo "building in $folder/$clone"
-    env -u CARGO_TARGET_DIR make --directory "$folder/$clone" --no-print-directory shipped-agent
+    env -u CARGO_TARGET_DIR -u MINISIGN_KEY make --directory "$folder/$clone" --no-print-directory dist
 done
-cmp "$folder/one/target/dist/orion-agent" "$folder/another/target/dist/orion-agent"
-sha256sum "$folder/one/target/dist/orion-agent" | cut -d ' ' -f 1
-echo 'both builds are one'
+diff -r "$folder/one/target/packaged" "$folder/another/target/packaged"
+cat "$folder/one/target/packaged/SHA256SUMS"
+echo 'both clones made the same files'
