@@ -1,6 +1,7 @@
 //! The agent for Windows, through Wine, against a real backend. `make test-windows` builds it and names it in
 //! `ORION_TEST_WINDOWS_AGENT`; elsewhere there is nothing to tell.
 
+mod apps;
 mod drive;
 mod install;
 mod laptop;

@@ -92,12 +92,13 @@ impl Drop for Drive {
     }
 }
 
-/// Invites the device `laptop`, which needs no approval and may use this folder. Returns the token.
-pub(super) async fn invite(world: &World, folder: &str) -> String {
+/// Invites the device `laptop`, which needs no approval and may use this folder and these applications. Returns the
+/// token.
+pub(super) async fn invite(world: &World, folder: &str, apps: &[&str]) -> String {
     let request = v1::InviteDeviceRequest {
         name: "laptop".to_owned(),
         preapproved: true,
-        grants: json!({"profile": "developer", "paths": [folder]}).to_string(),
+        grants: json!({"profile": "developer", "paths": [folder], "apps": apps}).to_string(),
         ..Default::default()
     };
     world.admin().devices().invite_device(request).await.unwrap().into_inner().token

@@ -41,7 +41,7 @@ impl<'a> Laptop<'a> {
 
     /// Makes this a device.
     pub(super) async fn enrolls(&self, option: &[&str]) {
-        let token = invite(self.world, FILES).await;
+        let token = invite(self.world, FILES, &[]).await;
         let words = [&["enroll", "-", "--allow-path", FILES][..], option].concat();
         self.agent(&words, token.as_bytes()).await;
     }

@@ -24,11 +24,24 @@ pub(super) struct Laptop<'a> {
 impl<'a> Laptop<'a> {
     /// Makes the drive, enrols, and starts the agent. None where no agent for Windows was built for the tests.
     pub(super) async fn new(world: &'a World) -> Option<Self> {
+        Self::with_apps(world, &[], "", async |_| {}).await
+    }
+
+    /// The same with these applications allowed, more lines of the owner's file, and what is done on the drive before the
+    /// agent starts.
+    pub(super) async fn with_apps(
+        world: &'a World,
+        apps: &[&str],
+        lines: &str,
+        prepare: impl AsyncFnOnce(&Drive),
+    ) -> Option<Self> {
         let drive = Drive::new("C:/orion").await?;
         std::fs::create_dir_all(drive.at("Users/ann/files")).unwrap();
-        let config = format!("[ceiling]\nprofile = \"developer\"\npaths = [\"{FILES}\"]\n");
-        std::fs::write(drive.at("orion/agent.toml"), config).unwrap();
-        let token = invite(world, FILES).await;
+        let ceiling = format!("profile = \"developer\"\npaths = [\"{FILES}\"]\napps = {apps:?}");
+        std::fs::write(drive.at("orion/agent.toml"), format!("[ceiling]\n{ceiling}\n{lines}"))
+            .unwrap();
+        prepare(&drive).await;
+        let token = invite(world, FILES, apps).await;
         let words = agent_words(&["enroll", "-", "--name", "laptop"]);
         let enrolling = drive.wine(&words, token.as_bytes(), "enroll.log");
         assert_eq!(enrolling.exit_code().await, 0, "{}", enrolling.log());
@@ -90,13 +103,19 @@ impl<'a> Laptop<'a> {
         self.world.admin().call("laptop", tool, arguments).await
     }
 
+    /// A call, with a person's yes where one is asked.
+    pub(super) async fn approved(&self, tool: &str, arguments: Value) -> Call {
+        let call = self.call(tool, arguments).await;
+        if call.state != CallState::AwaitingApproval {
+            return call;
+        }
+        self.world.admin().decide(call.approval_id(), true, "").await.unwrap();
+        self.world.admin().ended(&call.id).await.unwrap()
+    }
+
     /// A call that is to succeed, with a person's yes where one is asked.
     pub(super) async fn done(&self, tool: &str, arguments: Value) -> Call {
-        let mut call = self.call(tool, arguments).await;
-        if call.state == CallState::AwaitingApproval {
-            self.world.admin().decide(call.approval_id(), true, "").await.unwrap();
-            call = self.world.admin().ended(&call.id).await.unwrap();
-        }
+        let call = self.approved(tool, arguments).await;
         assert_eq!(call.end(), (CallState::Succeeded, None), "{tool}: {call:?}\n{}", self.log());
         call
     }

@@ -8,7 +8,8 @@ use super::{App, Takes};
 struct KnownApp {
     name: &'static str,
     takes: Takes,
-    /// Ids of desktop entries (Linux), where the packager chose program and arguments.
+    /// Ids of desktop entries (Linux), where the packager chose program and arguments; names in App Paths
+    /// (Windows), where the installer told the program.
     entries: &'static [&'static str],
     /// Programs by absolute path or by name in PATH. The first that exists is used.
     programs: &'static [&'static str],
@@ -102,7 +103,7 @@ const KNOWN: &[KnownApp] = &[
     KnownApp {
         name: "chrome",
         takes: Takes::Anything,
-        entries: &[],
+        entries: &["chrome.exe"],
         programs: &[
             "C:/Program Files/Google/Chrome/Application/chrome.exe",
             "C:/Program Files (x86)/Google/Chrome/Application/chrome.exe",
@@ -111,13 +112,13 @@ const KNOWN: &[KnownApp] = &[
     KnownApp {
         name: "firefox",
         takes: Takes::Anything,
-        entries: &[],
+        entries: &["firefox.exe"],
         programs: &["C:/Program Files/Mozilla Firefox/firefox.exe"],
     },
     KnownApp {
         name: "code",
         takes: Takes::Anything,
-        entries: &[],
+        entries: &["Code.exe"],
         programs: &["C:/Program Files/Microsoft VS Code/Code.exe"],
     },
     KnownApp {
@@ -159,7 +160,7 @@ pub(super) fn well_known(name: &str) -> Result<App, Vec<String>> {
         .or_else(|| file_manager(known.takes));
     found.ok_or_else(|| {
         let programs = if known.takes == Takes::Folders { OPENERS } else { known.programs };
-        let entries = known.entries.iter().map(|id| format!("{id}.desktop"));
+        let entries = known.entries.iter().map(|id| entry(id));
         entries.chain(programs.iter().map(|&it| it.to_owned())).collect()
     })
 }
@@ -221,9 +222,28 @@ fn from_entry(id: &str, takes: Takes) -> Option<App> {
     })
 }
 
-#[cfg(not(target_os = "linux"))]
+/// Returns the program that an installer with an administrator's rights has told Windows. Ignores what a person's own
+/// part of the registry says: any program of that person could have written it.
+#[cfg(windows)]
+fn from_entry(name: &str, takes: Takes) -> Option<App> {
+    let key = windows_registry::LOCAL_MACHINE.open(entry(name)).ok()?;
+    let path = key.get_string("").ok()?;
+    let path = Path::new(path.trim_matches('"'));
+    if path.is_absolute() { program(path, Vec::new(), takes).ok() } else { None }
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
 fn from_entry(_: &str, _: Takes) -> Option<App> {
     None
+}
+
+/// Returns where an entry is, as a person finds it.
+fn entry(id: &str) -> String {
+    if cfg!(windows) {
+        format!(r"SOFTWARE\Microsoft\Windows\CurrentVersion\App Paths\{id}")
+    } else {
+        format!("{id}.desktop")
+    }
 }
 
 const OPENERS: &[&str] = &["xdg-open", "gio", "gnome-open", "kde-open"];
