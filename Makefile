@@ -211,7 +211,7 @@ dist-windows: ## build the agent for Windows as it ships (needs mingw, and Rust 
 dist-arm: ## build the agent for Linux on 64 bits of ARM as it ships (needs its gcc, and Rust for aarch64-unknown-linux-gnu)
 	@du -b "$$(deploy/cross.sh linux-aarch64 dist)"
 
-# Paths of this machine are no part of the programs, so that another machine builds the same ones.
+# Paths of this machine are no part of the programs, so that another folder builds the same ones.
 REMAP := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
 PACKAGED := target/packaged
 

@@ -1,6 +1,7 @@
 //! The applications that may be opened. Each name is bound to one program by absolute path when the agent
 //! starts. No other part of the agent starts programs.
 
+mod desktop;
 mod discover;
 mod start;
 #[cfg(test)]
@@ -12,6 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use orion_domain::{ErrorCode, ToolError};
+
+pub(crate) use desktop::is_seen as desktop_is_seen;
 
 /// The applications of this device.
 #[derive(Debug, Default)]

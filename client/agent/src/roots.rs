@@ -42,6 +42,7 @@ pub use failure::{Wanted, io_failure};
 #[cfg(target_os = "linux")]
 pub(crate) use ground::Search;
 pub use located::{FileKind, Located};
+pub(crate) use names::ordinary;
 use names::{Names, real_path};
 pub(crate) use open::OpenRoot;
 use open::Root;
@@ -341,7 +342,7 @@ impl Roots {
     pub fn may_change(&self, program: &Path) -> bool {
         self.roots.iter().filter(|root| root.access.contains(&Access::Write)).any(|root| {
             let named = PathBuf::from(root.path.to_string());
-            let real = std::fs::canonicalize(&named);
+            let real = std::fs::canonicalize(&named).map(ordinary);
             program.starts_with(&named) || real.is_ok_and(|real| program.starts_with(real))
         })
     }

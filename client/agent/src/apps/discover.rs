@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::{App, Takes};
+use crate::roots::ordinary;
 
 /// A name that Orion knows.
 struct KnownApp {
     name: &'static str,
     takes: Takes,
     /// Ids of desktop entries (Linux), where the packager chose program and arguments; names in App Paths
-    /// (Windows), where the installer told the program.
+    /// (Windows), where installers register programs.
     entries: &'static [&'static str],
     /// Programs by absolute path or by name in PATH. The first that exists is used.
     programs: &'static [&'static str],
@@ -176,7 +177,7 @@ fn in_path(name: &str) -> Option<PathBuf> {
 }
 
 fn program(path: &Path, leading: Vec<String>, takes: Takes) -> Result<App, &'static str> {
-    let executable = std::fs::canonicalize(path).map_err(|_| "is not there")?;
+    let executable = std::fs::canonicalize(path).map(ordinary).map_err(|_| "is not there")?;
     let metadata = std::fs::metadata(&executable).map_err(|_| "cannot be looked at")?;
     if !metadata.is_file() {
         return Err("is not a file");
@@ -222,14 +223,27 @@ fn from_entry(id: &str, takes: Takes) -> Option<App> {
     })
 }
 
-/// Returns the program that an installer with an administrator's rights has told Windows. Ignores what a person's own
-/// part of the registry says: any program of that person could have written it.
+/// Returns the program that is registered for all accounts. Ignores a person's own part of the registry: every program of
+/// that person may write there.
 #[cfg(windows)]
 fn from_entry(name: &str, takes: Takes) -> Option<App> {
     let key = windows_registry::LOCAL_MACHINE.open(entry(name)).ok()?;
-    let path = key.get_string("").ok()?;
-    let path = Path::new(path.trim_matches('"'));
-    if path.is_absolute() { program(path, Vec::new(), takes).ok() } else { None }
+    program(registered(&key.get_string("").ok()?)?, Vec::new(), takes).ok()
+}
+
+/// Returns the program that a value of App Paths names, where administrators alone may replace it. A value with variables
+/// or arguments, of a share or of another folder is ignored.
+#[cfg(any(windows, test))]
+pub(super) fn registered(value: &str) -> Option<&Path> {
+    const FOLDERS: &[&str] = &[r"c:\program files\", r"c:\program files (x86)\"];
+    let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    let path = quoted.unwrap_or(value);
+    let lower = path.to_ascii_lowercase();
+    let is_program = FOLDERS.iter().any(|folder| lower.starts_with(folder))
+        && lower.ends_with(".exe")
+        && !lower.contains(['"', '%', '/'])
+        && !lower.contains("..");
+    is_program.then_some(Path::new(path))
 }
 
 #[cfg(not(any(target_os = "linux", windows)))]

@@ -64,3 +64,34 @@ fn the_owners_program_is_resolved_to_what_it_really_is() {
         assert!(app.by_owner && app.takes == takes, "{name}");
     }
 }
+
+#[test]
+fn a_registered_program_is_one_that_administrators_alone_may_replace() {
+    for value in [
+        r"C:\Program Files\Mozilla Firefox\firefox.exe",
+        r"c:\program files (x86)\Google\Chrome\Application\CHROME.EXE",
+        r#""C:\Program Files\Mozilla Firefox\firefox.exe""#,
+    ] {
+        let path = Path::new(value.trim_matches('"'));
+        assert_eq!(discover::registered(value), Some(path), "{value}");
+    }
+    for value in [
+        "",
+        "\"",
+        "firefox.exe",
+        r"C:\browser\firefox.exe",
+        r"C:\Users\ann\firefox.exe",
+        r"C:\Program Files\..\browser\firefox.exe",
+        r"C:\Program Files\a/../../browser\firefox.exe",
+        r"C:\Program Files\firefox.cmd",
+        r"C:\Program Filesystem\firefox.exe",
+        r"%ProgramFiles%\Mozilla Firefox\firefox.exe",
+        r#""C:\Program Files\a.exe" -flag.exe"#,
+        r"\\server\share\firefox.exe",
+        r"\\?\C:\Program Files\firefox.exe",
+        r"\\.\C:\Program Files\firefox.exe",
+        r"D:\Program Files\firefox.exe",
+    ] {
+        assert_eq!(discover::registered(value), None, "{value}");
+    }
+}

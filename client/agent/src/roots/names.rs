@@ -5,6 +5,7 @@
 //! the links above, which are the device's own and which the operating system follows.
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use orion_domain::DevicePath;
 use orion_domain::path::covers;
@@ -82,19 +83,26 @@ fn moved(path: &DevicePath, from: &DevicePath, to: &DevicePath) -> Option<Device
     below.into_iter().try_fold(to.clone(), |to, name| to.join(name).ok())
 }
 
+/// Returns a canonical path in the form that people and programs know: Windows gives it the prefix `\\?\`.
+pub(crate) fn ordinary(path: PathBuf) -> PathBuf {
+    let Some(prefixed) = path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) else {
+        return path;
+    };
+    match prefixed.strip_prefix(r"UNC\") {
+        Some(share) => PathBuf::from(format!(r"\\{share}")),
+        None => PathBuf::from(prefixed),
+    }
+}
+
 /// Returns a path with its links resolved. Missing names follow as written.
 pub(super) fn real_path(path: &DevicePath) -> DevicePath {
     let mut there = Some(path.clone());
     while let Some(here) = there {
         match std::fs::canonicalize(here.to_string()) {
             Ok(real) => {
-                // Windows returns a canonical path with the prefix `\\?\`.
-                let real = real.to_str().map(|it| match it.strip_prefix(r"\\?\UNC\") {
-                    Some(share) => format!(r"\\{share}"),
-                    None => it.strip_prefix(r"\\?\").unwrap_or(it).to_owned(),
-                });
-                return real
-                    .and_then(|real| DevicePath::parse(path.style(), &real).ok())
+                return ordinary(real)
+                    .to_str()
+                    .and_then(|real| DevicePath::parse(path.style(), real).ok())
                     .and_then(|real| moved(path, &here, &real))
                     .unwrap_or_else(|| path.clone());
             }

@@ -6,7 +6,7 @@ use orion_catalog::tools::open_app::{ArgumentKind, Arguments, OpenApp, Returns, 
 use orion_domain::{Access, Actor, ErrorCode, Hint, ToolError};
 
 use super::{AppContext, AppTool, Context, Outcome, invalid, nearby};
-use crate::apps::{App, Takes};
+use crate::apps::{App, Takes, desktop_is_seen};
 use crate::roots::{FileKind, Located, Wanted, refused};
 
 const MAX_ARGUMENTS: usize = 16;
@@ -52,8 +52,7 @@ fn refuse_unsafe(app: &App, name: &str, context: &Context<'_>) -> Result<(), Too
         ).hint(Hint::run("bind it under [apps]", "agent.toml on the device").by(Actor::Owner))
         .with("rule", "device: apps"));
     }
-    #[cfg(all(unix, not(target_os = "macos")))]
-    if ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none()) {
+    if !desktop_is_seen() {
         return Err(ToolError::new(
             ErrorCode::NotSupported,
             format!("The agent sees no desktop to show {name} on."),
