@@ -73,8 +73,7 @@ export function Composer({ isRunning, isFull, send, stop, draft }: Props) {
               {models.map((it, index) => <option key={it.name} value={index === 0 ? "" : it.name}>{oneLine(it.name, 40)}</option>)}
             </select>
           )}
-          {models[0] && !models[0].isLanguageModel && models.length === 1 && <span className="small muted clip grow">Built-in planner, no language model</span>}
-          <span className="grow" />
+          <span className="small muted grow">{models.length === 1 && !models[0]?.isLanguageModel && "Built-in planner, no language model"}</span>
           {isRunning && <Button onClick={stop}>Stop</Button>}
           {(!isRunning || text.trim() !== "") && <Button look="primary" type="submit" disabled={text.trim() === "" || isFull}>{isRunning ? "Send next" : "Send"}</Button>}
         </div>

@@ -31,7 +31,7 @@ export function Bars({ title, bars }: { title: string; bars: Bar[] }) {
                 top -= height;
                 return <rect key={name} y={top} width={width} height={height} rx="2" fill={color} />;
               })}
-              {(index % 2 === 0 || bars.length < 10) && <text x={width / 2} y={HEIGHT + 14} fontSize="10" textAnchor="middle" fill="var(--muted)">{bar.label}</text>}
+              {((bars.length - index) % 2 === 1 || bars.length < 10) && <text x={width / 2} y={HEIGHT + 14} fontSize="10" textAnchor="middle" fill="var(--muted)">{bar.label}</text>}
             </g>
           );
         })}
