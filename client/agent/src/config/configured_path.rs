@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use orion_domain::DevicePath;
 
+use crate::roots::ordinary;
+
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -58,11 +60,8 @@ impl ConfiguredPath {
             }
             Err(_) => Kind::Hidden,
         };
-        let real = real(&named).and_then(|real| {
-            // Windows returns a canonical path with the prefix `\\?\`.
-            let text = real.to_str()?;
-            DevicePath::parse(path.style(), text.strip_prefix(r"\\?\").unwrap_or(text)).ok()
-        });
+        let real = real(&named)
+            .and_then(|real| DevicePath::parse(path.style(), ordinary(real).to_str()?).ok());
         let real = real.unwrap_or_else(|| path.clone());
         let is_link = !(real.contains(path) && path.contains(&real));
         Self { real, kind, is_link }
