@@ -5,6 +5,7 @@
 mod create;
 mod decide;
 mod end;
+mod outdated;
 mod run;
 mod shown;
 mod visible;

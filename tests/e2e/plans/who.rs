@@ -1,19 +1,17 @@
 //! Who answers a plan: everybody that each of its steps wants, for all of it at once.
 
 use orion_domain::{CallState, ErrorCode, Role};
-use orion_tests::{Device, World};
+use orion_tests::World;
 use orion_wire::v1;
 use orion_wire::v1::PlanState;
 
-use super::{Succeeded, delete, make, names, states};
+use super::{Skipped, Succeeded, delete, hanging, make, names, states};
 
-/// Makes this policy hold on the device.
-async fn apply(world: &World, kiosk: &Device, rules: &str) {
+async fn apply(world: &World, rules: &str) {
     let text = format!("version: 1\nrules:\n{rules}");
     let request = v1::ApplyPolicyRequest { text, expected_version: -1, note: String::new() };
     let applied = world.admin().policy().apply_policy(request).await.unwrap().into_inner();
     assert!(applied.is_applied, "{:?}", applied.findings);
-    kiosk.ready().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -62,7 +60,8 @@ async fn where_a_step_wants_another_admin_whoever_asked_answers_none_of_it() {
     approvers: { role: admin, not_requester: true }
     because: Somebody else has to look.
 ";
-    apply(&world, &kiosk, rules).await;
+    apply(&world, rules).await;
+    kiosk.ready().await;
     for name in ["a.txt", "b.txt"] {
         kiosk.write_file(name, "");
     }
@@ -94,7 +93,8 @@ async fn two_people_approve_a_plan_one_after_the_other() {
     approvers: { role: operator, count: 2, not_requester: true, reason: required }
     because: Two pairs of eyes.
 ";
-    apply(&world, &kiosk, rules).await;
+    apply(&world, rules).await;
+    kiosk.ready().await;
     for name in ["a.txt", "b.txt"] {
         kiosk.write_file(name, "");
     }
@@ -171,17 +171,64 @@ async fn a_plan_that_nobody_answers_expires() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plan_whose_permissions_changed_does_not_run() {
+async fn a_plan_whose_permissions_changed_ends_when_it_is_approved() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     kiosk.write_file("a.txt", "");
-    let steps = [make(&kiosk, "new"), delete(&kiosk, "a.txt")];
-    let plan = world.admin().plan(&steps, true).await.unwrap();
+    let bob = world.person("bob", Role::Viewer).await;
+    // The first plan has a step that needs approval, the second has none.
+    let with_question = [make(&kiosk, "new"), delete(&kiosk, "a.txt")];
+    let without_question = [make(&kiosk, "new")];
+    let mut plans = Vec::new();
+    for steps in [with_question.as_slice(), &without_question] {
+        plans.push(world.admin().plan(steps, true).await.unwrap());
+    }
     let grants = serde_json::json!({"profile": "operator", "paths": ["{files}"], "apps": ["code"]});
     kiosk.grant(&grants).await;
+    for plan in &plans {
+        bob.decide_plan(plan, true, "").await.unwrap_err();
+        let still = world.admin().plan_of(plan, false).await.unwrap();
+        assert_eq!(still.state(), PlanState::Open, "who may not deny a plan does not end it");
+
+        let refused = world.admin().decide_plan(plan, true, "").await.unwrap_err();
+        let error = orion_wire::tool_error_from(&refused).unwrap();
+        assert_eq!(error.code, ErrorCode::ApprovalExpired, "{error:?}");
+        assert!(error.message.contains("since the plan was made"), "{error:?}");
+        assert_eq!(error.details["step"], 1);
+        let ended = world.admin().plan_of(plan, true).await.unwrap();
+        assert_eq!(ended.state(), PlanState::Expired, "{ended:?}");
+        assert!(states(&ended).1.iter().all(|step| *step == Skipped), "{ended:?}");
+        let late = world.admin().decide_plan(plan, true, "").await.unwrap_err();
+        assert!(late.message().contains("expired"), "{late:?}");
+    }
+    let call = world.admin().ended(&plans[0].steps[1].call_id).await.unwrap();
+    assert_eq!(call.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
+    assert_eq!(names(&kiosk), ["a.txt"]);
+
+    // One that is made under the new permissions runs.
+    let plan = world.admin().plan(&without_question, false).await.unwrap();
     world.admin().decide_plan(&plan, true, "").await.unwrap();
     let ended = world.admin().plan_of(&plan, true).await.unwrap();
-    let codes: Vec<_> = ended.steps.iter().map(|step| step.code.as_str()).collect();
-    assert_eq!(codes, ["APPROVAL_EXPIRED", "APPROVAL_EXPIRED"], "{ended:?}");
-    assert_eq!(names(&kiosk), ["a.txt"]);
+    assert_eq!(states(&ended), (PlanState::Succeeded, vec![Succeeded]), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_does_not_run_after_a_change_of_permissions_while_its_plan_runs() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.write_file("a.txt", "");
+    let steps = [delete(&kiosk, "a.txt"), make(&kiosk, "new")];
+    let plan = world.admin().plan(&steps, true).await.unwrap();
+    hanging(&world, &kiosk, &plan).await;
+    apply(
+        &world,
+        "  - { id: ask-more, tools: [delete_file], action: ask, because: Somebody looks. }\n",
+    )
+    .await;
+    kiosk.agent().thaw();
+    let ended = world.admin().plan_of(&plan, true).await.unwrap();
+    let last = &ended.steps[1];
+    assert_eq!(last.code, "APPROVAL_EXPIRED", "{ended:?}");
+    assert!(last.message.contains("since the plan was made"), "{last:?}");
+    assert!(!kiosk.files().join("new").exists());
 }

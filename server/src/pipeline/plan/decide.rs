@@ -6,6 +6,7 @@ use orion_domain::{Caller, Digest, ErrorCode, ToolError, UserName};
 use serde_json::json;
 
 use super::end::close_waiting;
+use super::outdated::end_if_outdated;
 use super::{publish, run};
 use crate::clock::now_ms;
 use crate::pipeline::{Pipeline, confirm};
@@ -54,6 +55,9 @@ async fn take(
 ) -> Result<PlanRow, DecidePlanError> {
     let (by, role, yes) = (vote.by.user.clone(), vote.by.role, vote.yes);
     let reason = vote.reason.clone();
+    if yes {
+        end_if_outdated(pipeline, &plan, &vote.by, vote.hash).await?;
+    }
     let state = match pipeline.store.decide_plan(vote).await {
         Ok(state) => state,
         Err(error) => {

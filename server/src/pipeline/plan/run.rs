@@ -22,6 +22,7 @@ use compare::compare;
 use order::{NextStep, next_steps};
 use recover::interrupt;
 pub use recover::recover;
+pub(super) use step::context;
 use step::{end_of, one, unsent};
 
 /// How long to wait before the database is tried again after a failure.

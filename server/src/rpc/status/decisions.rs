@@ -128,6 +128,11 @@ pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError, card: &str) -> S
             "this plan has expired",
             "make the plan again to request approval",
         ),
+        DecidePlanError::Outdated(step) => {
+            let ended = super::error(ErrorCode::ApprovalExpired, DecidePlanError::Outdated(step));
+            let ended = ended.hint("make the plan again to request approval").with("step", step);
+            status_from(&ended.with("plan_id", plan.to_string()))
+        }
         DecidePlanError::NotRequester => {
             with(ErrorCode::PermissionDenied, "only the person who asked for the plan can do this")
         }

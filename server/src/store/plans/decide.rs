@@ -37,6 +37,11 @@ pub enum DecidePlanError {
         /// The reason.
         error: DecideError,
     },
+    /// A step can no longer run as it was shown, so the plan has ended.
+    #[error(
+        "nothing was approved, and the plan has ended: the permissions or paths of the device of step {0}, or the requester's role, changed since the plan was made"
+    )]
+    Outdated(u32),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -127,14 +127,36 @@ impl Store {
                 let text = plans!("WHERE state = 'open' AND expires_at <= $1 ORDER BY id LIMIT $2");
                 let rows: Vec<PlanRow> = tx.query(sql(text).bind(now).bind(PAGE)).await?;
                 for row in &rows {
-                    approvals::expire_of_plan(tx, row.id, now).await?;
-                    end(tx, row.id, PlanState::Expired, now).await?;
+                    expire(tx, row.id, now).await?;
                 }
                 Ok(rows.into_iter().map(|row| row.id).collect())
             })
         })
         .await
     }
+
+    /// Expires a plan before its time. Returns `false` if it was not open. The caller ends the calls that wait.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn expire_plan(&self, plan: PlanId, now: i64) -> Result<bool, StoreError> {
+        self.write(Durability::Fsync, move |tx| {
+            Box::pin(async move {
+                let text = "SELECT 1 FROM plans WHERE state = 'open' AND id = $1";
+                let is_open = tx.query_optional::<(i64,)>(sql(text).bind(plan)).await?.is_some();
+                if is_open {
+                    expire(tx, plan, now).await?;
+                }
+                Ok(is_open)
+            })
+        })
+        .await
+    }
+}
+
+async fn expire(tx: &mut Tx, plan: PlanId, now: i64) -> Result<(), StoreError> {
+    approvals::expire_of_plan(tx, plan, now).await?;
+    end(tx, plan, PlanState::Expired, now).await
 }
 
 /// Increments the plan's revision.

@@ -15,7 +15,10 @@ use crate::store::{PlanRow, StepEnd, StepRow, StepState, StoreError};
 const MAX_MESSAGE_CHARS: usize = 500;
 
 /// Returns a step as a call, which runs only if it is as it was shown.
-pub(super) fn context(plan: &PlanRow, step: &StepRow) -> Result<CallContext, StoreError> {
+pub(in crate::pipeline::plan) fn context(
+    plan: &PlanRow,
+    step: &StepRow,
+) -> Result<CallContext, StoreError> {
     let Ok(Value::Object(arguments)) = serde_json::from_slice(&step.arguments) else {
         return Err(StoreError::Corrupt);
     };
