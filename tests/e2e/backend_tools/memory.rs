@@ -39,6 +39,11 @@ async fn a_person_keeps_finds_and_forgets_memories_and_nobody_else_sees_them() {
     let none = admin.call("backend", "query_memory", json!({})).await;
     assert_eq!(none.data(), &json!({"matches": [], "count": 0}), "a dry run keeps nothing");
 
+    let empty = world.cli().run(&["memory", "list"]).await;
+    assert!(empty.stderr.contains("where an admin has granted that tool"), "{empty:?}");
+    let unmatched = world.cli().run(&["memory", "list", "--tag", "backup"]).await;
+    assert!(unmatched.stderr.contains("no memory of yours matches"), "{unmatched:?}");
+
     let kept = admin.call("backend", "write_memory", text).await;
     let expected = json!({
         "id": kept.id, "text": "Backups run on nas-1.", "tags": ["backup", "nas"], "untrusted": false,

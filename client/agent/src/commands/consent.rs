@@ -44,9 +44,11 @@ pub(super) fn run(places: &Places, command: Consent) -> anyhow::Result<()> {
         }
         Consent::List { output: Output::Text } => {
             open.iter().try_for_each(|open| print(&whole(open)))?;
-            let how =
-                "Answer with `orion-agent consent allow ID` or `orion-agent consent deny ID`.";
-            print(&places.options.add_to(how))
+            let id = if let [only] = open.as_slice() { &*only.id } else { "ID" };
+            let how = format!(
+                "Answer with `orion-agent consent allow {id}` or `orion-agent consent deny {id}`."
+            );
+            print(&places.options.add_to(&how))
         }
         Consent::Allow { id } => give(&folder, named(state_dir, &open, &id)?, true),
         Consent::Deny { id } => give(&folder, named(state_dir, &open, &id)?, false),

@@ -246,7 +246,7 @@ async fn approve(
         let is_own = app.context.file.user.as_ref() == Some(&approval.requester);
         if approval.state == "approved" || changed.is_some() {
             let requester = if is_own { None } else { Some(&*approval.requester) };
-            let can_undo = is_own && approval.can_undo && changed.is_none();
+            let can_undo = approval.can_undo && changed.is_none();
             next_commands(app, client, (call_id, requester), can_undo).await;
         }
         app.out.show(&approval, String::new)?;

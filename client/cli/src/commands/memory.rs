@@ -9,6 +9,11 @@ use crate::output::GOOD;
 use crate::show::{MemoryView, memories_table};
 use crate::text;
 
+const NOTHING_KEPT: &str = "nothing is kept for you yet; `orion call write_memory text=…` keeps a memory, where an admin has \
+     granted that tool on `backend`";
+
+const NO_MATCH: &str = "no memory of yours matches; `orion memory list` shows all";
+
 /// What was kept for you for later chats.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -61,12 +66,13 @@ impl Memory {
     /// # Errors
     /// Nobody is signed in, there is no such memory, or the backend rejects the request.
     pub(crate) async fn run(self, app: &App<'_>) -> Result<u8, Failure> {
-        let request = match self.what {
+        let (request, none) = match self.what {
             MemoryCommand::List { tags, limit } => {
-                v1::ListMemoriesRequest { query: String::new(), tags, limit }
+                let none = if tags.is_empty() { NOTHING_KEPT } else { NO_MATCH };
+                (v1::ListMemoriesRequest { query: String::new(), tags, limit }, none)
             }
             MemoryCommand::Search { words, tags } => {
-                v1::ListMemoriesRequest { query: words.join(" "), tags, limit: 0 }
+                (v1::ListMemoriesRequest { query: words.join(" "), tags, limit: 0 }, NO_MATCH)
             }
             MemoryCommand::Forget { memory_id } => return forget(app, memory_id).await,
         };
@@ -74,7 +80,7 @@ impl Memory {
         let list = client.ask(client.memories().list_memories(request)).await?;
         let memories: Vec<_> = list.memories.into_iter().map(MemoryView::from).collect();
         if memories.is_empty() {
-            app.out.next("there is no such memory; `orion call write_memory text=…` keeps one");
+            app.out.next(none);
         }
         app.out.show(&memories, || memories_table(app.out, &memories))?;
         Ok(0)

@@ -127,13 +127,16 @@ fn undoing(call: &v1::Call) -> Result<v1::CallToolRequest, Failure> {
     }
     let state = call_state_from(call.state).unwrap_or(CallState::Unknown);
     if state != CallState::Succeeded {
-        let how = if state.is_closed() { "did not succeed" } else { "has not ended" };
+        let (how, hint) = if state.is_closed() {
+            ("did not succeed", Hint::run("see how it ended", format!("orion calls show {id}")))
+        } else {
+            ("has not ended", Hint::run("follow it to its end", format!("orion calls watch {id}")))
+        };
         let message = format!(
             "{id} {how} ({}), so there is nothing to undo",
             state.as_str().replace('_', " ")
         );
-        let show = format!("orion calls show {id}");
-        return Err(Failure::Conflict(message).hint(Hint::run("see how it ended", show)));
+        return Err(Failure::Conflict(message).hint(hint));
     }
     let arguments: Map<String, Value> = serde_json::from_slice(arguments).unwrap_or_default();
     let arguments = json!({"call_id": call_id, "paths": paths_of(tool, &arguments)});

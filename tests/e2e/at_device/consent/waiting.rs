@@ -149,3 +149,34 @@ async fn a_terminal_says_for_whom_a_call_waits() {
     assert_eq!(chat.ended().await, 0, "{}", chat.rest());
     assert!(kiosk.files().join("b.txt").exists());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_approves_hears_that_the_call_waits_at_the_device_and_no_undo_is_offered() {
+    let world = World::new().await;
+    let kiosk = developer(&world, "kiosk", ASKS).await;
+    kiosk.write_file("a.txt", "kept");
+    let cli = world.cli();
+    let asked =
+        cli.run(&["call", "kiosk", "delete_file", "path=a.txt", "confirm=true", "-o", "json"]);
+    let asked = asked.await.json();
+    let approval = asked["error"]["details"]["approval_id"].as_str().unwrap();
+
+    let approved = cli.run(&["approvals", "approve", approval]).await;
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let said = &approved.stderr;
+    assert!(said.contains("the call waits for the person at the device, until "), "{said}");
+    assert!(said.contains("`orion calls watch ") && !said.contains("undo"), "{said}");
+    let call = asked["meta"]["call_id"].as_str().unwrap();
+    let too_early = cli.run(&["undo", call]).await;
+    assert_eq!(too_early.code, 9, "{too_early:?}");
+    assert!(too_early.stderr.contains("has not ended"), "{too_early:?}");
+    assert!(too_early.stderr.contains("`orion calls watch "), "{too_early:?}");
+
+    let listed = owner(&kiosk, &["consent", "list"]).await;
+    let answer = question(&kiosk).await;
+    assert!(listed.contains(&format!(" consent allow {}`", id(&answer))), "{listed}");
+    owner(&kiosk, &["consent", "allow", id(&answer)]).await;
+    assert_eq!(world.admin().ended(call).await.unwrap().end(), DONE);
+    assert_eq!(cli.run(&["undo", call]).await.code, 0);
+    assert_eq!(kiosk.tree()["a.txt"].as_deref(), Some("kept"));
+}

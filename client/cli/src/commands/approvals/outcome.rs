@@ -8,7 +8,7 @@ use crate::approval::waiting;
 use crate::call_result::CallResult;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::show::{StandingRuleView, rule_line};
+use crate::show::{CallView, StandingRuleView, rule_line};
 use crate::text;
 
 /// How long an approval waits for the end of its call, to say how it ended. In milliseconds.
@@ -40,8 +40,8 @@ pub(super) async fn say_which_rule(app: &App<'_>, client: &Client, approval_id: 
     app.out.note(&line);
 }
 
-/// Says what became of an approved call, or how to see it, and how to take it back. The approval counts whether the call
-/// can be read or not. `requester` is who else made the call.
+/// Says what became of an approved call, or how to see it, and how to take it back: whoever may read a call may undo it.
+/// The approval counts whether the call can be read or not. `requester` is who else made the call.
 pub(super) async fn next_commands(
     app: &App<'_>,
     client: &Client,
@@ -57,16 +57,31 @@ pub(super) async fn next_commands(
         app.out.note(&format!("{requester} and admins see how the call ends"));
         return;
     }
-    let has_failed = |call: &v1::Call| {
-        orion_wire::call_state_from(call.state)
-            .is_ok_and(|state| state.is_closed() && state != CallState::Succeeded)
-    };
-    if let Some(Ok(failed)) = call.filter(has_failed).map(CallResult::of) {
-        app.out.note(&failed.in_short());
-        app.out
-            .next(&format!("the approved call did not succeed; `orion calls show {id}` says more"));
+    let Some(call) = call else {
+        app.out.next(&format!("`orion calls show {id}` shows how the call ended"));
         return;
+    };
+    let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
+    match state {
+        CallState::Succeeded if can_undo => app.out.next(&format!(
+            "the call has succeeded; `orion calls show {id}` shows its result, `orion undo {id}` takes it back"
+        )),
+        CallState::Succeeded => {
+            app.out.next(&format!("the call has succeeded; `orion calls show {id}` shows its result"));
+        }
+        state if state.is_closed() => {
+            if let Ok(failed) = CallResult::of(call) {
+                app.out.note(&failed.in_short());
+            }
+            app.out.next(&format!(
+                "the approved call did not succeed; `orion calls show {id}` says more"
+            ));
+        }
+        // It still runs or waits, such as for the person at the device.
+        _ => {
+            let advance = CallView::from(call).advance();
+            let how = if advance.is_empty() { "has not ended yet".to_owned() } else { advance };
+            app.out.next(&format!("the call {how}; `orion calls watch {id}` follows it"));
+        }
     }
-    let undo = if can_undo { format!("; `orion undo {id}` takes it back") } else { String::new() };
-    app.out.next(&format!("`orion calls show {id}` shows how the call ended{undo}"));
 }

@@ -93,7 +93,10 @@ pub(super) async fn undo(
         stay.iter().for_each(|line| app.out.note(&format!("  {line}")));
     }
     if requests.is_empty() {
-        return Err(Failure::Conflict("nothing of it can be taken back".to_owned()));
+        let is_open =
+            |call: &v1::Call| !call_state_from(call.state).is_ok_and(CallState::is_closed);
+        let yet = if calls.iter().any(is_open) { " before all of it has ended" } else { "" };
+        return Err(Failure::Conflict(format!("nothing of it can be taken back{yet}")));
     }
     let is_left = !stay.is_empty() && !app.yes && !terminal::is_interactive();
     app.out.note(match (dry_run, is_left) {
