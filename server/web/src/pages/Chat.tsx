@@ -59,8 +59,8 @@ function CutOff({ turnId, again }: { turnId: string; again: () => void }) {
   const isAsking = data?.calls.some(({ state }) => state === CallState.AWAITING_APPROVAL) ?? false;
   return (
     <p className="note row">
-      <span className="grow">{isAsking ? "The answer waits for the request above. It comes when that is approved or denied." : "The answer to this is not complete."}</span>
-      <Button look="small" onClick={again}>Show the rest of the answer</Button>
+      <span className="grow">{isAsking ? "The answer waits until the request above is approved or denied." : "The answer to this is not complete."}</span>
+      <Button look="small" onClick={again}>{isAsking ? "Wait for the answer here" : "Show the rest of the answer"}</Button>
     </p>
   );
 }
