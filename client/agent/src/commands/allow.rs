@@ -48,11 +48,11 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         format!(" {wider} includes it, and what is allowed there is allowed here as well.")
     });
     if !is_there(&path) {
-        let make = if changed.refused_by.is_empty() { "make the folder; " } else { "" };
+        let make = if changed.refused_by.is_empty() { "make it; " } else { "" };
         // If standard error is closed, the message is dropped.
         drop(writeln!(
             io::stderr(),
-            "{path} is not there yet\nhint: {make}if the name is wrong, take this back: `{}`",
+            "{path} is not there yet\nhint: {make}if the name is wrong, deny it: `{}`",
             places.options.add_to(&format!("orion-agent deny {path}"))
         ));
     }
@@ -92,7 +92,7 @@ fn refuse_file(
     let Ok(settings) = places.settings() else { return Ok(()) };
     let Ok(device_path) = DevicePath::resolve(&settings.places, path) else { return Ok(()) };
     let covered = |access: &Access| settings.scope.covering(&device_path, *access).is_some();
-    let is_closed = Grants::default().compile(&settings.places).0.denying(&device_path).is_some();
+    let is_closed = Grants::default().compile(&settings.places).0.denies_changes(&device_path);
     // A file that is closed by default has accesses of its own.
     let needed = if is_closed { &[Access::Read] } else { accesses };
     if !file.is_file() || needed.iter().all(covered) {

@@ -71,7 +71,7 @@ pub fn change(
     let paths = list(ceiling, name).ok_or_else(|| invalid(format!("{name} is no list")))?;
     let same: Vec<_> = (0..paths.len()).filter(|&at| paths.get(at).is_some_and(is_same)).collect();
     // What is denied on every device is not allowed by a folder around it.
-    let is_denied = Grants::default().compile(&places).0.denying(&target).is_some();
+    let is_denied = Grants::default().compile(&places).0.denies_changes(&target);
     // Another file is allowed with its folder, and an entry of its own would grant nothing.
     let has_entry = is_denied || !PathBuf::from(target.to_string()).is_file();
     let superfluous = match (change, same.split_first()) {

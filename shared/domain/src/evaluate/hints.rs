@@ -238,7 +238,7 @@ impl Evidence {
         };
         let Some(root) = smallest_root(scope, touched, question.tool.of_files) else {
             return Hint::new(format!(
-                "delete what is in {} instead: neither an allowed path nor a system folder can go",
+                "delete what is in {} instead, if it is a folder: neither an allowed path nor a system folder can be deleted",
                 touched.path
             ));
         };

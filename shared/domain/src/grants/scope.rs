@@ -107,6 +107,12 @@ impl Scope {
         self.denied.keeping_out(path, Access::Read)
     }
 
+    /// Returns whether a deny entry denies writing there. Each built-in entry does, also where reading is free.
+    #[must_use]
+    pub fn denies_changes(&self, path: &DevicePath) -> bool {
+        self.denied.keeping_out(path, Access::Write).is_some()
+    }
+
     /// Returns the deny entry that denies the touch, if any. A delete removes everything in a folder, so
     /// an entry that begins beneath the folder denies the delete too.
     #[must_use]

@@ -86,16 +86,18 @@ fn exists(
         own.filter_map(|own| DevicePath::parse(device.places.style, own).ok()).collect();
     let is_own = |path: &DevicePath| own.iter().any(|own| own.contains(path));
     let is_denied = |path: &DevicePath| nothing.denying(path).is_some();
+    // A file that starts programs is denied for changes alone.
+    let is_closed = |path: &DevicePath| nothing.denies_changes(path);
     let kept_out = |path: &DevicePath| is_denied(path) || is_own(path);
     // A file that is denied by default is opened by its own name, in a folder that is allowed.
     let names_itself =
-        place.kind == Kind::File && is_denied(path) && !is_own(path) && opens_itself(path, device);
+        place.kind == Kind::File && is_closed(path) && !is_own(path) && opens_itself(path, device);
     let others = || all.iter().filter(|it| it.at != at);
     let lies_in_another = || others().any(|it| it.path.contains(path));
     // Such a file is reached from a folder that is allowed, also where all else in that folder stays denied.
     let holds_another =
         || others().any(|it| path.contains(&it.path) && opens_itself(&it.path, device));
-    if kept_out(path) {
+    if kept_out(path) || (names_itself && !place.is_link) {
         let hint = match () {
             () if names_itself && !place.is_link => {
                 if lies_in_another() {
@@ -142,7 +144,7 @@ fn exists(
         Kind::Missing => {
             let near = other_case(&PathBuf::from(path.to_string()));
             let hint = near.map_or_else(
-                || "Make the folder, or correct the path.".to_owned(),
+                || "Make it, or correct the path.".to_owned(),
                 |near| format!("There is `{near}`, which differs in case."),
             );
             findings.warn(at, "missing", format!("There is nothing at `{text}` yet."), hint);

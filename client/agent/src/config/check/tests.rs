@@ -34,7 +34,7 @@ fn reported(text: &str) -> Vec<(String, String)> {
 #[case("[ceiling]\npaths = [{ path = \"/srv\", access = [] }]", "2:10 !grants-nothing", "")]
 #[case("[ceiling]\npaths = [\"/home/ann/.ssh\"]", "2:10 !kept-out", "on every device")]
 #[case("[ceiling]\npaths = [\"/home/ann/state/x\"]", "2:10 !kept-out", "")]
-#[case("[ceiling]\npaths = [\"/no/such/place\"]", "2:10 missing", "Make the folder")]
+#[case("[ceiling]\npaths = [\"/no/such/place\"]", "2:10 missing", "Make it")]
 #[case("[ceiling]\npaths = [\"/\"]", "2:10 too-wide", "the whole disk")]
 #[case("[ceiling]\npaths = [\"/home\"]", "2:10 too-wide", "everybody's home folder")]
 #[case("[ceiling]\npaths = [\"~\"]", "2:10 too-wide", "the whole home folder")]

@@ -131,7 +131,13 @@ fn a_folder_of_secrets_stays_closed_and_no_folder_around_it_opens_it() {
     assert!(changed("").refused_by.is_empty());
     let Changed { refused_by, wider, .. } = changed(".ssh");
     assert!(wider.is_none() && refused_by[0].contains("name each file"), "{refused_by:?}");
-    assert_eq!((changed(".env").wider, changed(".env").refused_by), (None, Vec::new()));
+    // What starts programs may be read with its folder, and is changed only by its own name.
+    fs::write(files.join(".profile"), "").unwrap();
+    for name in [".env", ".profile"] {
+        let Changed { changed, wider, refused_by } = changed(name);
+        assert_eq!((changed, wider, refused_by), (true, None, Vec::new()), "{name}");
+        assert!(folder.text().contains(name), "{}", folder.text());
+    }
     // Any other file is allowed with its folder, and may have been denied by itself.
     fs::write(files.join("a.txt"), "").unwrap();
     let before = folder.text();

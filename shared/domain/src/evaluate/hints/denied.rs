@@ -7,7 +7,7 @@ use crate::evaluate::Layer;
 use crate::grants::Scope;
 use crate::hint::Hint;
 use crate::path::{BuiltInKind, DevicePath};
-use crate::touches::PathTouch;
+use crate::touches::{Access, PathTouch};
 
 /// A file that is denied by default.
 struct Secret<'a> {
@@ -46,6 +46,12 @@ impl Evidence {
             }
             let against: Vec<_> = against.iter().map(|entry| entry.pattern.as_text()).collect();
             let pattern = entry.pattern.as_text();
+            // A file that is named is an allowed path, and none of these is deleted.
+            if touched.access == Access::Delete {
+                return nobody(format!(
+                    "no change allows it: what {pattern} denies by default is deleted on the device itself"
+                ));
+            }
             let secret = Secret { touched, folder: folder(scope, touched, question), pattern };
             return self.secret(question, &secret, &against);
         }

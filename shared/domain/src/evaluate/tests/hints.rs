@@ -202,6 +202,16 @@ fn a_secret_file_is_named_with_its_folder_where_none_is_allowed_and_all_that_den
     assert!(hint_lines(&ask, &held)[0].ends_with(OWNER), "that one is taken out by hand");
 }
 
+#[test]
+fn nobody_is_told_to_name_a_closed_file_so_that_it_is_deleted() {
+    let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    for (path, pattern) in [("D:/x/.profile", "**/.profile"), ("D:/x/.env", "**/.env")] {
+        let hints = hint_lines(&Ask::delete(path), &granted);
+        let said = format!("no change allows it: what {pattern} denies by default");
+        assert!(hints[0].starts_with(&said), "{hints:?}");
+    }
+}
+
 #[rstest]
 #[case("D:/x/y", "add { path: \"D:/x\", access: [delete] } to the paths of laptop-123")]
 #[case("C:/Data", "delete what is in C:/Data instead")]
