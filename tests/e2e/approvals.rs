@@ -88,17 +88,6 @@ async fn on_the_command_line_a_call_waits_until_somebody_approves_it() {
     assert_ne!(again.code, 0, "{again:?}");
     insta::assert_snapshot!(world.seen().in_text(&again.shown()));
     assert!(kiosk.files().join("old/b.txt").exists());
-
-    let asked = cli.run(&words).await.json();
-    let approval = asked["error"]["details"]["approval_id"].as_str().unwrap();
-    let approved = cli.run(&["approvals", "approve", approval]).await;
-    let line = approved.stderr.lines().last().unwrap();
-    assert!(line.contains(" shows its result, "), "{approved:?}");
-    let (result, undo) = line.split_once(" shows its result, ").unwrap();
-    assert!(result.starts_with("the call has succeeded; `orion calls show "), "{approved:?}");
-    let call = undo.strip_prefix("`orion undo ").unwrap().strip_suffix("` takes it back").unwrap();
-    assert_eq!(cli.run(&["undo", call]).await.code, 0);
-    assert!(kiosk.files().join("old/b.txt").exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

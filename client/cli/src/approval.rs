@@ -1,5 +1,7 @@
 //! An approval request that waits at the terminal: whether this person may approve it, and who decides meanwhile.
 
+mod reply;
+
 use orion_wire::v1;
 
 use crate::app::App;
@@ -10,6 +12,11 @@ use crate::show::ApprovalView;
 use crate::show::card::card;
 use crate::terminal::{self, Question};
 use crate::text;
+
+pub(crate) use reply::{PROMPT, PROMPT_TO_DENY, Reply, reply};
+
+/// The reason of a denial that was typed without one.
+pub(crate) const DENIED: &str = "Denied at the terminal.";
 
 /// What becomes of a call that waits for somebody else when the person stops the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,22 +95,35 @@ async fn ask(
         let page = page(client, "approvals", approval_id).await;
         app.out.error_line(&passkey_needed("call", &page));
     }
-    let answer = async {
-        if !terminal::confirm("Approve?").await? {
-            return Ok((false, "Denied at the terminal.".to_owned()));
-        }
-        let reason = match approval.reason_required {
-            true => Question::new("Why?").answer().await?.trim().to_owned(),
-            false => String::new(),
-        };
-        Ok((true, reason))
-    };
     tokio::select! {
         biased;
-        answer = answer => answer.map(Some),
+        answer = typed_answer(approval.reason_required) => answer.map(Some),
         line = decided_elsewhere(client, approval_id) => {
             app.out.error_line(&line);
             Ok(None)
+        }
+    }
+}
+
+/// Asks for a yes or a no, with a reason behind it as in a chat, and returns them.
+async fn typed_answer(reason_required: bool) -> Result<(bool, String), Failure> {
+    let mut prompt = "Approve? (y/N)";
+    loop {
+        let typed = Question::new(prompt).answer().await?;
+        match reply(&typed) {
+            Some(Reply::Deny { reason }) if !reason.is_empty() => return Ok((false, reason)),
+            Some(Reply::Approve { for_chat: false, reason })
+                if reason.is_empty() && reason_required =>
+            {
+                return Ok((true, Question::new("Why?").answer().await?.trim().to_owned()));
+            }
+            Some(Reply::Approve { for_chat: false, reason }) => return Ok((true, reason)),
+            Some(Reply::Deny { .. }) => return Ok((false, DENIED.to_owned())),
+            None if typed.trim().is_empty() => return Ok((false, DENIED.to_owned())),
+            // What is neither must not decide anything.
+            Some(Reply::Approve { .. } | Reply::Details) | None => {
+                prompt = "Approve? (y, n or n because …)";
+            }
         }
     }
 }

@@ -4,7 +4,6 @@
 mod lines;
 mod markdown;
 mod question;
-mod reply;
 mod slash;
 mod typed;
 mod usage;

@@ -60,6 +60,17 @@ async fn at_a_terminal_a_person_who_may_not_approve_is_not_asked_and_sees_how_th
     terminal.line("y").await;
     assert_eq!(terminal.ended().await, 0);
     assert!(!kiosk.files().join("c.txt").exists());
+
+    // A no with its reason, after something that is neither.
+    kiosk.write_file("d.txt", "x");
+    let mut terminal = world.cli().terminal(&delete("d.txt"));
+    terminal.sees("Approve? (y/N)").await;
+    terminal.line("perhaps").await;
+    terminal.sees("Approve? (y, n or n because …)").await;
+    terminal.line("n because it is mine").await;
+    terminal.sees("did not approve this call: it is mine").await;
+    assert_eq!(terminal.ended().await, 6);
+    assert!(kiosk.files().join("d.txt").exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

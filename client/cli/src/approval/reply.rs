@@ -1,14 +1,14 @@
 //! What a person types at the question of an approval.
 
 /// The prompt of the question.
-pub(super) const PROMPT: &str = "Approve? y, n, n because …, c (for this chat), d (details): ";
+pub(crate) const PROMPT: &str = "Approve? y, n, n because …, c (for this chat), d (details): ";
 
 /// The prompt for a person who may not approve.
-pub(super) const PROMPT_TO_DENY: &str = "Deny? n, n because …, d (details): ";
+pub(crate) const PROMPT_TO_DENY: &str = "Deny? n, n because …, d (details): ";
 
 /// An answer to the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// Approve this call, or every like call of this chat.
     Approve {
         /// Whether the approval is for this chat.
@@ -34,7 +34,7 @@ const DETAILS: &[&str] = &["details", "diff", "d"];
 const BECAUSE: &[&str] = &["because", "since", "omdat", "want", "weil"];
 
 /// Reads what was typed. None for anything that is no clear answer.
-pub(super) fn reply(typed: &str) -> Option<Reply> {
+pub(crate) fn reply(typed: &str) -> Option<Reply> {
     let typed = typed.trim();
     if let Some("") = after(typed, DETAILS) {
         return Some(Reply::Details);

@@ -5,9 +5,10 @@ use orion_domain::{ErrorCode, Hint, ToolError};
 use orion_wire::v1;
 use orion_wire::v1::decide_approval_request::More;
 
-use super::reply::{PROMPT, PROMPT_TO_DENY, Reply, reply};
 use super::{Consent, Session};
-use crate::approval::{decided_elsewhere, page, passkey_needed, waiting};
+use crate::approval::{
+    DENIED, PROMPT, PROMPT_TO_DENY, Reply, decided_elsewhere, page, passkey_needed, reply, waiting,
+};
 use crate::failure::Failure;
 use crate::show::card::card;
 use crate::show::{ApprovalView, short_card};
@@ -122,9 +123,7 @@ impl Session<'_> {
     async fn send(&self, id: &str, answer: Reply, details_shown: bool) -> Result<bool, Failure> {
         let (approve, for_chat, reason) = match answer {
             Reply::Approve { for_chat, reason } => (true, for_chat, reason),
-            Reply::Deny { reason } if reason.is_empty() => {
-                (false, false, "Denied at the terminal.".to_owned())
-            }
+            Reply::Deny { reason } if reason.is_empty() => (false, false, DENIED.to_owned()),
             Reply::Deny { reason } => (false, false, reason),
             Reply::Details => return Ok(false),
         };

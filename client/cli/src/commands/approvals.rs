@@ -163,6 +163,10 @@ impl Approvals {
                 let answer = client.ask(client.approvals().get_approval(request)).await?;
                 let approval = ApprovalView::from(answer.approval.unwrap_or_default());
                 app.out.show(&approval, || card(app.out, &approval))?;
+                if matches!(approval.state, "withdrawn" | "expired") {
+                    let call = text::one_line(text::short_id(&approval.call_id), 40);
+                    app.out.next(&format!("`orion calls show {call}` says why it ended"));
+                }
                 Ok(0)
             }
             ApprovalsCommand::Approve(arguments) => approve(app, client, arguments).await,

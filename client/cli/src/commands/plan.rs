@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::call::schema;
 use crate::app::App;
-use crate::approval::{approve_with, page, passkey_needed, with_passkey};
+use crate::approval::{DENIED, approve_with, page, passkey_needed, with_passkey};
 use crate::arguments;
 use crate::client::{Client, within};
 use crate::complete;
@@ -312,7 +312,7 @@ async fn make(
         app.out.error_line(&hint);
         return waits(app, &plan);
     };
-    let reason = if approve { "" } else { "Denied at the terminal." };
+    let reason = if approve { "" } else { DENIED };
     match decide(client, &plan, approve, reason).await {
         Ok(decided) if approve && !how.wait && decided.state == "open" => {
             app.out.next("more people must approve it; `orion plan show` says who");

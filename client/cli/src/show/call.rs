@@ -100,7 +100,7 @@ impl CallView {
     }
 
     /// Returns the state in words.
-    fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let state = self.state.replace('_', " ");
         // A preview did not do what its state says.
         let state = if self.dry_run { format!("preview {state}") } else { state };

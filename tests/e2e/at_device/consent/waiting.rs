@@ -164,7 +164,7 @@ async fn who_approves_hears_that_the_call_waits_at_the_device_and_no_undo_is_off
     let approved = cli.run(&["approvals", "approve", approval]).await;
     assert_eq!(approved.code, 0, "{approved:?}");
     let said = &approved.stderr;
-    assert!(said.contains("the call waits for the person at the device, until "), "{said}");
+    assert!(said.contains("the call has not ended ("), "{said}");
     assert!(said.contains("`orion calls watch ") && !said.contains("undo"), "{said}");
     let call = asked["meta"]["call_id"].as_str().unwrap();
     let too_early = cli.run(&["undo", call]).await;
@@ -172,8 +172,8 @@ async fn who_approves_hears_that_the_call_waits_at_the_device_and_no_undo_is_off
     assert!(too_early.stderr.contains("has not ended"), "{too_early:?}");
     assert!(too_early.stderr.contains("`orion calls watch "), "{too_early:?}");
 
-    let listed = owner(&kiosk, &["consent", "list"]).await;
     let answer = question(&kiosk).await;
+    let listed = owner(&kiosk, &["consent", "list"]).await;
     assert!(listed.contains(&format!(" consent allow {}`", id(&answer))), "{listed}");
     owner(&kiosk, &["consent", "allow", id(&answer)]).await;
     assert_eq!(world.admin().ended(call).await.unwrap().end(), DONE);

@@ -57,31 +57,82 @@ pub(super) async fn next_commands(
         app.out.note(&format!("{requester} and admins see how the call ends"));
         return;
     }
-    let Some(call) = call else {
-        app.out.next(&format!("`orion calls show {id}` shows how the call ended"));
-        return;
-    };
-    let state = orion_wire::call_state_from(call.state).unwrap_or(CallState::Unknown);
+    match call {
+        Some(call) => became(&id, call, can_undo).iter().for_each(|line| app.out.next(line)),
+        None => app.out.next(&format!("`orion calls show {id}` shows how the call ended")),
+    }
+}
+
+/// Returns the lines that say what became of an approved call, with the next command. `id` is its short id.
+fn became(id: &str, call: v1::Call, can_undo: bool) -> Vec<String> {
+    let state = orion_wire::call_state_from(call.state);
+    let how = CallView::from(call.clone()).words();
+    let result = CallResult::of(call).ok();
     match state {
-        CallState::Succeeded if can_undo => app.out.next(&format!(
-            "the call has succeeded; `orion calls show {id}` shows its result, `orion undo {id}` takes it back"
-        )),
-        CallState::Succeeded => {
-            app.out.next(&format!("the call has succeeded; `orion calls show {id}` shows its result"));
+        Ok(CallState::Succeeded) => {
+            let changed = result.is_some_and(|result| result.undoable().is_some());
+            let undo = match can_undo && changed {
+                true => format!(", `orion undo {id}` takes it back"),
+                false => String::new(),
+            };
+            vec![format!("the call has succeeded; `orion calls show {id}` shows its result{undo}")]
         }
-        state if state.is_closed() => {
-            if let Ok(failed) = CallResult::of(call) {
-                app.out.note(&failed.in_short());
-            }
-            app.out.next(&format!(
-                "the approved call did not succeed; `orion calls show {id}` says more"
-            ));
+        Ok(CallState::Unknown) | Err(_) => {
+            vec![format!("it is not known how the call ended; `orion calls show {id}` says more")]
         }
-        // It still runs or waits, such as for the person at the device.
-        _ => {
-            let advance = CallView::from(call).advance();
-            let how = if advance.is_empty() { "has not ended yet".to_owned() } else { advance };
-            app.out.next(&format!("the call {how}; `orion calls watch {id}` follows it"));
+        Ok(state) if state.is_closed() => {
+            let said = result.map(|result| result.in_short());
+            let next =
+                format!("the approved call did not succeed; `orion calls show {id}` says more");
+            said.into_iter().chain([next]).collect()
         }
+        Ok(_) => {
+            vec![format!("the call has not ended ({how}); `orion calls watch {id}` follows it")]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orion_wire::call_state;
+
+    fn call(state: CallState) -> v1::Call {
+        v1::Call {
+            call_id: "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e".to_owned(),
+            state: call_state(state) as i32,
+            tool: "delete_file".to_owned(),
+            ..v1::Call::default()
+        }
+    }
+
+    #[test]
+    fn an_undo_is_offered_only_of_a_call_that_has_succeeded() {
+        let advance = |done, total, note: &str| v1::CallAdvance { done, total, note: note.into() };
+        let waits = advance(0, 0, "waits for the person at the device, until 12:00:00 UTC");
+        let copied = advance(4096, 8192, "bytes copied");
+        let said = [
+            call(CallState::AwaitingApproval),
+            call(CallState::Queued),
+            v1::Call { advance: Some(waits), ..call(CallState::Dispatched) },
+            v1::Call { advance: Some(copied), ..call(CallState::Running) },
+            call(CallState::Succeeded),
+            v1::Call { tool: "read_file".to_owned(), ..call(CallState::Succeeded) },
+            call(CallState::Unknown),
+            call(CallState::TimedOut),
+        ];
+        let said = said.map(|call| became("0199b2c4", call, true).join("\n"));
+        let said = anstream::adapter::strip_str(&said.join("\n")).to_string();
+        insta::assert_snapshot!(said, @"
+        the call has not ended (awaiting approval); `orion calls watch 0199b2c4` follows it
+        the call has not ended (queued); `orion calls watch 0199b2c4` follows it
+        the call has not ended (dispatched: waits for the person at the device, until 12:00:00 UTC); `orion calls watch 0199b2c4` follows it
+        the call has not ended (running: 4096 of 8192 bytes copied); `orion calls watch 0199b2c4` follows it
+        the call has succeeded; `orion calls show 0199b2c4` shows its result, `orion undo 0199b2c4` takes it back
+        the call has succeeded; `orion calls show 0199b2c4` shows its result
+        it is not known how the call ended; `orion calls show 0199b2c4` says more
+        ✗ The call took too long. (TIMEOUT)
+        the approved call did not succeed; `orion calls show 0199b2c4` says more
+        ");
     }
 }

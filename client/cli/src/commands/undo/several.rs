@@ -77,12 +77,16 @@ pub(super) async fn undo(
     }
     let mut requests = Vec::new();
     let mut stay = Vec::new();
+    let mut is_open = false;
     for call in calls.iter().rev().filter(|call| may_have_changed(call)) {
         let call = with_result(client, call).await?;
         match undoing(&call) {
             _ if !may_have_changed(&call) => {}
             Ok(request) => requests.push((line(&call), request)),
-            Err(why) => stay.push(format!("{}: {why}", line(&call))),
+            Err(why) => {
+                is_open |= !call_state_from(call.state).is_ok_and(CallState::is_closed);
+                stay.push(format!("{}: {why}", line(&call)));
+            }
         }
     }
     if requests.is_empty() && stay.is_empty() {
@@ -93,9 +97,7 @@ pub(super) async fn undo(
         stay.iter().for_each(|line| app.out.note(&format!("  {line}")));
     }
     if requests.is_empty() {
-        let is_open =
-            |call: &v1::Call| !call_state_from(call.state).is_ok_and(CallState::is_closed);
-        let yet = if calls.iter().any(is_open) { " before all of it has ended" } else { "" };
+        let yet = if is_open { " before it has ended" } else { "" };
         return Err(Failure::Conflict(format!("nothing of it can be taken back{yet}")));
     }
     let is_left = !stay.is_empty() && !app.yes && !terminal::is_interactive();
