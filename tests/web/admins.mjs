@@ -67,6 +67,19 @@ test("a plan whose files change after it was shown does not touch them", async (
   assert.ok(existsSync(join(laptop.files, "old.txt")) && existsSync(join(server.files, "old.txt")));
 });
 
+test("a plan whose permissions changed ends when it is approved, and says why", async () => {
+  orion(6, "plan", "call", "laptop", "create_directory", "path=Never");
+  await admin.goto("/approvals");
+  await admin.getByRole("navigation", { name: "Plans" }).getByRole("link").click();
+  await admin.getByRole("button", { name: "Approve the step" }).waitFor();
+  orion(0, "devices", "permissions", "add", "laptop", "--path", "/srv/never", "--access", "read");
+  await admin.getByRole("button", { name: "Approve the step" }).click();
+  await admin.getByRole("heading", { level: 1 }).getByText("expired").waitFor();
+  await admin.getByText(/Nothing was approved, and the plan has ended: since it was made, the permissions or paths of the device of step 1/).waitFor();
+  assert.ok(!existsSync(join(laptop.files, "Never")));
+  orion(0, "devices", "permissions", "remove", "laptop", "--path", "/srv/never");
+});
+
 test("what a denied person lacked is asked for on the denial, and granted by an admin, for a while", async () => {
   await admin.goto("/devices/laptop");
   await admin.getByRole("button", { name: "Edit", exact: true }).click();

@@ -191,7 +191,7 @@ test("a plan is signed as a whole", async () => {
   orion(6, "plan", "call", "laptop", "delete_file", "path=fifth.txt", "confirm=true");
   await ann.goto("/approvals");
   await ann.getByRole("navigation", { name: "Plans" }).getByRole("link").click();
-  await ann.getByRole("button", { name: "Approve all 1 steps with passkey" }).click();
+  await ann.getByRole("button", { name: "Approve the step with passkey" }).click();
   await ann.getByRole("heading", { level: 1 }).getByText("succeeded").waitFor();
   assert.ok(!existsSync(join(laptop.files, "fifth.txt")));
 });

@@ -22,7 +22,7 @@ const MAX_REASON_CHARS: usize = 1000;
 /// plan starts in the background.
 ///
 /// # Errors
-/// See [`DecidePlanError`]; nothing was decided then.
+/// See [`DecidePlanError`]; nothing was approved then.
 pub async fn decide(
     pipeline: &Arc<Pipeline>,
     by: &Caller,
@@ -56,7 +56,7 @@ async fn take(
     let (by, role, yes) = (vote.by.user.clone(), vote.by.role, vote.yes);
     let reason = vote.reason.clone();
     if yes {
-        end_if_outdated(pipeline, &plan, &vote.by, vote.hash).await?;
+        end_if_outdated(pipeline, &plan, &vote).await?;
     }
     let state = match pipeline.store.decide_plan(vote).await {
         Ok(state) => state,

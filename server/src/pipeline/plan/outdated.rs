@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use orion_domain::{Caller, Digest, Role};
-
 use super::end::close_waiting;
 use super::run::context;
 use super::{another, is_as_shown, publish};
@@ -11,52 +9,69 @@ use crate::clock::now_ms;
 use crate::pipeline::Pipeline;
 use crate::pipeline::evaluate::evaluate;
 use crate::pipeline::reauthorize;
-use crate::store::{DecidePlanError, PlanRow, PlanState, StoreError};
+use crate::store::{DecidePlanError, NewPlanVote, PlanRow, PlanState, StepRow, StoreError};
 
-/// Ends an open plan, if one of its steps can no longer run as it was shown and this person could deny the plan.
+/// Ends an open plan if one of its steps can no longer run as it was shown. Whoever may see a plan may deny it, and so
+/// may end it this way.
 ///
 /// # Errors
 /// [`DecidePlanError::Outdated`] if the plan was ended; the database cannot be read or written.
 pub(super) async fn end_if_outdated(
     pipeline: &Arc<Pipeline>,
     plan: &PlanRow,
-    by: &Caller,
-    hash: Digest,
+    vote: &NewPlanVote,
 ) -> Result<(), DecidePlanError> {
-    let may_end = by.user == plan.caller.user || by.role >= Role::Operator;
-    if plan.state != PlanState::Open || plan.hash != hash || !may_end {
+    if plan.state != PlanState::Open || plan.hash != vote.hash {
         return Ok(());
     }
     let Some(step) = outdated_step(pipeline, plan).await? else { return Ok(()) };
     // Somebody may have decided since.
-    if !pipeline.store.expire_plan(plan.id, now_ms()).await? {
+    if !pipeline.store.expire_outdated_plan(plan.id, &vote.by.user, step, now_ms()).await? {
         return Ok(());
     }
-    tracing::info!(plan = %plan.id, step, "a plan is outdated");
-    close_waiting(pipeline, plan, &another()).await?;
+    tracing::info!(plan = %plan.id, step, "a plan can no longer run as it was shown");
     publish(pipeline, plan);
+    // Calls that cannot be ended now are ended by a restart.
+    if let Err(error) = close_waiting(pipeline, plan, &another()).await {
+        tracing::error!(plan = %plan.id, %error, "the calls of an outdated plan could not be ended");
+    }
     Err(DecidePlanError::Outdated(step))
 }
 
-/// Returns the number of the first step whose device has another policy than it was shown with. The first one if the
-/// requester has another role.
+/// Returns the number of the first step that can no longer run as it was shown. The first one if the requester has
+/// another role or none.
 async fn outdated_step(pipeline: &Pipeline, plan: &PlanRow) -> Result<Option<u32>, StoreError> {
     let requester = reauthorize::person(pipeline, &plan.caller, None).await?;
-    if requester.is_ok_and(|now| now.role != plan.caller.role) {
+    if !requester.is_ok_and(|now| now.role == plan.caller.role) {
         return Ok(Some(1));
     }
     for step in &plan.steps {
-        let is_as_shown = match evaluate(pipeline, context(plan, step)?).await? {
-            Ok(evaluated) => is_as_shown(&evaluated, step),
-            // A stop, a quarantine or a limit may be over at the step's turn. Under another policy the step does not
-            // run in any case.
-            Err(stopped) => stopped
-                .target
-                .is_none_or(|target| target.device.policy.version == step.policy_version),
-        };
-        if !is_as_shown {
+        if !can_run_as_shown(pipeline, plan, step).await? {
             return Ok(Some(step.number));
         }
     }
     Ok(None)
+}
+
+async fn can_run_as_shown(
+    pipeline: &Pipeline,
+    plan: &PlanRow,
+    step: &StepRow,
+) -> Result<bool, StoreError> {
+    let device = step.device.0;
+    let Some(known) = pipeline.fleet.known(device).filter(|known| !known.has_ended()) else {
+        return Ok(false);
+    };
+    if pipeline.fleet.current(device).is_none() {
+        tracing::warn!(device = %known.name, "a plan waits for the policy of a device to be read");
+        return Err(StoreError::Unavailable);
+    }
+    Ok(match evaluate(pipeline, context(plan, step)?).await? {
+        Ok(evaluated) => is_as_shown(&evaluated, step),
+        // A stop, a quarantine or a limit may be over at the step's turn. Under another policy, or without its tool, the
+        // step does not run in any case.
+        Err(stopped) => {
+            stopped.target.is_some_and(|target| target.device.policy.version == step.policy_version)
+        }
+    })
 }

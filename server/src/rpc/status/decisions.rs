@@ -7,7 +7,7 @@ use tonic::Status;
 use super::{hinted, store, with};
 use crate::pipeline::confirm::AnswerError;
 use crate::pipeline::plan::PlanError;
-use crate::store::{DecideError, DecidePlanError, StoreError};
+use crate::store::{ApprovalState, DecideError, DecidePlanError, StoreError};
 
 /// The most characters of an id in a hint: those of a whole one.
 const MAX_ID_CHARS: usize = 36;
@@ -59,6 +59,9 @@ fn hint_of(error: &DecideError, card: &str, command: impl Fn(&str) -> String) ->
         }
         DecideError::Store(_) => {
             Some(Hint::run("see whether the answer counts", "orion approvals list --all"))
+        }
+        DecideError::AlreadyDecided(ApprovalState::Withdrawn | ApprovalState::Expired) => {
+            Some(Hint::run("see which call it was, and why it ended", command("show")))
         }
         DecideError::AlreadyDecided(_) => {
             Some(Hint::run("see who decided, and which call it is", command("show")))
@@ -120,9 +123,11 @@ pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError, card: &str) -> S
             "the hash is of another plan, so nothing was decided",
             Hint::run("read the plan again", format!("orion plan show {plan}")),
         ),
-        DecidePlanError::NotOpen(state) => {
-            with(ErrorCode::PreconditionFailed, format!("this plan is {} already", state.as_str()))
-        }
+        DecidePlanError::NotOpen(state) => hinted(
+            ErrorCode::PreconditionFailed,
+            format!("this plan is {} already", state.as_str()),
+            Hint::run("read what became of it", format!("orion plan show {plan}")),
+        ),
         DecidePlanError::Expired => hinted(
             ErrorCode::ApprovalExpired,
             "this plan has expired",

@@ -1,6 +1,6 @@
 //! The progress of an approved plan, and its end.
 
-use orion_domain::{ErrorCode, PlanId};
+use orion_domain::{ErrorCode, PlanId, UserName};
 use serde::Serialize;
 
 use super::{PAGE, PlanRow, PlanState, StepState, plans};
@@ -24,6 +24,14 @@ struct PlanEndedEvent {
     plan_id: PlanId,
     state: PlanState,
     steps: Vec<String>,
+}
+
+/// The audit event of a plan that could no longer run as it was shown when a person approved it.
+#[derive(Serialize)]
+struct PlanOutdatedEvent<'a> {
+    plan_id: PlanId,
+    by: &'a UserName,
+    step: u32,
 }
 
 impl Store {
@@ -135,16 +143,26 @@ impl Store {
         .await
     }
 
-    /// Expires a plan before its time. Returns `false` if it was not open. The caller ends the calls that wait.
+    /// Expires a plan before its time, because this step can no longer run as it was shown when this person approved it.
+    /// Returns `false` if the plan was not open. The caller ends the calls that wait.
     ///
     /// # Errors
     /// The database cannot be written.
-    pub async fn expire_plan(&self, plan: PlanId, now: i64) -> Result<bool, StoreError> {
+    pub async fn expire_outdated_plan(
+        &self,
+        plan: PlanId,
+        by: &UserName,
+        step: u32,
+        now: i64,
+    ) -> Result<bool, StoreError> {
+        let by = by.clone();
         self.write(Durability::Fsync, move |tx| {
             Box::pin(async move {
                 let text = "SELECT 1 FROM plans WHERE state = 'open' AND id = $1";
                 let is_open = tx.query_optional::<(i64,)>(sql(text).bind(plan)).await?.is_some();
                 if is_open {
+                    let body = PlanOutdatedEvent { plan_id: plan, by: &by, step };
+                    tx.record(AuditEvent::new(now, "plan.outdated", String::new(), &body)?);
                     expire(tx, plan, now).await?;
                 }
                 Ok(is_open)

@@ -70,10 +70,13 @@ function Step({ step }: { step: PlanStep }) {
   );
 }
 
-function Answer({ plan, refetch }: { plan: PlanMessage; refetch: () => void }) {
+function useDecide(refetch: () => void) {
+  return useMutation(PlanService.method.decidePlan, { onSettled: refetch });
+}
+
+function Answer({ plan, decide }: { plan: PlanMessage; decide: ReturnType<typeof useDecide> }) {
   const isSettled = useSettled();
   const [reason, setReason] = useState("");
-  const decide = useMutation(PlanService.method.decidePlan, { onSettled: refetch });
   const { isAsking, error: unsigned, signed } = useSignature();
   const { planId, hash } = plan;
   const send = (approve: boolean) => decide.mutate({ planId, hash, approve, reason });
@@ -87,10 +90,10 @@ function Answer({ plan, refetch }: { plan: PlanMessage; refetch: () => void }) {
   return (
     <section className="panel" aria-label="Answer the plan">
       <div className="body stack">
-        <ErrorNote error={decide.error ?? unsigned} />
+        <ErrorNote error={unsigned} />
         <Field label="Reason" hint="Where the policy requires one, and for a denial">{(props) => <input {...props} maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />}</Field>
         <div className="row">
-          {isOpen && <Button look="primary" disabled={!isSettled} busy={decide.isPending || isAsking} onClick={approve}>Approve all {plan.stepCount} steps{isSigned && " with passkey"}</Button>}
+          {isOpen && <Button look="primary" disabled={!isSettled} busy={decide.isPending || isAsking} onClick={approve}>{plan.stepCount === 1 ? "Approve the step" : `Approve all ${plan.stepCount} steps`}{isSigned && " with passkey"}</Button>}
           <Button look="danger" disabled={!isSettled} busy={decide.isPending} onClick={() => send(false)}>{isOpen ? "Deny" : "Stop the plan"}</Button>
         </div>
       </div>
@@ -98,9 +101,14 @@ function Answer({ plan, refetch }: { plan: PlanMessage; refetch: () => void }) {
   );
 }
 
-export default function Plan() {
+export default function PlanPage() {
   const { id = "" } = useParams();
+  return <Plan key={id} id={id} />;
+}
+
+function Plan({ id }: { id: string }) {
   const { data, error, isPending, refetch } = useQuery(PlanService.method.getPlan, { planId: id }, { refetchInterval: 2_000 });
+  const decide = useDecide(() => void refetch());
   const plan = data?.plan;
   if (!plan) return <main className="page"><Head title="Plan" />{isPending && <Loading what="the plan" />}<ErrorNote error={error} /></main>;
   const state = stateOf(plan.state);
@@ -110,7 +118,9 @@ export default function Plan() {
         By <Line text={plan.requester} most={60} />, <Time at={plan.createdAt} />. {plan.keepGoing ? "It goes on after a step that fails." : "It ends at the first step that fails."}
       </Head>
       <ol className="stack bare">{plan.steps.map((step) => <Step key={step.number} step={step} />)}</ol>
-      {(plan.state === PlanState.OPEN || plan.state === PlanState.RUNNING) && <Answer key={plan.planId} plan={plan} refetch={() => void refetch()} />}
+      {/* An answer that is refused may end the plan, and its error stays in view. */}
+      <ErrorNote error={decide.error} />
+      {(plan.state === PlanState.OPEN || plan.state === PlanState.RUNNING) && <Answer plan={plan} decide={decide} />}
     </main>
   );
 }

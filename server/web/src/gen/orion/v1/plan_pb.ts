@@ -621,7 +621,8 @@ export const PlanService: GenService<{
   },
   /**
    * Approves or denies a plan as it was shown, for all of its steps at once. The plan runs when enough people
-   * have approved; one denial ends it. Denying a running plan keeps its next steps from starting.
+   * have approved; one denial ends it. Denying a running plan keeps its next steps from starting. An approval of a plan
+   * that can no longer run as it was shown ends it, with APPROVAL_EXPIRED.
    *
    * @generated from rpc orion.v1.PlanService.DecidePlan
    */
