@@ -33,14 +33,16 @@ pub(super) struct Deny {
 }
 
 pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
-    let (accesses, what, option): (&[Access], _, _) = match (arguments.read, arguments.write) {
+    let path = absolute(&arguments.path)?;
+    // A closed file is itself the allowed path, which no call deletes.
+    let is_write = arguments.write || is_closed_file(places, &path);
+    let (accesses, what, option): (&[Access], _, _) = match (arguments.read, is_write) {
         (true, _) => (&[Access::Read], "be read", " --read"),
         (false, true) => (&[Access::Read, Access::Write], "be read and written", " --write"),
         (false, false) => {
             (&[Access::Read, Access::Write, Access::Delete], "be read, written and deleted", "")
         }
     };
-    let path = absolute(&arguments.path)?;
     refuse_file(places, &path, accesses, option)?;
     let accesses = Change::Allow(accesses.iter().copied().collect());
     let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
@@ -92,16 +94,21 @@ fn refuse_file(
     let Ok(settings) = places.settings() else { return Ok(()) };
     let Ok(device_path) = DevicePath::resolve(&settings.places, path) else { return Ok(()) };
     let covered = |access: &Access| settings.scope.covering(&device_path, *access).is_some();
-    let is_closed = Grants::default().compile(&settings.places).0.denies_changes(&device_path);
-    // A file that is closed by default has accesses of its own.
-    let needed = if is_closed { &[Access::Read] } else { accesses };
-    if !file.is_file() || needed.iter().all(covered) {
+    if !file.is_file() || accesses.iter().all(covered) {
         return Ok(());
     }
     let folder = file.parent().unwrap_or(Path::new("/")).display();
     bail!(
         "{path} is a file, and files are allowed with their folder; allow that one: `orion-agent allow {folder}{option}`"
     )
+}
+
+/// Returns whether a path is a file that is denied on every device until it is named.
+fn is_closed_file(places: &Places, path: &str) -> bool {
+    let Ok(settings) = places.settings() else { return false };
+    let Ok(device_path) = DevicePath::resolve(&settings.places, path) else { return false };
+    let (nothing, _) = Grants::default().compile(&settings.places);
+    on_disk(path).is_file() && nothing.denies_changes(&device_path)
 }
 
 /// Returns whether something is at a path of the owner's file.

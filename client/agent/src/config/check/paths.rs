@@ -93,7 +93,7 @@ fn exists(
     let names_itself =
         place.kind == Kind::File && is_closed(path) && !is_own(path) && opens_itself(path, device);
     let others = || all.iter().filter(|it| it.at != at);
-    let lies_in_another = || others().any(|it| it.path.contains(path));
+    let lies_in_another = || others().any(|it| reaches(it, allowed, &device.places));
     // Such a file is reached from a folder that is allowed, also where all else in that folder stays denied.
     let holds_another =
         || others().any(|it| path.contains(&it.path) && opens_itself(&it.path, device));
@@ -116,8 +116,9 @@ fn exists(
             }
             () => "Name another folder.",
         };
+        let denied = if kept_out(path) { "denied" } else { "denied for changes" };
         let message =
-            format!("`{text}` is denied on every device by default, so it grants nothing.");
+            format!("`{text}` is {denied} on every device by default, so it grants nothing.");
         findings.error(at, "kept-out", message, hint);
         return;
     }
@@ -137,6 +138,7 @@ fn exists(
     }
     match place.kind {
         Kind::Folder => {}
+        Kind::File if names_itself => {}
         Kind::File => {
             let message = format!("`{text}` is no folder, so it grants nothing.");
             findings.error(at, "not-a-folder", message, "Name the folder that it lies in.");
@@ -154,6 +156,15 @@ fn exists(
             findings.warn(at, "unreadable", message, "");
         }
     }
+}
+
+/// Returns whether a file is reached from another entry, which is allowed for the same accesses.
+fn reaches(other: &CheckedPath<'_>, file: &CheckedPath<'_>, places: &Places) -> bool {
+    let access = |it: &CheckedPath<'_>| if it.reads_only { Access::Read } else { Access::Write };
+    let entry =
+        PathGrant { path: other.path.to_string(), access: [Access::Read, access(other)].into() };
+    let (scope, _) = Grants { paths: vec![entry], ..Grants::default() }.compile(places);
+    scope.covering(&file.path, access(file)).is_some()
 }
 
 /// Returns whether a file that is denied by default is opened by an entry that names it.

@@ -131,6 +131,14 @@ fn a_file_that_is_denied_by_default_is_opened_by_its_own_name_and_a_folder_is_no
         reported(&text).into_iter().map(|(place, _)| place).collect()
     };
     assert_eq!(codes(".env"), [""; 0]);
+    // What starts programs is read with its folder, and is named to be changed.
+    std::fs::write(at.join(".profile"), "").unwrap();
+    assert_eq!(codes(".profile"), [""; 0]);
+    let read_only = format!(
+        "[ceiling]\npaths = [\n{{ path = \"{0}\", access = [\"read\"] }},\n\"{0}/.profile\"]",
+        at.display()
+    );
+    assert_eq!(reported(&read_only)[0].0, "4:1 !kept-out", "its folder may only be read");
     assert_eq!(codes(".ssh"), ["4:1 !kept-out"]);
     assert_eq!(codes("other.env"), ["4:1 !kept-out"], "nothing is there");
     // The folder of a named file needs no other folder around it.
@@ -146,5 +154,7 @@ fn a_file_that_is_denied_by_default_is_opened_by_its_own_name_and_a_folder_is_no
     {
         std::os::unix::fs::symlink(at.join(".env"), at.join("x.env")).unwrap();
         assert_eq!(codes("x.env"), ["4:1 !kept-out"], "a link");
+        std::os::unix::fs::symlink(at.join(".profile"), at.join(".bashrc")).unwrap();
+        assert_eq!(codes(".bashrc"), ["4:1 link"]);
     }
 }

@@ -9,10 +9,12 @@ use crate::hint::Hint;
 use crate::path::{BuiltInKind, DevicePath};
 use crate::touches::{Access, PathTouch};
 
-/// A file that is denied by default.
+/// A file that is denied by default, or a folder with what is in it.
 struct Secret<'a> {
-    /// The file.
+    /// What is named to open it.
     touched: &'a PathTouch,
+    /// What that is.
+    what: &'static str,
     /// Its folder, where none is allowed that holds the file.
     folder: Option<DevicePath>,
     /// The pattern that denies it.
@@ -46,13 +48,22 @@ impl Evidence {
             }
             let against: Vec<_> = against.iter().map(|entry| entry.pattern.as_text()).collect();
             let pattern = entry.pattern.as_text();
-            // A file that is named is an allowed path, and none of these is deleted.
             if touched.access == Access::Delete {
-                return nobody(format!(
-                    "no change allows it: what {pattern} denies by default is deleted on the device itself"
-                ));
+                // What is named is an allowed path, and none of these is deleted, but what is in it.
+                let folder = touched.path.parent().filter(|folder| {
+                    kind == BuiltInKind::StartPlace && entry.pattern.denies(folder)
+                });
+                let Some(path) = folder else {
+                    return nobody(format!(
+                        "no change allows it: what {pattern} denies by default is deleted on the device itself"
+                    ));
+                };
+                let touched = &PathTouch { path, access: touched.access };
+                let secret = Secret { touched, what: "folder", folder: None, pattern };
+                return self.secret(question, &secret, &against);
             }
-            let secret = Secret { touched, folder: folder(scope, touched, question), pattern };
+            let folder = folder(scope, touched, question);
+            let secret = Secret { touched, what: "file itself", folder, pattern };
             return self.secret(question, &secret, &against);
         }
         if scope.deny_all_paths {
@@ -68,9 +79,9 @@ impl Evidence {
         }
     }
 
-    /// Returns the change that lets a file be used which is denied by default and by these entries.
+    /// Returns the change that lets something be used which is denied by default and by these entries.
     fn secret(&self, question: &Question<'_>, secret: &Secret<'_>, against: &[&str]) -> Hint {
-        let Secret { touched: PathTouch { path, access }, folder, pattern } = secret;
+        let Secret { touched: PathTouch { path, access }, what, folder, pattern } = secret;
         let paths: Vec<String> = folder.iter().chain([path]).map(ToString::to_string).collect();
         let entry = |path: &String| format!("{{ path: {}, access: [{access}] }}", quoted(path));
         let entries = paths.iter().map(entry).collect::<Vec<_>>().join(" and ");
@@ -80,7 +91,7 @@ impl Evidence {
             against => format!("{}, and ", taken_out(against)),
         };
         let change = format!(
-            "{take_out}name the file itself, which {pattern} denies by default{its_folder}: add {entries} to the paths"
+            "{take_out}name the {what}, which {pattern} denies by default{its_folder}: add {entries} to the paths"
         );
         if self.layer == Layer::Ceiling {
             let hint = self.grant(question, &change);

@@ -203,13 +203,20 @@ fn a_secret_file_is_named_with_its_folder_where_none_is_allowed_and_all_that_den
 }
 
 #[test]
-fn nobody_is_told_to_name_a_closed_file_so_that_it_is_deleted() {
+fn a_deletion_of_what_is_closed_names_the_folder_that_opens_it_or_nothing() {
     let granted = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
     for (path, pattern) in [("D:/x/.profile", "**/.profile"), ("D:/x/.env", "**/.env")] {
         let hints = hint_lines(&Ask::delete(path), &granted);
         let said = format!("no change allows it: what {pattern} denies by default");
         assert!(hints[0].starts_with(&said), "{hints:?}");
     }
+    let in_folder = Ask::delete("D:/x/.profile.d/a.sh");
+    let hints = hint_lines(&in_folder, &granted);
+    let named = "name the folder, which **/.profile.d denies by default: add { path: \"D:/x/.profile.d\", access: [delete] } to the paths";
+    assert!(hints[0].starts_with(named), "{hints:?}");
+    let entry = json!({"path": "D:/x/.profile.d", "access": ["delete"]});
+    let named = policy(&json!({"profile": "operator", "paths": ["D:/", entry]}));
+    assert_eq!(in_folder.of(&named).0, Decision::Ask, "as any other deletion");
 }
 
 #[rstest]
