@@ -75,7 +75,7 @@ test("a plan whose permissions changed ends when it is approved, and says why", 
   orion(0, "devices", "permissions", "add", "laptop", "--path", "/srv/never", "--access", "read");
   await admin.getByRole("button", { name: "Approve the step" }).click();
   await admin.getByRole("heading", { level: 1 }).getByText("expired").waitFor();
-  await admin.getByText(/Nothing was approved, and the plan has ended: since it was made, the permissions or paths of the device of step 1/).waitFor();
+  await admin.getByText(/Nothing was approved, and the plan has ended: since it was made, the device of step 1, its permissions or paths/).waitFor();
   assert.ok(!existsSync(join(laptop.files, "Never")));
   orion(0, "devices", "permissions", "remove", "laptop", "--path", "/srv/never");
 });

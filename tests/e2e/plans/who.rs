@@ -133,6 +133,8 @@ async fn where_no_step_wants_a_person_it_still_waits_for_whoever_asked() {
     assert_eq!(other.code(), tonic::Code::PermissionDenied, "{other:?}");
     let unseen = vera.plan_of(&plan, false).await.unwrap_err();
     assert_eq!(unseen.code(), tonic::Code::NotFound, "{unseen:?}");
+    let unseen = vera.decide_plan(&plan, true, "").await.unwrap_err();
+    assert_eq!(unseen.code(), tonic::Code::NotFound, "{unseen:?}");
 
     // A program makes plans where it may call, and never says yes to one.
     let request = v1::CreateTokenRequest {
@@ -200,6 +202,16 @@ async fn a_plan_whose_permissions_changed_ends_when_it_is_approved() {
     let call = world.admin().ended(&plans[0].steps[1].call_id).await.unwrap();
     assert_eq!(call.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
     assert_eq!(names(&kiosk), ["a.txt"]);
+    let list = v1::ListAuditRequest { limit: 1000, ..Default::default() };
+    let rows = world.admin().audit().list_audit(list).await.unwrap().into_inner().rows;
+    let outdated: Vec<_> = rows.iter().filter(|row| row.kind == "plan.outdated").collect();
+    let by: Vec<serde_json::Value> =
+        outdated.iter().map(|row| serde_json::from_str(&row.body).unwrap()).collect();
+    assert_eq!([&by[0]["by"], &by[1]["by"]], ["admin", "bob"], "the newest first");
+    assert_eq!(
+        (by.len(), &by[1]["plan_id"], &by[1]["step"]),
+        (2, &plans[0].plan_id.clone().into(), &1.into())
+    );
 
     // One that is made under the new permissions runs.
     let plan = world.admin().plan(&without_question, false).await.unwrap();

@@ -30,11 +30,11 @@ pub(super) async fn end_if_outdated(
         return Ok(());
     }
     tracing::info!(plan = %plan.id, step, "a plan can no longer run as it was shown");
-    publish(pipeline, plan);
     // Calls that cannot be ended now are ended by a restart.
     if let Err(error) = close_waiting(pipeline, plan, &another()).await {
         tracing::error!(plan = %plan.id, %error, "the calls of an outdated plan could not be ended");
     }
+    publish(pipeline, plan);
     Err(DecidePlanError::Outdated(step))
 }
 
@@ -59,19 +59,20 @@ async fn can_run_as_shown(
     step: &StepRow,
 ) -> Result<bool, StoreError> {
     let device = step.device.0;
-    let Some(known) = pipeline.fleet.known(device).filter(|known| !known.has_ended()) else {
+    if pipeline.fleet.known(device).is_none_or(|known| known.has_ended()) {
         return Ok(false);
-    };
-    if pipeline.fleet.current(device).is_none() {
-        tracing::warn!(device = %known.name, "a plan waits for the policy of a device to be read");
-        return Err(StoreError::Unavailable);
     }
-    Ok(match evaluate(pipeline, context(plan, step)?).await? {
+    let is_as_shown = match evaluate(pipeline, context(plan, step)?).await? {
         Ok(evaluated) => is_as_shown(&evaluated, step),
         // A stop, a quarantine or a limit may be over at the step's turn. Under another policy, or without its tool, the
         // step does not run in any case.
         Err(stopped) => {
             stopped.target.is_some_and(|target| target.device.policy.version == step.policy_version)
         }
-    })
+    };
+    if !is_as_shown && pipeline.fleet.current(device).is_none() {
+        // A device whose policy cannot be loaded denies everything until it can be.
+        return Err(StoreError::Unavailable);
+    }
+    Ok(is_as_shown)
 }

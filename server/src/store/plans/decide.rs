@@ -39,7 +39,7 @@ pub enum DecidePlanError {
     },
     /// A step can no longer run as it was shown, so the plan has ended.
     #[error(
-        "nothing was approved, and the plan has ended: since it was made, the permissions or paths of the device of step {0}, its tool, or the requester's account have changed"
+        "nothing was approved, and the plan has ended: since it was made, the device of step {0}, its permissions or paths, its tool, or the requester's account have changed"
     )]
     Outdated(u32),
     /// The database failed.

@@ -112,15 +112,16 @@ function Plan({ id }: { id: string }) {
   const plan = data?.plan;
   if (!plan) return <main className="page"><Head title="Plan" />{isPending && <Loading what="the plan" />}<ErrorNote error={error} /></main>;
   const state = stateOf(plan.state);
+  const isOpen = plan.state === PlanState.OPEN || plan.state === PlanState.RUNNING;
   return (
     <main className="page">
       <Head title={<>Plan <Badge tone={state.tone}>{state.text}</Badge></>}>
         By <Line text={plan.requester} most={60} />, <Time at={plan.createdAt} />. {plan.keepGoing ? "It goes on after a step that fails." : "It ends at the first step that fails."}
       </Head>
       <ol className="stack bare">{plan.steps.map((step) => <Step key={step.number} step={step} />)}</ol>
-      {/* An answer that is refused may end the plan, and its error stays in view. */}
-      <ErrorNote error={decide.error} />
-      {(plan.state === PlanState.OPEN || plan.state === PlanState.RUNNING) && <Answer plan={plan} decide={decide} />}
+      {/* An approval that comes too late ends the plan, and its error stays in view. */}
+      {(isOpen || plan.state === PlanState.EXPIRED) && <ErrorNote error={decide.error} />}
+      {isOpen && <Answer plan={plan} decide={decide} />}
     </main>
   );
 }
