@@ -41,6 +41,8 @@ async fn a_device_that_cannot_enrol_or_run_says_what_it_needs() {
             ("orion-agent rnu", 2),
             ("orion-agent run", 4),
             ("orion-agent status", 4),
+            ("orion-agent pause", 4),
+            ("orion-agent resume", 4),
             ("orion-agent enroll", 4),
             ("orion-agent enroll hunter2", 4),
             ("orion-agent enroll orion1.x", 4),

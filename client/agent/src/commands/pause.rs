@@ -45,12 +45,8 @@ fn time(text: &str) -> Result<SignedDuration, String> {
 
 pub(super) fn pause(places: &Places, arguments: &PauseCommand) -> anyhow::Result<()> {
     let dir = &places.state_dir;
-    let is_no_device = matches!((Identity::read(dir), Pending::read(dir)), (Ok(None), Ok(None)));
-    if !dir.is_dir() || is_no_device {
-        return Err(anyhow::Error::new(NotEnrolled).context(format!(
-            "nothing is paused: no device is enrolled in {}; name the state folder of the one that is meant with --state-dir",
-            dir.display()
-        )));
+    if !has_device(dir) {
+        return Err(no_device(dir, "nothing is paused"));
     }
     let since = now_ms();
     let time = arguments.time.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
@@ -83,11 +79,24 @@ pub(super) fn resume(places: &Places) -> anyhow::Result<()> {
             dir.display()
         )
     })?;
-    print(if was_paused {
-        "Resumed: calls run again on this device."
-    } else {
-        "This device was not paused."
-    })
+    match was_paused {
+        true => print("Resumed: calls run again on this device."),
+        false if !has_device(dir) => Err(no_device(dir, "nothing is resumed")),
+        false => print("This device was not paused."),
+    }
+}
+
+/// Returns whether a device is enrolled in this folder, or waits for its approval.
+fn has_device(dir: &Path) -> bool {
+    let is_none = matches!((Identity::read(dir), Pending::read(dir)), (Ok(None), Ok(None)));
+    dir.is_dir() && !is_none
+}
+
+fn no_device(dir: &Path, what: &str) -> anyhow::Error {
+    anyhow::Error::new(NotEnrolled).context(format!(
+        "{what}: no device is enrolled in {}; name the state folder of the one that is meant with --state-dir",
+        dir.display()
+    ))
 }
 
 /// Returns the line of `orion-agent status`. None if the device is not paused.

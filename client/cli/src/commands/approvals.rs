@@ -250,8 +250,7 @@ async fn approve(
         let is_own = app.context.file.user.as_ref() == Some(&approval.requester);
         if approval.state == "approved" || changed.is_some() {
             let requester = if is_own { None } else { Some(&*approval.requester) };
-            let can_undo = approval.can_undo && changed.is_none();
-            next_commands(app, client, (call_id, requester), can_undo).await;
+            next_commands(app, client, (call_id, requester), approval.can_undo).await;
         }
         app.out.show(&approval, String::new)?;
         return Ok(0);
