@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use orion_domain::evaluate::RiskDefaults;
 use orion_domain::rule::Rule;
 use orion_domain::{DeviceName, Grants};
-use orion_policy::{Finding, Labels, LintContext, PolicyFile};
+use orion_policy::{Finding, Labels, PolicyFile};
 
 use crate::store::{PolicyRow, Store, StoreError};
 
@@ -39,15 +39,16 @@ pub struct Active {
     pub row: Option<PolicyRow>,
     /// The parsed file. None before the first version, or if the file cannot be read.
     pub file: Option<PolicyFile>,
-    /// Why the file cannot be read. May hold warnings if it can.
+    /// Why the file cannot be read.
     pub findings: Vec<Finding>,
 }
 
 impl Active {
-    /// Parses a version that was accepted before.
+    /// Parses a version that was accepted before. It is not linted again: its devices have not reported their places after a
+    /// start, and an example may need them.
     #[must_use]
     pub fn read(row: PolicyRow) -> Self {
-        let (file, findings) = orion_policy::check(&row.text, FILE_NAME, &LintContext::default());
+        let (file, findings) = PolicyFile::parse(&row.text, FILE_NAME);
         Self { row: Some(row), file, findings }
     }
 

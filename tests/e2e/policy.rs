@@ -132,6 +132,57 @@ async fn an_older_version_comes_back_with_warnings_of_what_is_not_there_any_more
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_example_that_needs_a_devices_home_keeps_no_accepted_policy_from_loading() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let (cli, admin) = (world.cli(), world.admin());
+    let files = kiosk.files();
+    let home = files.parent().unwrap();
+    let below = files.strip_prefix(home).unwrap().display();
+    let rule = |because: &str| {
+        format!(
+            "version: 1
+devices:
+  kiosk: {{ profile: operator, paths: [\"~/{below}\"] }}
+rules:
+  - id: live-stays
+    tools: [delete_file]
+    paths: [\"~/{below}/live/**\"]
+    action: deny
+    because: {because}
+    examples: {{ match: [\"delete_file path={{files}}/live/a.txt device=kiosk\"] }}
+"
+        )
+    };
+    let first = write(&world, "first.yaml", &kiosk, &rule("It is live."));
+    let offline = fine(cli.run(&["policy", "check", "--offline", &first]).await);
+    assert!(!offline.shown().contains("example"), "{offline:?}");
+    applied(&world, &first).await;
+    kiosk.write_file("live/a.txt", "x");
+    let denied = async || {
+        let arguments = json!({"path": "live/a.txt", "confirm": true});
+        let call = admin.call("kiosk", "delete_file", arguments).await;
+        assert_eq!(call.error().details["rule"], "rule live-stays (policy.yaml:5)", "{call:?}");
+    };
+    denied().await;
+    let wrong = rule("Other.").replace("{files}/live", "{files}/other");
+    let refused = cli.run(&["policy", "check", &write(&world, "wrong.yaml", &kiosk, &wrong)]).await;
+    assert!(refused.stdout.contains("error[example-fails]"), "the place is known: {refused:?}");
+
+    applied(&world, &write(&world, "second.yaml", &kiosk, &rule("Second."))).await;
+    kiosk.agent().kill9().await;
+    world.server().stop().await;
+    world.restart_server().await;
+    // No device has reported anything yet.
+    fine(cli.run(&["policy", "rollback", "1", "--yes"]).await);
+    kiosk.run().await;
+    kiosk.ready().await;
+    denied().await;
+    let made = admin.call("kiosk", "create_directory", json!({"path": "x"})).await;
+    assert_eq!(made.end(), (CallState::Succeeded, None), "{made:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_policy_comes_to_its_devices_and_goes_back_by_version() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;

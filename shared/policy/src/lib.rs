@@ -38,8 +38,8 @@ pub use lint::{Facts, LintContext};
 
 /// Parses and lints a policy file. The file is returned only if no finding is an error.
 ///
-/// To load a policy that was accepted before, pass [`LintContext::default`]: then nothing that changes
-/// with time or with the fleet makes it invalid.
+/// A policy that was accepted before is loaded with [`PolicyFile::parse`]: nothing that changes with time or with the fleet
+/// makes it invalid then.
 #[must_use]
 pub fn check(
     text: &str,

@@ -53,6 +53,8 @@ type Members = Vec<Rc<[usize]>>;
 pub(crate) struct LintedDevice {
     name: DeviceName,
     places: Places,
+    /// Whether the device has reported its places, so that they are not guessed.
+    has_reported: bool,
     /// Whether case is ignored there. `None` where that is unknown.
     folds_case: Option<bool>,
     scope: Scope,
@@ -69,6 +71,7 @@ impl PolicyFile {
             .map(|(name, entry)| {
                 let grants = self.grants(entry);
                 let reported = environment.devices.as_ref().and_then(|all| all.get(name)?.clone());
+                let has_reported = reported.is_some();
                 let (places, folds_case) = match reported {
                     Some(Facts { places, folds_case, .. }) => (places, Some(folds_case)),
                     None => {
@@ -80,7 +83,7 @@ impl PolicyFile {
                     }
                 };
                 let scope = grants.compile(&places).0;
-                LintedDevice { name: name.clone(), places, folds_case, scope }
+                LintedDevice { name: name.clone(), places, has_reported, folds_case, scope }
             })
             .collect();
         grants::check(self, environment, &devices, &mut findings);

@@ -1,7 +1,8 @@
 //! Checks that each rule matches the calls of its examples as they say.
 
 use orion_domain::rule::{Counted, Moment, Quantity, Rule};
-use orion_domain::{Caller, DeviceName, Places, Question, Role, UserName};
+use orion_domain::touches::PathTouch;
+use orion_domain::{Caller, DeviceName, DevicePath, Places, Question, Role, Touches, UserName};
 
 use super::{LintedDevice, guess};
 use crate::example::{self, Call};
@@ -44,8 +45,8 @@ pub(super) fn check(policy: &PolicyFile, devices: &[LintedDevice], findings: &mu
     }
 }
 
-/// Returns whether a rule matches a call; `None` where that depends on labels that are stored with the device. What the
-/// example omits is taken from the rule, so that only what the example says can prevent a match.
+/// Returns whether a rule matches a call; `None` where that depends on labels that are stored with the device, or on where
+/// its home folder is. What the example omits is taken from the rule, so that only what the example says can prevent a match.
 fn speaks(
     policy: &PolicyFile,
     entry: &RuleEntry,
@@ -62,6 +63,11 @@ fn speaks(
         |device| device.places.clone(),
     );
     let parsed = call.parse(&places)?;
+    if !device.is_some_and(|device| device.has_reported)
+        && depends_on_home(rule, &parsed.touches, &places)
+    {
+        return Ok(None);
+    }
     let name: Option<DeviceName> =
         call.device.clone().or_else(|| device.map(|device| device.name.clone()));
     let depends = name.as_ref().is_some_and(|name| policy.depends_on_stored_labels(entry, name));
@@ -94,6 +100,21 @@ fn speaks(
     };
     let speaks = compiled(rule, &places).speaks(0, &question);
     Ok((!(depends && speaks)).then_some(speaks))
+}
+
+/// Returns whether a rule names a place under the home folder and the call one elsewhere, or the other way round. With a
+/// guessed home folder nobody knows whether they are the same.
+fn depends_on_home(rule: &Rule, touches: &Touches, places: &Places) -> bool {
+    let is_at_home =
+        |path: &DevicePath| places.home.as_ref().is_some_and(|home| home.contains(path));
+    let of_rule = rule.paths.iter().map(|written| {
+        let start = written.split(['*', '?']).next().unwrap_or_default();
+        DevicePath::resolve(places, start.trim_end_matches(['/', '\\'])).ok()
+    });
+    let of_rule: Vec<bool> = of_rule.flatten().map(|path| is_at_home(&path)).collect();
+    let differs =
+        |touch: &PathTouch| of_rule.iter().any(|at_home| *at_home != is_at_home(&touch.path));
+    touches.paths.iter().any(differs)
 }
 
 fn compiled(rule: &Rule, places: &Places) -> orion_domain::rule::CompiledRule {
