@@ -223,6 +223,10 @@ async fn labels_are_an_admins_and_what_is_no_label_is_refused() {
     lab.ready().await;
     assert_eq!(labels(&world, "lab").await, json!({"env": "prod"}));
     assert_eq!(judged(world.admin(), &lab).await, ELSEWHERE);
+    // A label that no rule selects by is a change too.
+    let more = named.replace("env: prod", "env: prod, site: home");
+    let more = fine(apply(&world, &format!("{POLICY}{more}")).await).shown();
+    assert!(more.contains("labels + site=home"), "{more}");
     for words in [
         &["devices", "label", "lab", "env=lab"][..],
         &["devices", "invite", "--name", "lab", "--label", "env=lab"],

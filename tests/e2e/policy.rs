@@ -170,16 +170,20 @@ rules:
     assert!(refused.stdout.contains("error[example-fails]"), "the place is known: {refused:?}");
 
     applied(&world, &write(&world, "second.yaml", &kiosk, &rule("Second."))).await;
-    kiosk.agent().kill9().await;
-    world.server().stop().await;
-    world.restart_server().await;
-    // No device has reported anything yet.
-    fine(cli.run(&["policy", "rollback", "1", "--yes"]).await);
-    kiosk.run().await;
-    kiosk.ready().await;
-    denied().await;
-    let made = admin.call("kiosk", "create_directory", json!({"path": "x"})).await;
-    assert_eq!(made.end(), (CallState::Succeeded, None), "{made:?}");
+    // The backend loads the second version, and goes back to the first one, before any device has reported its places.
+    for (roll_back, path) in [(false, "x"), (true, "y")] {
+        kiosk.agent().kill9().await;
+        world.server().stop().await;
+        world.restart_server().await;
+        if roll_back {
+            fine(cli.run(&["policy", "rollback", "1", "--yes"]).await);
+        }
+        kiosk.run().await;
+        kiosk.ready().await;
+        denied().await;
+        let made = admin.call("kiosk", "create_directory", json!({"path": path})).await;
+        assert_eq!(made.end(), (CallState::Succeeded, None), "{made:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

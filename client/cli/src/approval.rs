@@ -97,7 +97,7 @@ async fn ask(
     }
     tokio::select! {
         biased;
-        answer = typed_answer(approval.reason_required) => answer.map(Some),
+        answer = typed_answer("Approve?", approval.reason_required) => answer.map(Some),
         line = decided_elsewhere(client, approval_id) => {
             app.out.error_line(&line);
             Ok(None)
@@ -106,10 +106,16 @@ async fn ask(
 }
 
 /// Asks for a yes or a no, with a reason behind it as in a chat, and returns them.
-async fn typed_answer(reason_required: bool) -> Result<(bool, String), Failure> {
-    let mut prompt = "Approve? (y/N)";
+///
+/// # Errors
+/// The person stops the program.
+pub(crate) async fn typed_answer(
+    question: &str,
+    reason_required: bool,
+) -> Result<(bool, String), Failure> {
+    let mut prompt = format!("{question} (y/N)");
     loop {
-        let typed = Question::new(prompt).answer().await?;
+        let typed = Question::new(&prompt).answer().await?;
         match reply(&typed) {
             Some(Reply::Deny { reason }) if !reason.is_empty() => return Ok((false, reason)),
             Some(Reply::Approve { for_chat: false, reason })
@@ -122,7 +128,7 @@ async fn typed_answer(reason_required: bool) -> Result<(bool, String), Failure> 
             None if typed.trim().is_empty() => return Ok((false, DENIED.to_owned())),
             // What is neither must not decide anything.
             Some(Reply::Approve { .. } | Reply::Details) | None => {
-                prompt = "Approve? (y, n or n because …)";
+                prompt = format!("{question} (y, n or n because …)");
             }
         }
     }

@@ -68,13 +68,14 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// Parses `--json`: an object, `@file` or `-`.
+/// Parses a JSON object, given as itself, as `@file` or as `-`.
 ///
 /// # Errors
 /// It is not a JSON object, or the file cannot be read.
 pub(crate) fn object(given: &str) -> Result<Map<String, Value>, Failure> {
     json::parse_object(input::value(given)?.as_bytes()).map_err(|error| {
-        let failure = usage(format!("--json cannot be read, {error}"));
+        let what = given.strip_prefix('@').unwrap_or("what was given");
+        let failure = usage(format!("{what} cannot be read, {error}"));
         if std::path::Path::new(given).is_file() {
             return failure.hint(format!("write @{given} to read that file"));
         }

@@ -210,21 +210,25 @@ pub(crate) fn can_be_undone(envelope: &Envelope) -> bool {
     *success && !dry_run && spec.undo && has_changed
 }
 
+/// Returns a call with a fixed id, for tests.
+#[cfg(test)]
+pub(crate) fn example(tool: &str, state: CallState) -> v1::Call {
+    v1::Call {
+        call_id: "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e".to_owned(),
+        state: orion_wire::call_state(state) as i32,
+        tool: tool.to_owned(),
+        ..v1::Call::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use orion_domain::Hint;
-    use orion_wire::call_state;
     use serde_json::json;
 
     fn call(state: CallState) -> v1::Call {
-        v1::Call {
-            call_id: "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e".to_owned(),
-            state: call_state(state) as i32,
-            tool: "read_file".to_owned(),
-            device: "demo-device".to_owned(),
-            ..v1::Call::default()
-        }
+        v1::Call { device: "demo-device".to_owned(), ..example("read_file", state) }
     }
 
     #[test]

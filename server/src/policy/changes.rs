@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use orion_domain::DeviceName;
 use orion_domain::rule::Rule;
-use orion_policy::{diff_grants, diff_risks, diff_rules, rule_summary};
+use orion_policy::{diff_grants, diff_labels, diff_risks, diff_rules, rule_summary};
 use serde::Serialize;
 
 use crate::active_policy::{Active, PolicyTerms};
@@ -51,6 +51,7 @@ fn of_device(known: &DeviceSnapshot, after: PolicyTerms) -> Vec<String> {
     }
     let new = known.under(after);
     lines.extend(diff_grants(&known.grants, &new.grants));
+    lines.extend(diff_labels(known.labels(), new.labels()));
     let after = &new.terms.policy;
     lines.extend(diff_risks(before.risk, after.risk));
     if before.timezone != after.timezone {

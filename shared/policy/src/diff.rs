@@ -243,20 +243,23 @@ pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
 
 /// Returns what changes in the labels that the file gives a device. Without any, those that are stored count.
 fn labels(old: Option<&Labels>, new: Option<&Labels>) -> Vec<String> {
-    let pairs = |labels: Option<&Labels>| -> BTreeSet<String> {
-        labels
-            .into_iter()
-            .flat_map(Labels::iter)
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect()
-    };
-    let mut lines = sets("labels", &pairs(old), &pairs(new));
+    let none = Labels::default();
+    let mut lines = diff_labels(old.unwrap_or(&none), new.unwrap_or(&none));
     match (old, new) {
         (None, Some(new)) if new.is_empty() => lines.push("labels none".to_owned()),
         (Some(_), None) => lines.push("labels as stored with the device".to_owned()),
         (None | Some(_), Some(_)) | (None, None) => {}
     }
     lines
+}
+
+/// Returns what differs between the labels of a device, a line each: `labels + env=prod`.
+#[must_use]
+pub fn diff_labels(old: &Labels, new: &Labels) -> Vec<String> {
+    let pairs = |labels: &Labels| -> BTreeSet<String> {
+        labels.iter().map(|(key, value)| format!("{key}={value}")).collect()
+    };
+    sets("labels", &pairs(old), &pairs(new))
 }
 
 fn sets(name: &str, old: &BTreeSet<String>, new: &BTreeSet<String>) -> Vec<String> {

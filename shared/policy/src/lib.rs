@@ -29,7 +29,9 @@ mod time;
 mod yaml;
 
 pub use compile::CompiledDevice;
-pub use diff::{Change, ChangeKind, diff, diff_grants, diff_risks, diff_rules, rule_summary};
+pub use diff::{
+    Change, ChangeKind, diff, diff_grants, diff_labels, diff_risks, diff_rules, rule_summary,
+};
 pub use file::PolicyFile;
 pub use file::rule::Selector;
 pub use finding::{Code, Finding, Severity};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use orion_agent::config::Required;
 use orion_agent::config::edit::{Change, change};
+use orion_agent::config::{Required, Settings};
 use orion_agent::state::Identity;
 use orion_domain::{Access, DevicePath, Grants};
 
@@ -34,8 +34,9 @@ pub(super) struct Deny {
 
 pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     let path = absolute(&arguments.path)?;
+    let file = NamedFile::at(places, &path);
     // A closed file is itself the allowed path, which no call deletes.
-    let is_write = arguments.write || is_closed_file(places, &path);
+    let is_write = arguments.write || file.as_ref().is_some_and(NamedFile::is_closed);
     let (accesses, what, option): (&[Access], _, _) = match (arguments.read, is_write) {
         (true, _) => (&[Access::Read], "be read", " --read"),
         (false, true) => (&[Access::Read, Access::Write], "be read and written", " --write"),
@@ -43,7 +44,9 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
             (&[Access::Read, Access::Write, Access::Delete], "be read, written and deleted", "")
         }
     };
-    refuse_file(places, &path, accesses, option)?;
+    if let Some(file) = file {
+        file.refuse(&path, accesses, option)?;
+    }
     let accesses = Change::Allow(accesses.iter().copied().collect());
     let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
     let wider = changed.wider.map(|wider| {
@@ -82,33 +85,43 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses a file whose folder is not allowed for these accesses: a file is reached from its folder.
-fn refuse_file(
-    places: &Places,
-    path: &str,
-    accesses: &[Access],
-    option: &str,
-) -> anyhow::Result<()> {
-    let file = on_disk(path);
-    // What is wrong with the owner's file is said when it is changed.
-    let Ok(settings) = places.settings() else { return Ok(()) };
-    let Ok(device_path) = DevicePath::resolve(&settings.places, path) else { return Ok(()) };
-    let covered = |access: &Access| settings.scope.covering(&device_path, *access).is_some();
-    if !file.is_file() || accesses.iter().all(covered) {
-        return Ok(());
-    }
-    let folder = file.parent().unwrap_or(Path::new("/")).display();
-    bail!(
-        "{path} is a file, and files are allowed with their folder; allow that one: `orion-agent allow {folder}{option}`"
-    )
+/// A file that the owner names, with the settings that say what may be done with it.
+struct NamedFile {
+    on_disk: PathBuf,
+    path: DevicePath,
+    settings: Settings,
 }
 
-/// Returns whether a path is a file that is denied on every device until it is named.
-fn is_closed_file(places: &Places, path: &str) -> bool {
-    let Ok(settings) = places.settings() else { return false };
-    let Ok(device_path) = DevicePath::resolve(&settings.places, path) else { return false };
-    let (nothing, _) = Grants::default().compile(&settings.places);
-    on_disk(path).is_file() && nothing.denies_changes(&device_path)
+impl NamedFile {
+    /// Returns the file at a path of the owner's file. None where there is no file, or the settings cannot be read: what is
+    /// wrong with them is said when they are changed.
+    fn at(places: &Places, path: &str) -> Option<Self> {
+        let on_disk = on_disk(path);
+        if !on_disk.is_file() {
+            return None;
+        }
+        let settings = places.settings().ok()?;
+        let path = DevicePath::resolve(&settings.places, path).ok()?;
+        Some(Self { on_disk, path, settings })
+    }
+
+    /// Refuses a file whose folder is not allowed for these accesses: a file is reached from its folder.
+    fn refuse(&self, path: &str, accesses: &[Access], option: &str) -> anyhow::Result<()> {
+        let scope = &self.settings.scope;
+        if accesses.iter().all(|access| scope.covering(&self.path, *access).is_some()) {
+            return Ok(());
+        }
+        let folder = self.on_disk.parent().unwrap_or(Path::new("/")).display();
+        bail!(
+            "{path} is a file, and files are allowed with their folder; allow that one: `orion-agent allow {folder}{option}`"
+        )
+    }
+
+    /// Returns whether the file is denied on every device until it is named.
+    fn is_closed(&self) -> bool {
+        let (nothing, _) = Grants::default().compile(&self.settings.places);
+        nothing.denies_changes(&self.path)
+    }
 }
 
 /// Returns whether something is at a path of the owner's file.

@@ -225,17 +225,17 @@ async fn approve(
     if is_rule && approval.state == "approved" {
         say_which_rule(app, client, &approval.approval_id).await;
     }
+    let mut can_undo = approval.can_undo;
     let call_id = changed.as_ref().map_or(&approval.call_id, |call| &call.call_id);
     if let Some(call) = &changed {
         app.out.note(&format!("another call was made instead: {call_id}"));
         // A yes to other arguments approves the call with them as well, where one person is enough.
-        let open = match call.approval_id.is_empty() {
+        let request = match call.approval_id.is_empty() {
             true => None,
-            false => {
-                Some(waiting(client, &call.approval_id).await?).filter(|(it, _)| it.state == "open")
-            }
+            false => Some(waiting(client, &call.approval_id).await?),
         };
-        if let Some((_, refused)) = open {
+        can_undo = request.as_ref().is_none_or(|(it, _)| it.can_undo);
+        if let Some((_, refused)) = request.filter(|(it, _)| it.state == "open") {
             let id = text::one_line(&call.approval_id, 80);
             app.out.note(&match refused.is_empty() {
                 true => how_to_approve(app.out, client, &call.approval_id).await,
@@ -250,7 +250,7 @@ async fn approve(
         let is_own = app.context.file.user.as_ref() == Some(&approval.requester);
         if approval.state == "approved" || changed.is_some() {
             let requester = if is_own { None } else { Some(&*approval.requester) };
-            next_commands(app, client, (call_id, requester), approval.can_undo).await;
+            next_commands(app, client, (call_id, requester), can_undo).await;
         }
         app.out.show(&approval, String::new)?;
         return Ok(0);

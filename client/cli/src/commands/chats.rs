@@ -133,7 +133,8 @@ async fn show(app: &App<'_>, chat: String) -> Result<u8, Failure> {
     let messages: Vec<_> = messages.into_iter().map(view).collect();
     app.out.note(&format!("{DIM}chat{DIM:#} {conversation_id}"));
     if can_go_on {
-        app.out.next("its last answer is not finished; `orion chat --resume` goes on with it");
+        let resume = format!("orion chat --resume {}", text::short_id(&conversation_id));
+        app.out.next(&format!("its last answer is not finished; `{resume}` goes on with it"));
     }
     app.out.show(&messages, || page(app.out, &messages))?;
     Ok(0)

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::call::schema;
 use crate::app::App;
-use crate::approval::{DENIED, approve_with, page, passkey_needed, with_passkey};
+use crate::approval::{approve_with, page, passkey_needed, typed_answer, with_passkey};
 use crate::arguments;
 use crate::client::{Client, within};
 use crate::complete;
@@ -279,8 +279,8 @@ async fn make(
             approve_with(app.out, &format!("orion plan approve {}{reason}", plan.plan_id))
         }
     };
-    let approve = if app.yes {
-        true
+    let (approve, reason) = if app.yes {
+        (true, String::new())
     } else if how.wait {
         app.out.error_line(&hint);
         return follow(app, client, plan).await;
@@ -289,9 +289,10 @@ async fn make(
             app.out.error_line(&passkey_needed("plan", page));
         }
         let hold = Hold::new();
+        let reason_required = plan.asks(|approval| approval.reason_required);
         let asked = tokio::select! {
             biased;
-            answer = terminal::confirm("Run this plan?") => answer,
+            answer = typed_answer("Run this plan?", reason_required) => answer,
             decided = decided_elsewhere(client, &plan) => {
                 drop(hold);
                 app.out.error_line(&format!("The plan is {}.", decided.state));
@@ -312,8 +313,7 @@ async fn make(
         app.out.error_line(&hint);
         return waits(app, &plan);
     };
-    let reason = if approve { "" } else { DENIED };
-    match decide(client, &plan, approve, reason).await {
+    match decide(client, &plan, approve, &reason).await {
         Ok(decided) if approve && !how.wait && decided.state == "open" => {
             app.out.next("more people must approve it; `orion plan show` says who");
             app.out.error_line(&hint);

@@ -35,6 +35,7 @@ struct StatusView {
     person: Option<PersonView>,
     devices: Option<DeviceCounts>,
     waiting_approvals: Option<usize>,
+    waiting_plans: Option<usize>,
     open_requests: Option<usize>,
     stops: Option<usize>,
 }
@@ -112,6 +113,7 @@ impl StatusView {
             person: None,
             devices: None,
             waiting_approvals: None,
+            waiting_plans: None,
             open_requests: None,
             stops: None,
         }
@@ -137,6 +139,12 @@ impl StatusView {
         let request = v1::ListApprovalsRequest { all: false };
         let listed = permitted(client.ask(client.approvals().list_approvals(request)).await)?;
         self.waiting_approvals = listed.map(|listed| listed.approvals.len());
+        let request = v1::ListPlansRequest { all: false };
+        let listed = permitted(client.ask(client.plans().list_plans(request)).await)?;
+        self.waiting_plans = listed.map(|listed| {
+            let is_open = |it: &&v1::Plan| it.state() == v1::PlanState::Open;
+            listed.plans.iter().filter(is_open).count()
+        });
         let request = v1::ListAccessRequestsRequest { all: false };
         let mut service = client.access_requests();
         let listed = permitted(client.ask(service.list_access_requests(request)).await)?;
@@ -158,6 +166,7 @@ impl StatusView {
             person,
             devices,
             waiting_approvals,
+            waiting_plans,
             open_requests,
             stops,
         } = self;
@@ -185,6 +194,7 @@ impl StatusView {
             ("signed in", person.unwrap_or_else(|| nobody.to_owned())),
             ("devices", devices.as_ref().map(DeviceCounts::line).unwrap_or_default()),
             ("waiting approvals", count(*waiting_approvals, "orion approvals list")),
+            ("waiting plans", count(*waiting_plans, "orion plan list")),
             ("access requests", count(*open_requests, "orion requests list")),
             ("stops", count(*stops, "orion stop --list")),
         ])

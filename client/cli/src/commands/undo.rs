@@ -153,17 +153,11 @@ fn undoing(call: &v1::Call) -> Result<v1::CallToolRequest, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orion_wire::call_state;
+    use crate::call_result::example;
 
     fn call(tool: &str, state: CallState, arguments: &Value) -> v1::Call {
-        v1::Call {
-            call_id: "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e".to_owned(),
-            state: call_state(state) as i32,
-            tool: tool.to_owned(),
-            device: "kiosk".to_owned(),
-            arguments: arguments.to_string().into_bytes().into(),
-            ..v1::Call::default()
-        }
+        let arguments = arguments.to_string().into_bytes().into();
+        v1::Call { device: "kiosk".to_owned(), arguments, ..example(tool, state) }
     }
 
     #[test]

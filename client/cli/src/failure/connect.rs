@@ -80,7 +80,9 @@ impl Failure {
                 match demo {
                     Some(folder) => demo_again(folder),
                     None => vec![
-                        Hint::run("start it", "orion-server run"),
+                        Hint::new(
+                            "start it as before: `orion-server run` with its --config or --data-dir",
+                        ),
                         Hint::new("or name another backend with --backend"),
                     ],
                 },
@@ -92,7 +94,7 @@ impl Failure {
             (None, _) => (
                 inner,
                 vec![
-                    Hint::run("see whether it runs", "orion-server run"),
+                    Hint::new("see whether the backend runs, and check the address"),
                     Hint::new("or name another backend with --backend"),
                 ],
             ),

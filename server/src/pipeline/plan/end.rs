@@ -22,13 +22,18 @@ pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreErro
             "The approval request of the plan expired. The call did not run.",
         )
         .hint("make the plan again to request approval");
-        // A plan that cannot be ended must not block the others; a restart ends it.
-        if let Err(error) = close_waiting(pipeline, &plan, &error).await {
-            tracing::error!(plan = %id, %error, "the calls of a plan that ran out could not be ended");
-        }
-        publish(pipeline, &plan);
+        end_expired(pipeline, &plan, &error).await;
     }
     Ok(count)
+}
+
+/// Ends the waiting calls of an expired plan, and tells everybody who follows it. Calls that cannot be ended now are ended
+/// by a restart.
+pub(super) async fn end_expired(pipeline: &Pipeline, plan: &PlanRow, error: &ToolError) {
+    if let Err(error) = close_waiting(pipeline, plan, error).await {
+        tracing::error!(plan = %plan.id, %error, "the calls of an expired plan could not be ended");
+    }
+    publish(pipeline, plan);
 }
 
 /// Ends the waiting calls of a plan that was stopped before it ran. The calls of one that runs end with it.

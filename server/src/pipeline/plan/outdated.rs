@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::end::close_waiting;
+use super::end::end_expired;
 use super::run::context;
-use super::{another, is_as_shown, publish};
+use super::{another, is_as_shown};
 use crate::clock::now_ms;
 use crate::pipeline::Pipeline;
 use crate::pipeline::evaluate::evaluate;
 use crate::pipeline::reauthorize;
 use crate::store::{DecidePlanError, NewPlanVote, PlanRow, PlanState, StepRow, StoreError};
 
-/// Ends an open plan if one of its steps can no longer run as it was shown. Whoever may see a plan may deny it, and so
-/// may end it this way.
+/// Ends an open plan if one of its steps can no longer run as it was shown. A person who may see a plan may deny
+/// it, and so may end it this way.
 ///
 /// # Errors
 /// [`DecidePlanError::Outdated`] if the plan was ended; the database cannot be read or written.
@@ -30,11 +30,7 @@ pub(super) async fn end_if_outdated(
         return Ok(());
     }
     tracing::info!(plan = %plan.id, step, "a plan can no longer run as it was shown");
-    // Calls that cannot be ended now are ended by a restart.
-    if let Err(error) = close_waiting(pipeline, plan, &another()).await {
-        tracing::error!(plan = %plan.id, %error, "the calls of an outdated plan could not be ended");
-    }
-    publish(pipeline, plan);
+    end_expired(pipeline, plan, &another()).await;
     Err(DecidePlanError::Outdated(step))
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn answer(error: AnswerError, approval: &str, card: &str) -> Status {
         }
         AnswerError::Vote(error) => {
             let command = |verb: &str| format!("orion approvals {verb} {approval}");
-            (code_of(error), hint_of(error, card, command))
+            (code_of(error), Some(hint_of(error, card, command)))
         }
     };
     let mut refused = super::error(code, &error);
@@ -32,44 +32,42 @@ pub(crate) fn answer(error: AnswerError, approval: &str, card: &str) -> Status {
     status_from(&refused)
 }
 
-/// Returns what the person can do, if anything. `card` is where the page shows what is decided, `command` the command
+/// Returns what the person can do. `card` is where the page shows what is decided, `command` the command
 /// for it with a verb such as `show`.
-fn hint_of(error: &DecideError, card: &str, command: impl Fn(&str) -> String) -> Option<Hint> {
+fn hint_of(error: &DecideError, card: &str, command: impl Fn(&str) -> String) -> Hint {
     match error {
         DecideError::NotFound => {
-            Some(Hint::run("list the open approval requests", "orion approvals list"))
+            Hint::run("list the open approval requests", "orion approvals list")
         }
-        DecideError::Expired => Some("make the call again to request approval".into()),
+        DecideError::Expired => "make the call again to request approval".into(),
         DecideError::ReasonMissing => {
-            Some(Hint::run("say why", format!("{} --reason \"…\"", command("approve"))))
+            Hint::run("say why", format!("{} --reason \"…\"", command("approve")))
         }
         DecideError::TooManyRules => {
-            Some(Hint::run("end rules that are not needed", "orion approvals rules revoke"))
+            Hint::run("end rules that are not needed", "orion approvals rules revoke")
         }
         DecideError::PartOfPlan(plan) => {
-            Some(Hint::run("read the plan", format!("orion plan show {plan}")))
+            Hint::run("read the plan", format!("orion plan show {plan}"))
         }
         DecideError::OverBudget(_) => {
-            Some("another person can approve it, or you can when some time has passed".into())
+            "another person can approve it, or you can when some time has passed".into()
         }
-        DecideError::PasskeyMissing => Some(Hint::new(format!("approve it on the page: {card}"))),
-        DecideError::OtherSigned => Some("read the request again, then approve it".into()),
-        DecideError::PasskeyGone => {
-            Some(Hint::new(format!("approve it again on the page: {card}")))
-        }
+        DecideError::PasskeyMissing => Hint::new(format!("approve it on the page: {card}")),
+        DecideError::OtherSigned => "read the request again, then approve it".into(),
+        DecideError::PasskeyGone => Hint::new(format!("approve it again on the page: {card}")),
         DecideError::Store(_) => {
-            Some(Hint::run("see whether the answer counts", "orion approvals list --all"))
+            Hint::run("see whether the answer counts", "orion approvals list --all")
         }
         DecideError::AlreadyDecided(ApprovalState::Withdrawn | ApprovalState::Expired) => {
-            Some(Hint::run("see which call it was, and why it ended", command("show")))
+            Hint::run("see which call it was, and why it ended", command("show"))
         }
         DecideError::AlreadyDecided(_) => {
-            Some(Hint::run("see who decided, and which call it is", command("show")))
+            Hint::run("see who decided, and which call it is", command("show"))
         }
         DecideError::AlreadyVoted | DecideError::OwnCall(_) | DecideError::Role { .. } => {
-            Some(Hint::run("let another person see what waits", "orion approvals list"))
+            Hint::run("let another person see what waits", "orion approvals list")
         }
-        DecideError::OnlyOnce(_) => None,
+        DecideError::OnlyOnce(_) => Hint::run("approve this one call", command("approve")),
     }
 }
 
@@ -145,7 +143,7 @@ pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError, card: &str) -> S
             let clause = format!("step {number}: {error}. Nothing of the plan was answered");
             let mut refused = super::error(code_of(&error), clause).with("step", number);
             let command = |verb: &str| format!("orion plan {verb} {plan}");
-            refused.hints.extend(hint_of(&error, card, command));
+            refused.hints.push(hint_of(&error, card, command));
             status_from(&refused.with("plan_id", plan.to_string()))
         }
     }

@@ -63,15 +63,13 @@ fn speaks(
         |device| device.places.clone(),
     );
     let parsed = call.parse(&places)?;
-    if !device.is_some_and(|device| device.has_reported)
-        && depends_on_home(rule, &parsed.touches, &places)
-    {
-        return Ok(None);
-    }
+    let home_counts = !device.is_some_and(|device| device.has_reported)
+        && depends_on_home(rule, &parsed.touches, &places);
     let name: Option<DeviceName> =
         call.device.clone().or_else(|| device.map(|device| device.name.clone()));
-    let depends = name.as_ref().is_some_and(|name| policy.depends_on_stored_labels(entry, name));
-    if !depends && name.as_ref().is_some_and(|name| !policy.selects(entry, name)) {
+    let labels_count =
+        name.as_ref().is_some_and(|name| policy.depends_on_stored_labels(entry, name));
+    if !labels_count && name.as_ref().is_some_and(|name| !policy.selects(entry, name)) {
         return Ok(Some(false));
     }
     let someone = || "someone".parse::<UserName>().map_err(|error| error.to_string());
@@ -98,8 +96,12 @@ fn speaks(
         raises: &[],
         counted: Some(enough(rule)),
     };
-    let speaks = compiled(rule, &places).speaks(0, &question);
-    Ok((!(depends && speaks)).then_some(speaks))
+    // Without its paths a rule matches more, so one that does not match then does not match at any home.
+    let paths = if home_counts { Vec::new() } else { rule.paths.clone() };
+    let (compiled, _) = Rule { paths, ..rule.clone() }.compile(&places);
+    let speaks = compiled.speaks(0, &question);
+    let may_differ = labels_count || home_counts;
+    Ok((!(may_differ && speaks)).then_some(speaks))
 }
 
 /// Returns whether a rule names a place under the home folder and the call one elsewhere, or the other way round. With a
@@ -115,10 +117,6 @@ fn depends_on_home(rule: &Rule, touches: &Touches, places: &Places) -> bool {
     let differs =
         |touch: &PathTouch| of_rule.iter().any(|at_home| *at_home != is_at_home(&touch.path));
     touches.paths.iter().any(differs)
-}
-
-fn compiled(rule: &Rule, places: &Places) -> orion_domain::rule::CompiledRule {
-    rule.clone().compile(places).0
 }
 
 /// Returns counts at which the rule's limits are met.

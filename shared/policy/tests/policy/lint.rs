@@ -94,6 +94,7 @@ fn rules_that_undo_each_other_are_told(
 #[case("match: [\"delete_file path=\\\"~/Projects/a b\\\"\"]", &[])]
 #[case("match: [\"delete_file path=/srv/ann/Projects/x device=laptop-1\"]", &[])]
 #[case("not_match: [\"delete_file path=/srv/ann/Projects/x device=laptop-1\"]", &[])]
+#[case("match: [\"delete_file path=/srv/ann/Projects/x device=laptop-1 at=\\\"sun 12:00\\\"\"]", &["9:110 !example-fails"])]
 #[case("match: [\"delete_file nonsense=1\"]", &["9:110 !example-unreadable"])]
 fn examples_are_held_to(#[case] examples: &str, #[case] expected: &[&str]) {
     let hours = "hours: { from: \"07:00\", to: \"19:00\", days: [mon] }";

@@ -40,7 +40,8 @@ pub(super) async fn say_which_rule(app: &App<'_>, client: &Client, approval_id: 
     app.out.note(&line);
 }
 
-/// Says what became of an approved call, or how to see it, and how to take it back: whoever may read a call may undo it.
+/// Says what became of an approved call, or how to see it, and how to take it back: a person who may read a call
+/// may undo it.
 /// The approval counts whether the call can be read or not. `requester` is who else made the call.
 pub(super) async fn next_commands(
     app: &App<'_>,
@@ -95,15 +96,10 @@ fn became(id: &str, call: v1::Call, can_undo: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orion_wire::call_state;
+    use crate::call_result::example;
 
     fn call(state: CallState) -> v1::Call {
-        v1::Call {
-            call_id: "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e".to_owned(),
-            state: call_state(state) as i32,
-            tool: "delete_file".to_owned(),
-            ..v1::Call::default()
-        }
+        example("delete_file", state)
     }
 
     #[test]

@@ -108,15 +108,19 @@ pub(super) async fn undo(
     });
     requests.iter().for_each(|(line, _)| app.out.note(&format!("  {line}")));
     if dry_run {
-        for (line, request) in requests {
+        let last = requests.len() - 1;
+        for (index, (line, request)) in requests.into_iter().enumerate() {
             let request = v1::CallToolRequest { dry_run, ..request };
             let result = perform(app, client, request, wait).await?;
             if is_undone(&result) {
                 app.out.note(&format!("{line} was taken back already"));
                 continue;
             }
-            // The preview of an earlier call depends on what the undo of this one leaves.
             print(app, client, &result).await?;
+            if index < last {
+                app.out
+                    .note("Only this one is previewed: what is taken back after it depends on it.");
+            }
             return Ok(result.exit_code());
         }
         return Ok(0);
