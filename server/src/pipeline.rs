@@ -21,6 +21,7 @@ mod evaluate;
 pub mod explain;
 pub mod extract;
 pub mod idempotency;
+pub mod names;
 pub mod plan;
 pub mod preview;
 pub mod queue;

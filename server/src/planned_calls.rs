@@ -11,7 +11,7 @@ use crate::pipeline::authorize::{self, Counts};
 use crate::pipeline::call::CallContext;
 use crate::pipeline::calls::tools_on;
 use crate::pipeline::validate::Target;
-use crate::pipeline::{Pipeline, aliases, validate};
+use crate::pipeline::{Pipeline, names, validate};
 use crate::store::{Label, Provenance, StoreError};
 
 /// Returns a call with the tool that its person's alias stands for. It is checked again, with the arguments of the alias.
@@ -24,7 +24,7 @@ pub async fn resolved(
     call: &PlannedCall,
 ) -> Result<Result<PlannedCall, ToolError>, StoreError> {
     let mut request = request(call);
-    aliases::expand(pipeline, caller, &mut request).await?;
+    names::resolve(pipeline, caller, &mut request).await?;
     let CallRequest { tool, device, arguments, .. } = request;
     let resolved = PlannedCall { tool, device, arguments };
     // What no alias has changed was checked when it was given; a task may run a macro.

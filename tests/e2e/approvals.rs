@@ -169,6 +169,27 @@ async fn an_approval_does_not_outlive_the_permissions_it_was_given_under() {
     assert!(seen.contains(&"approval.withdrawn".to_owned()), "{seen:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_call_of_a_device_in_quarantine_is_approved_and_its_request_stays_open() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let call = ask(&world, &kiosk).await;
+    let held = world.cli().run(&["devices", "quarantine", "kiosk", "--yes"]).await;
+    assert_eq!(held.code, 0, "{held:?}");
+    kiosk.offline().await;
+    let id = call.approval_id();
+    let refused = world.cli().run(&["approvals", "approve", id]).await;
+    assert_eq!(refused.code, 5, "{refused:?}");
+    let why = "request is still open: kiosk is quarantined and takes no calls";
+    assert!(refused.stderr.contains(why), "{refused:?}");
+    let freed = world.cli().run(&["devices", "approve", "kiosk", "--yes"]).await;
+    assert_eq!(freed.code, 0, "{freed:?}");
+    kiosk.ready().await;
+    world.admin().decide(id, true, "").await.unwrap();
+    let ended = world.admin().ended(&call.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Succeeded, None), "{ended:?}");
+}
+
 /// Returns the open requests.
 async fn open(world: &World) -> Vec<v1::Approval> {
     let request = v1::ListApprovalsRequest { all: false };

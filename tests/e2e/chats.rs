@@ -42,6 +42,7 @@ async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
 
     let preview = cli.run(&["undo", &turn, "--dry-run"]).await;
     assert_eq!(preview.code, 0, "{preview:?}");
+    assert!(preview.stderr.contains("Only this undo is previewed"), "{preview:?}");
     assert_eq!(names(laptop.tree()), ["A", "A/a.txt"]);
     // One call was taken back by itself before.
     let alone = made.calls.last().unwrap().id.clone();

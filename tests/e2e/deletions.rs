@@ -78,6 +78,7 @@ async fn a_renamed_device_stays_the_same_device_with_the_same_rights() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     let before = world.admin().device("kiosk").await.unwrap();
+    let earlier = world.admin().call("kiosk", "create_directory", json!({"path": "early"})).await;
     let cli = world.cli();
     let renamed = fine(cli.run(&["devices", "rename", "kiosk", "till"]).await);
     assert!(renamed.stderr.contains("kiosk is now till"), "{renamed:?}");
@@ -93,7 +94,6 @@ async fn a_renamed_device_stays_the_same_device_with_the_same_rights() {
     let shown = kiosk.agent_command(&["status"]);
     assert_eq!(shown.exit_code().await, 0);
     assert!(shown.log().contains("till"), "{}", shown.log());
-    // A call of the time before belongs to the device, whatever it was called.
     let undone = fine(cli.run(&["undo", &made.id]).await);
     assert!(undone.stderr.contains("Undid"), "{undone:?}");
     // The former name is free, and means another device from then on.
@@ -105,6 +105,10 @@ async fn a_renamed_device_stays_the_same_device_with_the_same_rights() {
     })
     .await;
     assert!(other.tree().contains_key("there") && !kiosk.tree().contains_key("there"));
+    // A call of the time before belongs to the device, whatever it was called and whatever has its name now.
+    let undone = fine(cli.run(&["undo", &earlier.id]).await);
+    assert!(undone.stderr.contains("Undid"), "{undone:?}");
+    assert!(!kiosk.tree().contains_key("early") && other.tree().contains_key("there"));
     let taken = cli.run(&["devices", "rename", "till", "kiosk"]).await;
     assert_eq!(taken.code, 9, "{taken:?}");
     let rows = fine(

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
+use orion_mtls::Fingerprint;
 use orion_tests::{Cli, Launch, Process, eventually, program};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
 use rustls::{ClientConfig, RootCertStore};
@@ -80,6 +81,16 @@ async fn people_sign_in_by_the_authority_that_the_backend_made_and_without_it_ar
     assert_eq!(signed_in.code, 0, "{signed_in:?}");
     let listed = cli.run(&["devices", "list"]).await;
     assert_eq!(listed.code, 0, "{listed:?}");
+    // A device that asks for a code there is told that it is the port for people.
+    let state = folder.path().join("kiosk").display().to_string();
+    let authority = CertificateDer::from_pem_file(&backend.ca).unwrap();
+    let pin = Fingerprint::of_certificate(&authority).to_string();
+    let enroll =
+        ["enroll", "--server", &backend.address, "--ca-fingerprint", &pin, "--state-dir", &state];
+    let launch = Launch { arguments: &enroll.map(OsStr::new), ..Launch::default() };
+    let lost = Process::start(&program("orion-agent"), &folder.path().join("enroll.log"), &launch);
+    assert_eq!(lost.exit_code().await, 4, "{}", lost.log());
+    assert!(lost.log().contains("It may be the port for people"), "{}", lost.log());
     // Plain HTTP is refused as before.
     let plain = format!("http://{}", backend.address);
     let plain = cli.run(&["login", "--backend", &plain, "--secret", "x"]).await;

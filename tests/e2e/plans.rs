@@ -3,7 +3,7 @@
 mod transcript;
 mod who;
 
-use orion_domain::{CallState, Role};
+use orion_domain::{CallState, ErrorCode, Role};
 use orion_tests::{Device, World, eventually};
 use orion_wire::v1;
 use orion_wire::v1::{PlanState, PlanStepState};
@@ -85,6 +85,26 @@ async fn a_question_at_the_terminal_ends_when_the_plan_is_approved_elsewhere() {
     world.admin().decide_plan(&plan, true, "").await.unwrap();
     asked.sees("1 succeeded").await;
     assert_eq!(names(&kiosk), Vec::<String>::new());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_is_denied_at_the_terminal_with_a_reason() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.write_file("old.txt", "12345");
+    let mut asked = world.cli().terminal("plan call kiosk delete_file path=old.txt confirm=true");
+    asked.sees("Run this plan? (y/N)").await;
+    asked.line("perhaps").await;
+    asked.sees("(y, y because …, n or n because …)").await;
+    let status = world.cli().run(&["status", "-o", "json"]).await.json();
+    assert_eq!((&status["waiting_plans"], &status["waiting_approvals"]), (&json!(1), &json!(1)));
+    asked.line("n because it is still needed").await;
+    assert_eq!(asked.ended().await, i32::from(ErrorCode::ApprovalRejected.exit_code()));
+    let plans = world.admin().plans().list_plans(v1::ListPlansRequest { all: true }).await;
+    let plan = plans.unwrap().into_inner().plans.remove(0);
+    assert_eq!((plan.state(), plan.reason.as_str()), (PlanState::Denied, "it is still needed"));
+    assert_eq!(names(&kiosk), ["old.txt"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

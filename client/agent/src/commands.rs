@@ -145,7 +145,8 @@ Examples:
     /// Let nothing be done in a folder here, whatever the backend grants.
     #[command(after_help = "\
 Examples:
-  orion-agent deny ~/files/private")]
+  orion-agent deny ~/files/private
+  orion-agent deny ~/files/private --undo  take that back, and allow nothing more")]
     Deny(allow::Deny),
     /// The ceiling: the most that anyone can ever do on this device.
     #[command(subcommand)]

@@ -108,7 +108,7 @@ async fn ask(
 /// Asks for a yes or a no, with a reason behind it as in a chat, and returns them.
 ///
 /// # Errors
-/// The person stops the program.
+/// The person stops the program, or the terminal fails.
 pub(crate) async fn typed_answer(
     question: &str,
     reason_required: bool,
@@ -128,7 +128,7 @@ pub(crate) async fn typed_answer(
             None if typed.trim().is_empty() => return Ok((false, DENIED.to_owned())),
             // What is neither must not decide anything.
             Some(Reply::Approve { .. } | Reply::Details) | None => {
-                prompt = format!("{question} (y, n or n because …)");
+                prompt = format!("{question} (y, y because …, n or n because …)");
             }
         }
     }

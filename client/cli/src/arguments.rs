@@ -68,14 +68,15 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// Parses a JSON object, given as itself, as `@file` or as `-`.
+/// Parses a JSON object, given as itself, as `@file` or as `-`. `name` is the option or the argument that it is given
+/// for.
 ///
 /// # Errors
 /// It is not a JSON object, or the file cannot be read.
-pub(crate) fn object(given: &str) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn object(name: &str, given: &str) -> Result<Map<String, Value>, Failure> {
     json::parse_object(input::value(given)?.as_bytes()).map_err(|error| {
-        let what = given.strip_prefix('@').unwrap_or("what was given");
-        let failure = usage(format!("{what} cannot be read, {error}"));
+        let file = given.strip_prefix('@').map(|file| format!(" in {file}")).unwrap_or_default();
+        let failure = usage(format!("{name}{file} cannot be read, {error}"));
         if std::path::Path::new(given).is_file() {
             return failure.hint(format!("write @{given} to read that file"));
         }
@@ -158,20 +159,20 @@ mod tests {
 
     #[test]
     fn pairs_override_what_json_said_and_without_a_schema_all_is_text() {
-        let base = object(r#"{"path":"a","limit":1,"include":["x"]}"#).unwrap();
+        let base = object("--json", r#"{"path":"a","limit":1,"include":["x"]}"#).unwrap();
         let pairs = ["path=b".to_owned(), "include=y".to_owned()];
         assert_eq!(
             Value::Object(arguments(&pairs, base, None).unwrap()),
             json!({"path": "b", "limit": 1, "include": "y"})
         );
-        assert_eq!(object("[1]").unwrap_err().exit_code(), 2);
-        assert_eq!(object("{").unwrap_err().exit_code(), 2);
+        assert_eq!(object("--json", "[1]").unwrap_err().exit_code(), 2);
+        assert_eq!(object("--json", "{").unwrap_err().exit_code(), 2);
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("twice.json");
         let twice = r#"{"path":"a","deep":[{"b":1,"b":2}]}"#;
         std::fs::write(&file, twice).unwrap();
         for given in [twice.to_owned(), format!("@{}", file.display())] {
-            let refused = object(&given).unwrap_err();
+            let refused = object("--json", &given).unwrap_err();
             assert_eq!(refused.exit_code(), 2);
             assert!(refused.to_string().contains("\"b\" is twice"), "{refused}");
         }

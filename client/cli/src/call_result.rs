@@ -2,9 +2,12 @@
 
 use std::io::IsTerminal as _;
 
+use orion_catalog::Tool as _;
+use orion_catalog::tools::run_macro::{self, RunMacro};
 use orion_catalog::tools::undo_call::changed_nothing;
 use orion_domain::{Actor, CallState, Envelope, ErrorCode, Meta, ToolError};
 use orion_wire::{call_state_from, v1};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::failure::{Failure, Report, as_typed};
@@ -115,6 +118,20 @@ impl CallResult {
         hints.any(|hint| hint.who == Actor::Approver && hint.command.is_some())
     }
 
+    /// Returns whether this ran a macro that has stopped at one of its calls. Its own call succeeded: it did what it is for.
+    pub(crate) fn has_stopped(&self) -> bool {
+        if self.envelope.meta.tool != RunMacro::NAME {
+            return false;
+        }
+        let ran = self.envelope.data.as_ref().map(run_macro::Returns::deserialize);
+        matches!(ran, Some(Ok(ran)) if ran.succeeded < ran.steps.len())
+    }
+
+    /// Returns what a message of success begins with.
+    fn mark(&self) -> String {
+        if self.has_stopped() { format!("{BAD}✗{BAD:#}") } else { format!("{GOOD}✓{GOOD:#}") }
+    }
+
     /// Returns the call's id if it changed something that `orion undo` can undo.
     pub(crate) fn undoable(&self) -> Option<&str> {
         let call_id = self.envelope.meta.call_id.as_str();
@@ -146,10 +163,8 @@ impl CallResult {
                     if self.is_queued { out.waits(&report) } else { out.report(&report) }
                 } else {
                     let preview = if self.envelope.dry_run { "Preview: " } else { "" };
-                    out.note(&format!(
-                        "{GOOD}✓{GOOD:#} {preview}{}",
-                        text::plain(&self.envelope.message)
-                    ));
+                    let message = text::plain(&self.envelope.message);
+                    out.note(&format!("{} {preview}{message}", self.mark()));
                 }
                 if out.is_wide() {
                     let meta = &self.envelope.meta;
@@ -196,7 +211,8 @@ impl CallResult {
             None => {
                 let preview = if *dry_run { "Preview: " } else { "" };
                 let message = text::one_line(message, 300);
-                format!("{GOOD}✓{GOOD:#} {preview}{message} {DIM}({} ms){DIM:#}", meta.duration_ms)
+                let mark = self.mark();
+                format!("{mark} {preview}{message} {DIM}({} ms){DIM:#}", meta.duration_ms)
             }
         }
     }

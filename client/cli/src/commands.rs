@@ -149,7 +149,10 @@ pub(crate) async fn run(
         Command::Man(command) => command.run(out, line),
         Command::Demo(command) => command.run(out, global).await,
         Command::Context(command) => interruptible(command.run(out, global)).await,
-        // Signing in creates the context, and the status says that there is none.
+        Command::Status(command) if global.backend.is_none() => {
+            interruptible(command.run(&app()?)).await
+        }
+        // The status says that there is no context for this backend, and signing in creates one.
         Command::Status(command) => {
             let context = Context::resolve(Environment::of_process(global))?;
             interruptible(command.run(&App::new(out, global, context))).await
@@ -167,8 +170,8 @@ pub(crate) async fn run(
         // In this command Ctrl-C cancels the call first.
         Command::Cp(command) => command.run(&app()?).await,
         Command::Mcp(command) => {
-            let named = global.named_context().map(|it| it.to_string_lossy().into_owned());
-            interruptible(command.run(&app()?, named.as_deref())).await
+            let is_named = global.named_context().is_some() || global.backend.is_some();
+            interruptible(command.run(&app()?, is_named)).await
         }
         Command::Call(command) => interruptible(command.run(&app()?)).await,
         Command::Calls(command) => interruptible(command.run(&app()?)).await,

@@ -59,8 +59,13 @@ impl Global {
     pub(crate) fn options(&self, commands: &Command) -> GivenOptions {
         let variable = std::env::var_os("ORION_CONTEXT");
         let context = self.named_context().filter(|it| variable.as_deref() != Some(it.as_os_str()));
+        let variable = std::env::var("ORION_BACKEND").ok();
+        let backend = self.backend.as_ref().filter(|it| variable.as_ref() != Some(it));
         let is_of_none = ["context", "demo", "completion", "man"];
-        GivenOptions::of("orion", commands).except(&is_of_none).value("--context", context)
+        GivenOptions::of("orion", commands)
+            .except(&is_of_none)
+            .value("--context", context)
+            .value("--backend", backend)
     }
 }
 

@@ -22,7 +22,7 @@ use crate::config::Assistant;
 use crate::fleet::Fleet;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::validate::Target;
-use crate::pipeline::{self, CallView, aliases};
+use crate::pipeline::{self, CallView, names};
 
 /// A call that is about to run.
 pub(super) struct Prepared {
@@ -44,7 +44,7 @@ impl Turn<'_> {
     ) -> Result<Prepared, ChatError> {
         let key = identity_of(&written);
         let mut request = pipeline::extract::request(written.clone());
-        let alias = aliases::expand(self.pipeline, &self.caller, &mut request).await?;
+        let alias = names::resolve(self.pipeline, &self.caller, &mut request).await?;
         let found = pipeline::validate::target(self.pipeline, &request);
         let target = found.as_ref().ok();
         let mut provenance = self.taint.about(&written, target);

@@ -7,7 +7,7 @@ use orion_domain::{Caller, ConversationId, Digest};
 use super::prompt;
 use super::provenance::{self, Persons, TaintTracker};
 use crate::pipeline::call::CallContext;
-use crate::pipeline::{self, CallView, Pipeline, aliases};
+use crate::pipeline::{self, CallView, Pipeline, names};
 use crate::store::{Store, StoreError};
 
 /// Returns the context of a call that a program makes in the conversation of its session.
@@ -25,7 +25,7 @@ pub async fn program_call(
     let mut taint = TaintTracker::before(&pipeline.store, conversation, persons, false).await?;
     taint.add_described(&prompt::custom(pipeline, &caller, None));
     let mut request = pipeline::extract::request(written.clone());
-    let alias = aliases::expand(pipeline, &caller, &mut request).await?;
+    let alias = names::resolve(pipeline, &caller, &mut request).await?;
     let target = pipeline::validate::target(pipeline, &request).ok();
     let mut provenance = taint.about(&written, target.as_ref());
     if alias.is_some() {

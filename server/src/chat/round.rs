@@ -14,7 +14,7 @@ use super::{prompt, relay};
 use crate::clock::new_uuid;
 use crate::model::{Answer, Message, NativeCall};
 use crate::pipeline::validate::{self, Target};
-use crate::pipeline::{self, CallView, aliases};
+use crate::pipeline::{self, CallView, names};
 
 /// Maximum number of calls of one answer that are made.
 const MAX_CALLS: usize = 64;
@@ -126,7 +126,7 @@ impl Turn<'_> {
             let native_id = given.unwrap_or_else(|| id.to_string());
             taken.insert(native_id.clone());
             let mut request = pipeline::extract::request(written.clone());
-            aliases::expand(self.pipeline, &self.caller, &mut request).await?;
+            names::resolve(self.pipeline, &self.caller, &mut request).await?;
             let target = validate::target(self.pipeline, &request).ok();
             native.push(NativeCall {
                 id: native_id.clone(),

@@ -33,9 +33,12 @@ const MAX_REASON: usize = 500;
 /// Why a request was not made or answered.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// No such call of this person, or no such request, exists.
-    #[error("{0}")]
-    NotFound(&'static str),
+    /// No such call of this person exists.
+    #[error("you made no call with this id")]
+    NoCall,
+    /// No such request exists.
+    #[error("there is no such access request")]
+    NotFound,
     /// The call cannot be asked for. The error says why, and what helps.
     #[error("{}", .0.message)]
     NotGrantable(Box<ToolError>),
@@ -108,7 +111,7 @@ pub async fn visible(
     caller: &Caller,
     id: &str,
 ) -> Result<AccessRequestRow, AccessError> {
-    const NONE: AccessError = AccessError::NotFound("there is no such access request");
+    const NONE: AccessError = AccessError::NotFound;
     let row = match pipeline.store.find_access_request(id).await {
         Ok(row) => row,
         Err(StoreError::NotFound) => return Err(NONE),
@@ -226,7 +229,7 @@ fn bounded(seconds: u64) -> Result<i64, AccessError> {
 
 /// Returns a call that this person made. An admin asks for nobody else.
 async fn own_call(pipeline: &Pipeline, caller: &Caller, id: &str) -> Result<CallRow, AccessError> {
-    const NONE: AccessError = AccessError::NotFound("you made no call with this id");
+    const NONE: AccessError = AccessError::NoCall;
     match calls::visible(pipeline, caller, id).await {
         Ok(row) if row.caller.user == caller.user => Ok(row),
         Ok(_) | Err(StoreError::NotFound) => Err(NONE),

@@ -4,7 +4,7 @@
 use orion_domain::extract::ExtractedCall;
 use orion_domain::{CallRequest, Caller};
 
-use super::{Pipeline, aliases, validate};
+use super::{Pipeline, names, validate};
 use crate::store::StoreError;
 
 /// Returns the request of an extracted call.
@@ -37,7 +37,7 @@ pub async fn typed(
 ) -> Result<ExtractedCall, StoreError> {
     if call.untyped {
         let mut request = request(call.clone());
-        aliases::expand(pipeline, caller, &mut request).await?;
+        names::resolve(pipeline, caller, &mut request).await?;
         if let Ok(target) = validate::find_target(pipeline, &request) {
             target.spec.type_texts(&mut call.arguments);
         }

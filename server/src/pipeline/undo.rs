@@ -2,11 +2,42 @@
 
 use orion_catalog::tools::undo_call::{Arguments, UndoCall};
 use orion_catalog::{ParsedCall, Tool as _, find};
-use orion_domain::{CallId, Caller, ErrorCode, Hint, Role, ToolError, Touches, Undo};
+use orion_domain::{CallId, CallRequest, Caller, ErrorCode, Hint, Role, ToolError, Touches, Undo};
+use serde_json::Value;
 
 use super::Pipeline;
 use super::validate::Target;
 use crate::store::{CallRow, StoreError};
+
+/// Names the device of an undo by its id where the call that is undone names it as the request does: the device may have
+/// another name since, and another device may have this one.
+///
+/// # Errors
+/// The database cannot be read.
+pub(super) async fn follow_rename(
+    pipeline: &Pipeline,
+    caller: &Caller,
+    request: &mut CallRequest,
+) -> Result<(), StoreError> {
+    if request.tool != UndoCall::NAME {
+        return Ok(());
+    }
+    let named = request.arguments.get("call_id").and_then(Value::as_str);
+    let Some(Ok(named)) = named.map(str::parse::<CallId>) else { return Ok(()) };
+    let Some(row) = row(pipeline, named).await? else { return Ok(()) };
+    if let Some((device, name)) = &row.device
+        && is_theirs(&row, caller)
+        && request.device.as_deref() == Some(name.as_str())
+    {
+        request.device = Some(device.to_string());
+    }
+    Ok(())
+}
+
+/// Returns whether a person may undo a call: an admin every one, others their own.
+fn is_theirs(row: &CallRow, caller: &Caller) -> bool {
+    row.caller.user == caller.user || caller.role == Role::Admin
+}
 
 /// Resolves an undo to what it does for this person on this device; returns any other call unchanged.
 ///
@@ -29,12 +60,11 @@ pub(super) async fn as_it_acts(
             ErrorCode::InvalidArgument,
             "call_id is not the whole id of a call.",
         )
-        .hint(Hint::run("list your calls", "orion calls list"))));
+        .hint(Hint::run("list your calls with their whole ids", "orion calls list -o wide"))));
     };
     let Some(row) = row(pipeline, named).await? else { return Ok(Err(unknown(target))) };
-    let is_theirs = row.caller.user == caller.user || caller.role == Role::Admin;
     let is_here = row.device.as_ref().is_some_and(|(device, _)| *device == target.device.id);
-    if !is_theirs || !is_here {
+    if !is_theirs(&row, caller) || !is_here {
         return Ok(Err(unknown(target)));
     }
     let undo = match &row.undo {

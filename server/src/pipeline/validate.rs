@@ -110,7 +110,8 @@ fn undecided(device: &DeviceSnapshot, tool: &str) -> ToolError {
         .hint(Hint::run("read and approve it", command).by(Actor::Admin))
 }
 
-fn not_approved(device: &DeviceSnapshot) -> ToolError {
+/// Returns the error for a call on a device that is not approved.
+pub fn not_approved(device: &DeviceSnapshot) -> ToolError {
     let message = format!("{} is {} and takes no calls.", device.name, device.state.as_str());
     let step = match device.state {
         DeviceState::Pending => "compare the words of its fingerprint, and approve it",

@@ -49,6 +49,11 @@ fn of_device(known: &DeviceSnapshot, after: PolicyTerms) -> Vec<String> {
         (Some(_), None) => lines.push("it has its own grants again".to_owned()),
         (Some(_), Some(_)) | (None, None) => {}
     }
+    match (&before.labels, &after.labels) {
+        (None, Some(_)) => lines.push("its labels are then part of the policy".to_owned()),
+        (Some(_), None) => lines.push("the labels that are stored with it count again".to_owned()),
+        (Some(_), Some(_)) | (None, None) => {}
+    }
     let new = known.under(after);
     lines.extend(diff_grants(&known.grants, &new.grants));
     lines.extend(diff_labels(known.labels(), new.labels()));

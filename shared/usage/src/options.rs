@@ -69,26 +69,39 @@ impl GivenOptions {
         self.given.iter().map(|word| format!(" {}", quoted(&word.to_string_lossy()))).collect()
     }
 
-    /// Returns a text in which every command of this program has the options.
+    /// Returns a text in which every command of this program has the options, but for those that it names itself.
     #[must_use]
     pub fn add_to(&self, text: &str) -> String {
         if self.given.is_empty() || self.program.is_empty() {
             return text.to_owned();
         }
-        let options = self.typed();
         let mut rest = text;
-        let mut all = String::with_capacity(text.len() + options.len());
+        let mut all = String::with_capacity(text.len());
         while let Some(at) = rest.find(self.program) {
             let (before, found) = rest.split_at(at);
             let (name, after) = found.split_at(self.program.len());
             all.push_str(before);
             all.push_str(name);
             if begins_word(all.strip_suffix(name).unwrap_or_default()) && self.is_command(after) {
-                all.push_str(&options);
+                let command = after.split(['`', '\n', ',', ';']).next().unwrap_or_default();
+                let missing = Self { given: self.without_named(command), ..Self::none() };
+                all.push_str(&missing.typed());
             }
             rest = after;
         }
         all + rest
+    }
+
+    /// Returns the options that a command does not name, each with its value.
+    fn without_named(&self, command: &str) -> Vec<OsString> {
+        let mut is_named = false;
+        let is_missing = |word: &&OsString| {
+            if let Some(option) = word.to_str().filter(|word| word.starts_with("--")) {
+                is_named = command.split_whitespace().any(|word| word == option);
+            }
+            !is_named
+        };
+        self.given.iter().filter(is_missing).cloned().collect()
     }
 
     /// Returns whether what follows the program's name is a command of it.
@@ -150,6 +163,11 @@ mod tests {
         let system = none().flag("--system", true);
         assert_eq!(system.add_to("orion-agent resume"), "orion-agent --system resume");
         assert_eq!(none().flag("--system", false).add_to(text), text);
+        let named = "`orion-agent run --state-dir /x`, or orion-agent install";
+        assert_eq!(
+            one.add_to(named),
+            "`orion-agent run --state-dir /x`, or orion-agent --state-dir /tmp/state install"
+        );
     }
 
     #[test]

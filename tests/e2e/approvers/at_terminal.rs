@@ -66,7 +66,7 @@ async fn at_a_terminal_a_person_who_may_not_approve_is_not_asked_and_sees_how_th
     let mut terminal = world.cli().terminal(&delete("d.txt"));
     terminal.sees("Approve? (y/N)").await;
     terminal.line("perhaps").await;
-    terminal.sees("Approve? (y, n or n because …)").await;
+    terminal.sees("Approve? (y, y because …, n or n because …)").await;
     terminal.line("n because it is mine").await;
     terminal.sees("did not approve this call: it is mine").await;
     assert_eq!(terminal.ended().await, 6);

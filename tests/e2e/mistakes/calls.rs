@@ -64,7 +64,7 @@ async fn a_call_that_cannot_be_made_names_the_argument_and_the_nearest_name() {
             ("orion calls cancel 0199b2c4-7f3e-7c11", 3),
             ("orion calls watch 0199b2c4-7f3e-7c11", 3),
             ("orion undo 0199b2c4-7f3e-7c11", 3),
-            ("orion request notes", 2),
+            ("orion request notes", 3),
             ("orion approvals show 0199b2c4-7f3e-7c11", 3),
             ("orion approvals approve 0199b2c4-7f3e-7c11", 3),
             ("orion approvals approve all", 3),

@@ -9,6 +9,7 @@ use orion_agent::config::edit::{Change, change};
 use orion_agent::config::{Required, Settings};
 use orion_agent::state::Identity;
 use orion_domain::{Access, DevicePath, Grants};
+use orion_usage::quoted;
 
 use super::{Places, print};
 
@@ -30,6 +31,9 @@ pub(super) struct Allow {
 pub(super) struct Deny {
     /// A folder or a file; `~` is the home folder.
     path: String,
+    /// Take back an earlier `deny` of this very path, and allow nothing more.
+    #[arg(long)]
+    undo: bool,
 }
 
 pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
@@ -62,24 +66,37 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         ));
     }
     let wider = wider.unwrap_or_default();
-    let follows = follows(places);
+    let unread = unread(places, &format!("orion-agent allow {}{option}", quoted(&path)));
+    let follows = follows(places, &unread);
     if !changed.refused_by.is_empty() {
         let refused_by = changed.refused_by.join(" ");
         return print(&format!(
-            "{path} is in the list of paths now, but not all of it is allowed yet. {refused_by}{wider} {follows}"
+            "{unread}{path} is in the list of paths now, but not all of it is allowed yet. {refused_by}{wider} {follows}"
         ));
     }
     let subject = if on_disk(&path).is_file() { path } else { format!("What is in {path}") };
     let already = if changed.changed { "" } else { " already" };
     print(&format!(
-        "{subject} may {what} here{already}, as far as an admin of the backend grants it too.{wider} {follows}"
+        "{unread}{subject} may {what} here{already}, as far as an admin of the backend grants it too.{wider} {follows}"
     ))
 }
 
 pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
     let path = absolute(&arguments.path)?;
+    let undo = if arguments.undo { " --undo" } else { "" };
+    let unread = unread(places, &format!("orion-agent deny {}{undo}", quoted(&path)));
+    if arguments.undo {
+        let is_changed = change(&places.config, &path, &Change::Undeny, &places.state_dir)?.changed;
+        return print(&match is_changed {
+            true => format!(
+                "{unread}{path} is not denied here any more. What else is allowed and denied stays as it was. {}",
+                follows(places, &unread)
+            ),
+            false => format!("{path} itself is not denied here; nothing has changed."),
+        });
+    }
     if change(&places.config, &path, &Change::Deny, &places.state_dir)?.changed {
-        print(&format!("Nothing may be done in {path} here. {}", follows(places)))
+        print(&format!("{unread}Nothing may be done in {path} here. {}", follows(places, &unread)))
     } else {
         print(&format!("{path} was denied here before; nothing has changed."))
     }
@@ -138,18 +155,25 @@ fn on_disk(path: &str) -> PathBuf {
     }
 }
 
-/// Says who follows the owner's file.
-fn follows(places: &Places) -> String {
-    let file = places.config.display();
-    match Identity::read(&places.state_dir) {
-        // The agent that reads a file which is named may have its state elsewhere.
-        Ok(None) if places.required == Required::No => format!(
-            "No device is enrolled here yet; name the file of another agent with --config. The owner's file: {file}"
-        ),
-        Ok(_) | Err(_) => {
-            format!("A running agent follows within seconds. The owner's file: {file}")
-        }
+/// Says who follows the owner's file, where an agent reads it, and where the file is.
+fn follows(places: &Places, unread: &str) -> String {
+    let agent = if unread.is_empty() { "A running agent follows within seconds. " } else { "" };
+    format!("{agent}The owner's file: {}", places.config.display())
+}
+
+/// Says, before anything else, that no agent reads the file: no device is enrolled here. `command` is for the agent that
+/// may be meant. Empty where a device is enrolled, and for a file that was named, whose agent may have its state elsewhere.
+fn unread(places: &Places, command: &str) -> String {
+    if places.required == Required::Yes || !matches!(Identity::read(&places.state_dir), Ok(None)) {
+        return String::new();
     }
+    // A demo keeps its device's file in the folder that it was started in.
+    let demo = Path::new("orion-demo/agent/agent.toml");
+    let other = if demo.is_file() { demo } else { Path::new("FILE") };
+    format!(
+        "No device is enrolled here yet, so no agent reads this file now. For the device of a demo or another agent, name its file: `{command} --config {}`. ",
+        other.display()
+    )
 }
 
 /// Returns the path as the owner's file has it: a relative one begins where the command was typed.

@@ -73,13 +73,15 @@ pub(super) fn pause(places: &Places, arguments: &PauseCommand) -> anyhow::Result
 
 pub(super) fn resume(places: &Places) -> anyhow::Result<()> {
     let dir = &places.state_dir;
-    let was_paused = pause::remove(dir).with_context(|| {
+    let is_over = pause::read(dir, now_ms()).is_none();
+    let had_file = pause::remove(dir).with_context(|| {
         format!(
             "the pause in {} cannot be removed; run this as the account of the agent",
             dir.display()
         )
     })?;
-    match was_paused {
+    match had_file {
+        true if is_over => print("The pause has ended by itself; calls run on this device."),
         true => print("Resumed: calls run again on this device."),
         false if !has_device(dir) => Err(no_device(dir, "nothing is resumed")),
         false => print("This device was not paused."),

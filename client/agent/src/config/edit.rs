@@ -24,6 +24,8 @@ pub enum Change {
     Allow(BTreeSet<Access>),
     /// Allow nothing at the path.
     Deny,
+    /// Take back an earlier denial of the path, and allow nothing more.
+    Undeny,
 }
 
 /// What a change did.
@@ -85,6 +87,7 @@ pub fn change(
             &[]
         }
         (Change::Deny, _) => &same[..],
+        (Change::Undeny, _) => &[],
     };
     for &at in superfluous.iter().rev() {
         drop(paths.remove(at));
@@ -101,7 +104,7 @@ pub fn change(
         let denied =
             list(ceiling, DENIED).ok_or_else(|| invalid(format!("{DENIED} is no list")))?;
         match change {
-            Change::Allow(_) => denied.retain(|value| !is_same(value)),
+            Change::Allow(_) | Change::Undeny => denied.retain(|value| !is_same(value)),
             // Also where no path reaches it by its name: one below it may, or a link.
             Change::Deny if !denied.iter().any(is_same) => denied.push(written),
             Change::Deny => {}
@@ -110,7 +113,7 @@ pub fn change(
     let after = document.to_string();
     let refused_by = match change {
         Change::Allow(accesses) => refusing(&parse(&after)?, &places, &target, accesses),
-        Change::Deny => parse(&after).map(|_| Vec::new())?,
+        Change::Deny | Change::Undeny => parse(&after).map(|_| Vec::new())?,
     };
     if after == before && path.exists() {
         return Ok(Changed { changed: false, wider, refused_by });

@@ -61,9 +61,9 @@ pub enum EnrollError {
         "these are not the words that the admin of this device's backend sees: another machine may be between this device and the backend, and it may have said by itself that an admin confirmed. Nothing was kept, and an earlier identity of this device is as it was. Try from another network, or ask an admin for a token"
     )]
     OtherAnswer,
-    /// Nobody gives codes at that address: it is the port for people, or an older backend.
+    /// Nobody gives codes at that address: it is the port for people, or the backend is older than codes.
     #[error(
-        "no code can be had at this address: it is the port for people, or of an older backend. Give the port for devices, which is 7443 unless the admin chose another; or ask an admin for a token"
+        "nobody gives codes at this address. It may be the port for people: devices use 7443, unless the admin chose another. Or the backend is older and has no codes: then ask an admin for a token"
     )]
     NoCodes,
     /// The request was sent, and the answer did not arrive.

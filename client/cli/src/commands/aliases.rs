@@ -81,7 +81,11 @@ impl Aliases {
                 app.out.show(&aliases, || aliases_table(app.out, &aliases))?;
             }
             AliasesCommand::Set { name, tool, arguments: words, json } => {
-                let base = json.as_deref().map(arguments::object).transpose()?.unwrap_or_default();
+                let base = json
+                    .as_deref()
+                    .map(|json| arguments::object("--json", json))
+                    .transpose()?
+                    .unwrap_or_default();
                 let schema = schema(client, &tool, "").await?;
                 let arguments = arguments::arguments(&words, base, schema.as_ref())?;
                 let arguments = Value::Object(arguments).to_string().into_bytes().into();

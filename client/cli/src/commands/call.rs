@@ -73,7 +73,12 @@ impl Target {
     /// # Errors
     /// The arguments cannot be read, or the backend does not list its tools.
     pub(crate) async fn request(self, client: &Client) -> Result<v1::CallToolRequest, Failure> {
-        let base = self.json.as_deref().map(arguments::object).transpose()?.unwrap_or_default();
+        let base = self
+            .json
+            .as_deref()
+            .map(|json| arguments::object("--json", json))
+            .transpose()?
+            .unwrap_or_default();
         let (device, tool, words) = Self::words(self.device, self.tool, self.arguments);
         let arguments = if words.is_empty() {
             base

@@ -3,10 +3,9 @@
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
 use orion_catalog::Tool as _;
-use orion_catalog::tools::run_macro::{self, RunMacro};
+use orion_catalog::tools::run_macro::RunMacro;
 use orion_domain::Hint;
 use orion_wire::v1;
-use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::call::{perform, print};
@@ -118,7 +117,7 @@ impl Macros {
                 Ok(0)
             }
             MacrosCommand::Save { name, calls } => {
-                let mut all = arguments::object(&calls)?;
+                let mut all = arguments::object("CALLS", &calls)?;
                 all.insert("name".to_owned(), name.into());
                 let saved = call(app, client, "save_macro", &Value::Object(all), false).await?;
                 Ok(saved.exit_code())
@@ -127,7 +126,7 @@ impl Macros {
                 let parameters = arguments::arguments(&parameters, Default::default(), None)?;
                 let all = json!({"name": name, "parameters": parameters});
                 let ran = call(app, client, RunMacro::NAME, &all, dry_run).await?;
-                Ok(if !dry_run && has_stopped(&ran) { 1 } else { ran.exit_code() })
+                Ok(if !dry_run && ran.has_stopped() { 1 } else { ran.exit_code() })
             }
             MacrosCommand::Remove { name } => {
                 let request = v1::RemoveMacroRequest { name };
@@ -163,10 +162,4 @@ async fn call(
     let result = perform(app, client, request, false).await?;
     print(app, client, &result).await?;
     Ok(result)
-}
-
-/// Returns whether a macro has stopped at one of its calls. Its own call succeeded: it did what it is for.
-fn has_stopped(result: &CallResult) -> bool {
-    let ran = result.envelope.data.as_ref().map(run_macro::Returns::deserialize);
-    matches!(ran, Some(Ok(ran)) if ran.succeeded < ran.steps.len())
 }

@@ -4,10 +4,13 @@
 mod bridge;
 mod setup;
 
+use std::path::Path;
+
 use clap::Args;
 
 use self::setup::Setup;
 use crate::app::App;
+use crate::context::Contexts;
 use crate::failure::Failure;
 
 /// Offers the tools of the backend to a program over standard input and output.
@@ -30,16 +33,31 @@ pub(crate) struct Mcp {
 impl Mcp {
     /// Runs the command.
     ///
+    /// `is_named` says whether the command line or the environment names the context or the backend.
+    ///
     /// # Errors
     /// Nobody is signed in, or the backend does not answer.
-    pub(crate) async fn run(self, app: &App<'_>, context: Option<&str>) -> Result<u8, Failure> {
+    pub(crate) async fn run(self, app: &App<'_>, is_named: bool) -> Result<u8, Failure> {
         match self.setup {
             Some(setup) => {
+                let context = context(&app.context.path, is_named)?;
                 app.out.note(setup.place());
-                app.out.bytes(&format!("{}\n", setup.lines(context)?))?;
+                app.out.bytes(&format!("{}\n", setup.lines(context.as_deref())?))?;
             }
             None => bridge::run(app.signed_in().await?).await?,
         }
         Ok(0)
     }
+}
+
+/// Returns the context that the pasted lines name: a program starts them in a folder of its own, and without this
+/// environment. None for the person's own one that is in use wherever they are.
+fn context(path: &Path, is_named: bool) -> Result<Option<String>, Failure> {
+    if let Some(name) = Contexts::of_person().and_then(|contexts| contexts.name_of(path)) {
+        return Ok(is_named.then_some(name));
+    }
+    let whole = std::path::absolute(path).map_err(|error| {
+        Failure::Failed(format!("the place of the context is not known: {error}"))
+    })?;
+    Ok(Some(whole.to_string_lossy().into_owned()))
 }

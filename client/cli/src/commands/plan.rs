@@ -156,7 +156,11 @@ impl Plan {
             }
             PlanCommand::Call { devices, tool, arguments, json, how } => {
                 let client = app.signed_in().await?;
-                let base = json.as_deref().map(arguments::object).transpose()?.unwrap_or_default();
+                let base = json
+                    .as_deref()
+                    .map(|json| arguments::object("--json", json))
+                    .transpose()?
+                    .unwrap_or_default();
                 let schema =
                     schema(client, &tool, devices.split(',').next().unwrap_or_default()).await?;
                 let arguments = arguments::arguments(&arguments, base, schema.as_ref())?;

@@ -50,11 +50,6 @@ impl Request {
         let client = app.signed_in().await?;
         let call_id = match target.only_word() {
             Some(id) if is_id(id) => id.to_owned(),
-            Some(word) if orion_catalog::find(word).is_none() => {
-                let message = format!("`{word}` is neither the id of a call nor a tool");
-                let hint = "give the id that the denial shows, or a device and a tool: orion request DEVICE TOOL NAME=VALUE";
-                return Err(Failure::Usage(message).hint(hint));
-            }
             Some(_) | None => denied_call(client, target).await?,
         };
         let seconds = time.map_or(0, |time| time.as_secs());
@@ -81,7 +76,7 @@ async fn denied_call(client: &Client, target: Target) -> Result<String, Failure>
     let request = v1::CallToolRequest { dry_run: true, ..target.request(client).await? };
     let answer = client.ask(client.tools().call_tool(request)).await?;
     let call = answer.call.unwrap_or_default();
-    // Access is asked for on a device; without one, the denial says what to do.
+    // Access is asked for on a device; where the backend found none, its denial says what is missing.
     let is_denied = orion_wire::call_state_from(call.state) == Ok(CallState::Denied);
     if is_denied && !call.device.is_empty() {
         return Ok(call.call_id);

@@ -81,7 +81,7 @@ impl Failure {
                     Some(folder) => demo_again(folder),
                     None => vec![
                         Hint::new(
-                            "start it as before: `orion-server run` with its --config or --data-dir",
+                            "check the address; on the backend's machine, start it as it was started before, such as `orion-server run --data-dir DIR`",
                         ),
                         Hint::new("or name another backend with --backend"),
                     ],

@@ -2,6 +2,7 @@
 
 use orion_catalog::tools::download_file::DownloadFile;
 use orion_catalog::tools::transfer_file::TransferFile;
+use orion_catalog::tools::undo_call::UndoCall;
 use orion_catalog::tools::upload_file::UploadFile;
 use orion_catalog::{RunsOn, Tool as _};
 use orion_domain::{DeviceName, ErrorCode, Hint, Meta, ToolError};
@@ -38,6 +39,10 @@ pub(crate) fn as_typed(error: &ToolError, meta: &Meta) -> ToolError {
     error.details.remove("existing_folder");
     let copies = [DownloadFile::NAME, TransferFile::NAME, UploadFile::NAME];
     let copies = copies.contains(&meta.tool.as_str());
+    // Neither `orion cp` nor `orion undo` waits for a device.
+    if copies || meta.tool == UndoCall::NAME {
+        error.hints.retain(|hint| !hint.text.contains("--queue"));
+    }
     let hints = error.hints.drain(..).filter_map(|hint| {
         typed(hint, meta.device.as_str(), path.as_deref(), existing.as_deref(), copies)
     });
@@ -67,9 +72,6 @@ fn typed(
     existing: Option<&str>,
     copies: bool,
 ) -> Option<Hint> {
-    if copies && hint.text.contains("--queue") {
-        return None;
-    }
     if copies && hint.text.contains("set `overwrite` to true") {
         let text = hint.text.replace("set `overwrite` to true", "add --overwrite");
         return Some(Hint { text, ..hint });
@@ -221,7 +223,7 @@ mod tests {
     #[test]
     fn a_copy_is_not_told_of_what_only_a_call_has() {
         let offline = ToolError::new(ErrorCode::DeviceOffline, "kiosk is not connected.")
-            .hint("let the call wait for the device: add --queue to `orion call`")
+            .hint("or make it with `orion call` and --queue, and it waits for the device")
             .hint("choose another name, or set `overwrite` to true to replace it");
         assert_eq!(
             hints(&offline, "upload_file"),

@@ -103,11 +103,13 @@ async fn take(
             return change::change(pipeline, by, row, arguments, reason).await;
         }
     };
-    if yes
-        && pipeline.store.approver_refusal(&row, by).await?.is_none()
-        && let Some(error) = approved::end_if_outdated(pipeline, &row).await?
-    {
-        return Err(AnswerError::Outdated(Box::new(error)));
+    if yes && pipeline.store.approver_refusal(&row, by).await?.is_none() {
+        if let Some(error) = approved::quarantined(pipeline, &row) {
+            return Err(AnswerError::Held(Box::new(error)));
+        }
+        if let Some(error) = approved::end_if_outdated(pipeline, &row).await? {
+            return Err(AnswerError::Outdated(Box::new(error)));
+        }
     }
     let is_rule = matches!(lasting, ApprovalScope::AsRule(_));
     let ballot = Ballot { yes, reason: reason.clone(), lasting, details_shown, passkey };

@@ -20,8 +20,8 @@ use crate::store::{ApprovalRow, StoreError};
 
 pub(super) use expire::close_asked;
 pub use expire::expire;
-pub(super) use outdated::end_if_outdated;
 pub use outdated::{SeenRequests, end_outdated};
+pub(super) use outdated::{end_if_outdated, quarantined};
 pub use resume::resume_approved;
 
 /// Runs an approved call, if it is still the call that the approvers saw. If the database fails before the

@@ -27,11 +27,11 @@ pub async fn expire(pipeline: &Pipeline, now_ms: i64) -> Result<usize, StoreErro
     Ok(count)
 }
 
-/// Ends the waiting calls of an expired plan, and tells everybody who follows it. Calls that cannot be ended now are ended
-/// by a restart.
+/// Ends the waiting calls of a plan that has run out or is outdated, and tells everybody who follows it. An error is logged
+/// and not returned, so that it blocks no other plan; a restart ends these calls.
 pub(super) async fn end_expired(pipeline: &Pipeline, plan: &PlanRow, error: &ToolError) {
     if let Err(error) = close_waiting(pipeline, plan, error).await {
-        tracing::error!(plan = %plan.id, %error, "the calls of an expired plan could not be ended");
+        tracing::error!(plan = %plan.id, %error, "the calls of a plan that ran out or was outdated could not be ended");
     }
     publish(pipeline, plan);
 }

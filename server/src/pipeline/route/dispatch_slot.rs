@@ -73,7 +73,7 @@ pub(super) fn offline(evaluated: &EvaluatedCall) -> ToolError {
         format!("{} is not connected.", evaluated.target.device.name),
     )
     .hint(Hint::run("start the agent there", "orion-agent run").by(Actor::Owner))
-    .hint("or let the call wait for the device: add --queue to `orion call`")
+    .hint("or make it with `orion call` and --queue, and it waits for the device")
 }
 
 pub(super) fn busy(evaluated: &EvaluatedCall, slot_error: SlotError) -> ToolError {

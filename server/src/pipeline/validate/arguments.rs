@@ -61,7 +61,7 @@ fn fitting(target: &Target, arguments: Map<String, Value>) -> Result<ParsedCall,
 fn never_connected(device: &DeviceSnapshot) -> ToolError {
     ToolError::new(ErrorCode::DeviceOffline, format!("{} has not been connected yet.", device.name))
         .hint(Hint::run("start the agent there", "orion-agent run").by(Actor::Owner))
-        .hint("or let the call wait for the device: add --queue to `orion call`")
+        .hint("or make it with `orion call` and --queue, and it waits for the device")
 }
 
 static VALIDATORS: LazyLock<HashMap<&'static str, Validator>> = LazyLock::new(|| {

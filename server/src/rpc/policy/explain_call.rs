@@ -6,8 +6,8 @@ use tonic::Status;
 
 use super::{PolicyApi, to_proto};
 use crate::chat::{SeenText, seen_in_chat};
-use crate::pipeline::aliases::expand;
 use crate::pipeline::explain::{DeviceVerdict, ask_device, explain};
+use crate::pipeline::names::resolve;
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
 use crate::store::{Provenance, StoreError};
@@ -32,7 +32,7 @@ pub(super) async fn explain_call(
     let called = v1::CallToolRequest { tool, device, arguments, dry_run, ..Default::default() };
     let (mut request, _) = call_request(called).map_err(status::wire)?;
     let subject = subject(api, &asks, &as_user).await?;
-    expand(&api.pipeline, &subject, &mut request).await.map_err(status::store)?;
+    resolve(&api.pipeline, &subject, &mut request).await.map_err(status::store)?;
     let verdict = verdict(api, wants, &asks, &subject, request.clone()).await?;
     let device_state = match &verdict {
         DeviceVerdict::Asked(reply) => Some(reply.as_ref()),

@@ -16,7 +16,11 @@ pub(crate) fn access_request(error: AccessError) -> Status {
         | AccessError::New(NewRequestError::Store(error))
         | AccessError::Answer(AnswerAccessError::Store(error)) => store(error),
         AccessError::NotGrantable(error) => status_from(&error),
-        AccessError::NotFound(_) => hinted(ErrorCode::NotFound, error, list()),
+        AccessError::NoCall => {
+            let hint = Hint::run("list your calls", "orion calls list");
+            hinted(ErrorCode::NotFound, error, hint)
+        }
+        AccessError::NotFound => hinted(ErrorCode::NotFound, error, list()),
         AccessError::Duration => with(ErrorCode::InvalidArgument, error),
         AccessError::New(NewRequestError::TooManyOwn | NewRequestError::TooMany) => {
             let hint = Hint::run("withdraw what is not needed", "orion requests end ID");

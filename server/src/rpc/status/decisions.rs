@@ -19,7 +19,7 @@ pub(crate) fn answer(error: AnswerError, approval: &str, card: &str) -> Status {
     let (code, hint) = match &error {
         AnswerError::Ambiguous => (ErrorCode::InvalidArgument, Some("give more of the id".into())),
         AnswerError::Rule(_) => (ErrorCode::PreconditionFailed, None),
-        AnswerError::Changed(why) | AnswerError::Outdated(why) => {
+        AnswerError::Changed(why) | AnswerError::Outdated(why) | AnswerError::Held(why) => {
             (why.code, why.hints.first().cloned())
         }
         AnswerError::Vote(error) => {
@@ -67,7 +67,10 @@ fn hint_of(error: &DecideError, card: &str, command: impl Fn(&str) -> String) ->
         DecideError::AlreadyVoted | DecideError::OwnCall(_) | DecideError::Role { .. } => {
             Hint::run("let another person see what waits", "orion approvals list")
         }
-        DecideError::OnlyOnce(_) => Hint::run("approve this one call", command("approve")),
+        DecideError::OnlyOnce(_) => {
+            "approve this call alone, without a rule and not for the chat".into()
+        }
+        DecideError::RuleTime => "give the rule a time of at most 90 days".into(),
     }
 }
 
@@ -78,6 +81,7 @@ const fn code_of(error: &DecideError) -> ErrorCode {
         | DecideError::AlreadyVoted
         | DecideError::ReasonMissing
         | DecideError::OnlyOnce(_)
+        | DecideError::RuleTime
         | DecideError::OtherSigned
         | DecideError::PasskeyGone
         | DecideError::PartOfPlan(_) => ErrorCode::PreconditionFailed,

@@ -5,9 +5,9 @@ use tonic::Status;
 
 use super::{ToolApi, to_proto};
 use crate::people::Identity;
-use crate::pipeline::aliases::expand;
 use crate::pipeline::call::CallContext;
 use crate::pipeline::explain::explain;
+use crate::pipeline::names::resolve;
 use crate::rpc::signed::Signed;
 use crate::rpc::status;
 use crate::store::Provenance;
@@ -30,7 +30,7 @@ pub(super) async fn call_tool(
         // Large arguments are parsed only when the caller may call the tool at all.
         let arguments = std::mem::take(&mut message.arguments);
         let (mut unread, _) = call_request(message.clone()).map_err(status::wire)?;
-        let alias = expand(&api.pipeline, &caller, &mut unread).await.map_err(status::store)?;
+        let alias = resolve(&api.pipeline, &caller, &mut unread).await.map_err(status::store)?;
         let unread = CallContext { alias, ..CallContext::new(caller.clone(), unread) };
         let unread = in_context(unread);
         if let Some(denied) = api.pipeline.deny_unread(unread).await.map_err(status::store)? {
@@ -39,7 +39,7 @@ pub(super) async fn call_tool(
         message.arguments = arguments;
     }
     let (mut request, asks_why) = call_request(message).map_err(status::wire)?;
-    let alias = expand(&api.pipeline, &caller, &mut request).await.map_err(status::store)?;
+    let alias = resolve(&api.pipeline, &caller, &mut request).await.map_err(status::store)?;
     if asks_why {
         let why = explain(&api.pipeline, caller, request, None, Provenance::default()).await;
         return Ok(to_proto::explanation(why.map_err(status::store)?));

@@ -63,6 +63,9 @@ pub enum DecideError {
     /// The approval may not cover more than this call.
     #[error("this approval can be given only once, for this call: {0}")]
     OnlyOnce(&'static str),
+    /// The rule would hold for too long, or had ended already.
+    #[error("a rule that an approval makes ends within 90 days, and not before now")]
+    RuleTime,
     /// It is decided with the other steps of its plan.
     #[error("this call is a step of the plan {0}, which is decided as a whole")]
     PartOfPlan(PlanId),

@@ -245,16 +245,17 @@ impl Evidence {
         let (path, access) = (root.to_string(), touched.access);
         let entry = format!("add {{ path: {}, access: [{access}] }} to the paths", quoted(&path));
         let options = format!("--path {} --access {access}", for_shell(&path, "PATH"));
-        self.with_owner_command(self.entry(question, &entry, &options), &path, access)
+        let hint = self.entry(question, &entry, &options);
+        self.with_owner(hint, || owner_command(&path, access))
     }
 
-    /// Names the command that allows a path in the ceiling. There is none for `execute`.
-    fn with_owner_command(&self, hint: Hint, path: &str, access: Access) -> Hint {
-        let Some(allow) = owner_command(path, access).filter(|_| self.layer == Layer::Ceiling)
-        else {
+    /// Names the owner's command for a change of the ceiling, where there is one.
+    fn with_owner(&self, hint: Hint, command: impl FnOnce() -> Option<String>) -> Hint {
+        if self.layer != Layer::Ceiling {
             return hint;
-        };
-        let command = format!("{allow}, or edit [ceiling] in agent.toml");
+        }
+        let Some(command) = command() else { return hint };
+        let command = format!("{command}, or edit [ceiling] in agent.toml");
         Hint { command: Some(command), ..hint }
     }
 
@@ -300,6 +301,11 @@ fn owner_command(path: &str, access: Access) -> Option<String> {
         Access::Execute => return None,
     };
     Some(format!("orion-agent allow {}{option}", for_shell(path, "PATH")))
+}
+
+/// Returns the owner's command that takes a denial of a path back, and allows nothing more.
+fn undo_denial(path: &str) -> String {
+    format!("orion-agent deny {} --undo", for_shell(path, "PATH"))
 }
 
 /// Returns the smallest path to grant for one access: the path itself, or the folder around what is to be

@@ -1,7 +1,6 @@
 //! Checks that each rule matches the calls of its examples as they say.
 
 use orion_domain::rule::{Counted, Moment, Quantity, Rule};
-use orion_domain::touches::PathTouch;
 use orion_domain::{Caller, DeviceName, DevicePath, Places, Question, Role, Touches, UserName};
 
 use super::{LintedDevice, guess};
@@ -63,8 +62,10 @@ fn speaks(
         |device| device.places.clone(),
     );
     let parsed = call.parse(&places)?;
-    let home_counts = !device.is_some_and(|device| device.has_reported)
-        && depends_on_home(rule, &parsed.touches, &places);
+    let sure = match device.is_some_and(|device| device.has_reported) {
+        true => rule.paths.clone(),
+        false => sure_paths(rule, &parsed.touches, &places),
+    };
     let name: Option<DeviceName> =
         call.device.clone().or_else(|| device.map(|device| device.name.clone()));
     let labels_count =
@@ -96,27 +97,35 @@ fn speaks(
         raises: &[],
         counted: Some(enough(rule)),
     };
-    // Without its paths a rule matches more, so one that does not match then does not match at any home.
-    let paths = if home_counts { Vec::new() } else { rule.paths.clone() };
-    let (compiled, _) = Rule { paths, ..rule.clone() }.compile(&places);
-    let speaks = compiled.speaks(0, &question);
-    let may_differ = labels_count || home_counts;
-    Ok((!(may_differ && speaks)).then_some(speaks))
+    let with = |paths: Vec<String>| {
+        let (compiled, _) = Rule { paths, ..rule.clone() }.compile(&places);
+        compiled.speaks(0, &question)
+    };
+    let is_sure = sure.len() == rule.paths.len();
+    let speaks = if is_sure || (!sure.is_empty() && with(sure.clone())) {
+        Some(with(sure))
+    } else {
+        // Without its paths a rule matches more, so one that does not match then does not match at any home.
+        (!with(Vec::new())).then_some(false)
+    };
+    Ok(speaks.filter(|speaks| !(labels_count && *speaks)))
 }
 
-/// Returns whether a rule names a place under the home folder and the call one elsewhere, or the other way round. With a
-/// guessed home folder nobody knows whether they are the same.
-fn depends_on_home(rule: &Rule, touches: &Touches, places: &Places) -> bool {
+/// Returns the paths of a rule that match a call the same wherever the home folder is: not a path below it where the call
+/// touches one elsewhere, nor the other way round.
+fn sure_paths(rule: &Rule, touches: &Touches, places: &Places) -> Vec<String> {
     let is_at_home =
         |path: &DevicePath| places.home.as_ref().is_some_and(|home| home.contains(path));
-    let of_rule = rule.paths.iter().map(|written| {
+    let is_sure = |written: &&String| {
         let start = written.split(['*', '?']).next().unwrap_or_default();
-        DevicePath::resolve(places, start.trim_end_matches(['/', '\\'])).ok()
-    });
-    let of_rule: Vec<bool> = of_rule.flatten().map(|path| is_at_home(&path)).collect();
-    let differs =
-        |touch: &PathTouch| of_rule.iter().any(|at_home| *at_home != is_at_home(&touch.path));
-    touches.paths.iter().any(differs)
+        // A pattern without a place, such as `**/*.key`, matches everywhere.
+        let Ok(start) = DevicePath::resolve(places, start.trim_end_matches(['/', '\\'])) else {
+            return true;
+        };
+        let at_home = is_at_home(&start);
+        touches.paths.iter().all(|touch| is_at_home(&touch.path) == at_home)
+    };
+    rule.paths.iter().filter(is_sure).cloned().collect()
 }
 
 /// Returns counts at which the rule's limits are met.

@@ -107,6 +107,19 @@ fn examples_are_held_to(#[case] examples: &str, #[case] expected: &[&str]) {
     assert_eq!(plain, wanted, "{examples}: {reported:?}");
 }
 
+#[test]
+fn an_example_that_a_path_matches_at_any_home_is_held_to_it() {
+    let rule = |example: &str| {
+        format!(
+            "tool: delete_file, devices: laptop-1, paths: [\"~/Projects\", \"/srv/**\"], action: ask, examples: {{ not_match: [\"delete_file path={example} device=laptop-1\"] }}"
+        )
+    };
+    let sure = fleet(&[&rule("/srv/x")]);
+    assert!(sure.iter().any(|code| code.ends_with("!example-fails")), "{sure:?}");
+    let unsure = fleet(&[&rule("/home/ann/Projects/x")]);
+    assert!(!unsure.iter().any(|code| code.contains("example")), "{unsure:?}");
+}
+
 #[rstest]
 #[case("/", "the whole disk")]
 #[case("~", "the whole home folder, with changes,")]

@@ -34,6 +34,12 @@ fn reported(text: &str) -> Vec<(String, String)> {
 #[case("[ceiling]\npaths = [{ path = \"/srv\", access = [] }]", "2:10 !grants-nothing", "")]
 #[case("[ceiling]\npaths = [\"/home/ann/.ssh\"]", "2:10 !kept-out", "on every device")]
 #[case("[ceiling]\npaths = [\"/home/ann/state/x\"]", "2:10 !kept-out", "")]
+#[case(
+    "[ceiling]\npaths = [\"/srv\"]\ndeny_paths = [\"/srv\"]",
+    "2:10 !kept-out",
+    "denied by `/srv`"
+)]
+#[case("[ceiling]\npaths = [\"/srv\"]\ndeny_paths = [\"/\"]", "2:10 !kept-out", "denied by `/`")]
 #[case("[ceiling]\npaths = [\"/no/such/place\"]", "2:10 missing", "Make it")]
 #[case("[ceiling]\npaths = [\"/\"]", "2:10 too-wide", "the whole disk")]
 #[case("[ceiling]\npaths = [\"/home\"]", "2:10 too-wide", "everybody's home folder")]

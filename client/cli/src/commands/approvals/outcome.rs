@@ -55,7 +55,7 @@ pub(super) async fn next_commands(
     let call = client.ask(client.tools().get_call(request)).await.ok().and_then(|it| it.call);
     if let (Some(requester), None) = (requester, &call) {
         let requester = text::one_line(requester, 64);
-        app.out.note(&format!("{requester} and admins see how the call ends"));
+        app.out.note(&format!("{requester}, who made the call, and the admins see how it ends"));
         return;
     }
     match call {

@@ -119,7 +119,7 @@ pub(super) async fn undo(
             print(app, client, &result).await?;
             if index < last {
                 app.out
-                    .note("Only this one is previewed: what is taken back after it depends on it.");
+                    .note("Only this undo is previewed: those after it depend on what it leaves.");
             }
             return Ok(result.exit_code());
         }

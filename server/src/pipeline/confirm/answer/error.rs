@@ -19,6 +19,9 @@ pub enum AnswerError {
     /// The call can no longer run as it was shown, so its request has ended.
     #[error("nothing was approved, and the request has ended: {}", .0.message)]
     Outdated(Box<ToolError>),
+    /// The device takes no calls now, and may again.
+    #[error("nothing was approved, and the approval request is still open: {}", .0.message)]
+    Held(Box<ToolError>),
     /// The vote does not count.
     #[error(transparent)]
     Vote(#[from] DecideError),

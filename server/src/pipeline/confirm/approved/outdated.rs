@@ -8,11 +8,10 @@ use orion_domain::{ApprovalId, ErrorCode, Role, ToolError};
 use super::changed;
 use crate::bus::Change;
 use crate::clock::now_ms;
-use crate::fleet::DeviceSnapshot;
 use crate::pipeline::call::CallContext;
 use crate::pipeline::evaluate::evaluate;
 use crate::pipeline::view::CallView;
-use crate::pipeline::{Pipeline, audit};
+use crate::pipeline::{Pipeline, audit, validate};
 use crate::store::{ApprovalRow, ApprovalState, OpenRequest, StoreError};
 
 /// What makes an open request outdated when it changes.
@@ -103,8 +102,15 @@ pub(in crate::pipeline::confirm) async fn end_if_outdated(
 
 /// Returns whether the call is held for a while: by a stop, or because its device is in quarantine.
 fn is_held(pipeline: &Pipeline, approval: &ApprovalRow) -> bool {
-    let device = approval.device.0;
-    let is_out = |device: &DeviceSnapshot| !device.is_approved() && !device.has_ended();
-    pipeline.stops.refusal(&approval.requester, device).is_some()
-        || pipeline.fleet.known(device).is_some_and(|device| is_out(&device))
+    pipeline.stops.refusal(&approval.requester, approval.device.0).is_some()
+        || quarantined(pipeline, approval).is_some()
+}
+
+/// Returns the error for a call whose device takes no calls for a while.
+pub(in crate::pipeline::confirm) fn quarantined(
+    pipeline: &Pipeline,
+    approval: &ApprovalRow,
+) -> Option<ToolError> {
+    let device = pipeline.fleet.known(approval.device.0)?;
+    (!device.is_approved() && !device.has_ended()).then(|| validate::not_approved(&device))
 }

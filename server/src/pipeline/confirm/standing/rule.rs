@@ -24,8 +24,7 @@ pub(in crate::pipeline::confirm) fn as_rule(
 ) -> Result<ApprovalScope, AnswerError> {
     let now = now_ms();
     if expires_at <= now || expires_at > now + MAX_RULE_MS {
-        let why = "a rule of an answer holds until some moment in the next 90 days";
-        return Err(DecideError::OnlyOnce(why).into());
+        return Err(DecideError::RuleTime.into());
     }
     if row.risk == Risk::Critical {
         return Err(DecideError::OnlyOnce("its risk is critical").into());

@@ -7,10 +7,10 @@ use orion_domain::evaluate::Decision;
 use orion_domain::{CallRequest, Caller, PlanId, ToolError};
 
 use crate::clock::now_ms;
-use crate::pipeline::aliases::expand;
 use crate::pipeline::authorize::EvaluatedCall;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::evaluate::measured;
+use crate::pipeline::names::resolve;
 use crate::pipeline::plan::PlanError;
 use crate::pipeline::preview::Preview;
 use crate::pipeline::verdict::Decided;
@@ -25,7 +25,7 @@ pub(super) async fn evaluated(
     number: u32,
     mut request: CallRequest,
 ) -> Result<EvaluatedCall, PlanError> {
-    let alias = expand(pipeline, caller, &mut request).await?;
+    let alias = resolve(pipeline, caller, &mut request).await?;
     let (tool, device) = (request.tool.clone(), request.device.clone().unwrap_or_default());
     let origin = Origin::PlanStep { plan, shown: None };
     let context = CallContext { origin, alias, ..CallContext::new(caller.clone(), request) };

@@ -2,7 +2,7 @@
 //! there. Like every file, it is reached from a folder that is allowed.
 
 use super::quote::{for_shell, quoted};
-use super::{Evidence, Policy, Question, nobody, owner_command};
+use super::{Evidence, Policy, Question, nobody, owner_command, undo_denial};
 use crate::evaluate::Layer;
 use crate::grants::Scope;
 use crate::hint::Hint;
@@ -73,7 +73,12 @@ impl Evidence {
         let hint = self.grant(question, &taken_out(&entries));
         match against.as_slice() {
             [entry] if is_whole(entry.pattern.as_text()) => {
-                self.with_owner_command(hint, entry.pattern.as_text(), touched.access)
+                let path = entry.pattern.as_text();
+                // To allow what is allowed already would allow more than the call needs.
+                match scope.covering(&touched.path, touched.access) {
+                    Some(_) => self.with_owner(hint, || Some(undo_denial(path))),
+                    None => self.with_owner(hint, || owner_command(path, touched.access)),
+                }
             }
             _ => hint,
         }

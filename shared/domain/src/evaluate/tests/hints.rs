@@ -77,7 +77,7 @@ fn the_owner_takes_a_plain_path_out_of_the_denied_ones_by_a_command_and_a_patter
     assert_eq!(
         refused_by(json!(["D:/x"])),
         [
-            "take \"D:/x\" out of the deny_paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow D:/x --write, or edit [ceiling] in agent.toml)"
+            "take \"D:/x\" out of the deny_paths of the ceiling of laptop-123 (the owner of the device: orion-agent deny D:/x --undo, or edit [ceiling] in agent.toml)"
         ]
     );
     for (denied, named) in
