@@ -11,10 +11,10 @@ use crate::pipeline::authorize::{self, Counts};
 use crate::pipeline::call::CallContext;
 use crate::pipeline::calls::tools_on;
 use crate::pipeline::validate::Target;
-use crate::pipeline::{Pipeline, names, validate};
+use crate::pipeline::{Pipeline, aliases, validate};
 use crate::store::{Label, Provenance, StoreError};
 
-/// Returns a call with the tool that its person's alias stands for. It is checked again, with the arguments of the alias.
+/// Returns a call with the tool that its person's alias stands for. Devices stay as they are written. It is checked again, with the arguments of the alias.
 ///
 /// # Errors
 /// The database cannot be read. The inner error says what does not fit.
@@ -24,7 +24,7 @@ pub async fn resolved(
     call: &PlannedCall,
 ) -> Result<Result<PlannedCall, ToolError>, StoreError> {
     let mut request = request(call);
-    names::resolve(pipeline, caller, &mut request).await?;
+    aliases::expand(pipeline, caller, &mut request).await?;
     let CallRequest { tool, device, arguments, .. } = request;
     let resolved = PlannedCall { tool, device, arguments };
     // What no alias has changed was checked when it was given; a task may run a macro.

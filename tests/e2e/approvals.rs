@@ -173,7 +173,7 @@ async fn an_approval_does_not_outlive_the_permissions_it_was_given_under() {
 async fn no_call_of_a_device_in_quarantine_is_approved_and_its_request_stays_open() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
-    let call = ask(&world, &kiosk).await;
+    let (denied, call) = (ask(&world, &kiosk).await, ask(&world, &kiosk).await);
     let held = world.cli().run(&["devices", "quarantine", "kiosk", "--yes"]).await;
     assert_eq!(held.code, 0, "{held:?}");
     kiosk.offline().await;
@@ -182,6 +182,10 @@ async fn no_call_of_a_device_in_quarantine_is_approved_and_its_request_stays_ope
     assert_eq!(refused.code, 5, "{refused:?}");
     let why = "request is still open: kiosk is quarantined and takes no calls";
     assert!(refused.stderr.contains(why), "{refused:?}");
+    // A no counts at any time, and what was denied is not called open.
+    world.admin().decide(denied.approval_id(), false, "").await.unwrap();
+    let late = world.admin().decide(denied.approval_id(), true, "").await.unwrap_err();
+    assert!(late.message().contains("already denied"), "{late:?}");
     let freed = world.cli().run(&["devices", "approve", "kiosk", "--yes"]).await;
     assert_eq!(freed.code, 0, "{freed:?}");
     kiosk.ready().await;

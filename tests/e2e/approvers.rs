@@ -233,6 +233,28 @@ async fn a_rule_of_an_answer_runs_the_like_until_it_is_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_rule_is_made_of_an_answer_to_a_rule_that_would_go_on_asking() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let asks = "
+  - id: writes
+    tools: [write_file]
+    devices: kiosk
+    action: ask
+";
+    apply(&world, &kiosk, asks).await;
+    let arguments = json!({"path": "a.txt", "content": "x"});
+    let asked = world.admin().call("kiosk", "write_file", arguments).await;
+    let words = ["approvals", "approve", asked.approval_id(), "--as-rule", "30d"];
+    let refused = world.cli().run(&words).await;
+    assert_eq!(refused.code, 9, "{refused:?}");
+    assert!(refused.stderr.contains("a rule of the policy asks for it"), "{refused:?}");
+    assert_eq!(card(&world, asked.approval_id()).await.state(), v1::ApprovalState::Open);
+    let rules = world.cli().run(&["approvals", "rules", "list", "-o", "json"]).await.json();
+    assert_eq!(rules, json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rule_of_an_answer_is_active_when_the_answer_is_taken_and_the_answered_call_runs() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;

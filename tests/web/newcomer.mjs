@@ -115,6 +115,58 @@ test("a change is taken back", async () => {
   atMost(took, 4, 0);
 });
 
+test("an answer keeps its lines, and a chat that is opened again shows its end", async () => {
+  await ann.setViewportSize({ width: 1000, height: 500 });
+  await ann.goto("/chat");
+  await say(ann, "help");
+  await answered(ann);
+  const text = await ann.locator(".answer").last().innerText();
+  assert.ok(text.split("\n").length > 10, text);
+  await say(ann, "list files");
+  await card(ann, "list_directory").getByText("succeeded").waitFor();
+  await answered(ann);
+  const below = () => ann.locator(".messages").evaluate((it) => it.scrollHeight - it.scrollTop - it.clientHeight);
+  const address = ann.url();
+  for (let opening = 0; opening < 3; opening += 1) {
+    await ann.goto("/devices");
+    await ann.goto(address);
+    await card(ann, "list_directory").getByText("succeeded").waitFor();
+    await ann.waitForTimeout(1_500);
+    assert.ok(await below() < 80, `${await below()} px are below`);
+  }
+  // A person who reads further up stays there.
+  await ann.locator(".messages").hover();
+  await ann.mouse.wheel(0, -5_000);
+  await ann.waitForTimeout(500);
+  assert.ok(await below() > 80);
+  await ann.setViewportSize({ width: 1280, height: 800 });
+});
+
+test("a new approval request shows no error", async () => {
+  await ann.goto("/chat");
+  for (let n = 1; n <= 4; n += 1) {
+    mkdirSync(join(device.files, `New${n}`));
+    await say(ann, `delete the folder New${n} with everything in it`);
+    const asked = card(ann, "delete_directory");
+    await asked.getByRole("region", { name: "Approval request" }).waitFor();
+    await ann.waitForTimeout(1_000);
+    assert.equal(await ann.getByText("There is nothing with that name or id").count(), 0);
+    await asked.getByRole("button", { name: "Approve once" }).click();
+    await asked.getByText("succeeded").waitFor();
+    await answered(ann);
+  }
+});
+
+test("an address that is no page says so, and leads back", async () => {
+  const answer = await ann.goto("/nowhere/at/all");
+  assert.equal(answer.status(), 404);
+  await ann.getByText("There is no page at this address").waitFor();
+  await ann.getByRole("link", { name: "Open the chat" }).click();
+  await ann.getByLabel("Message", { exact: true }).waitFor();
+  const asked = await ann.request.get("/nowhere", { headers: { accept: "*/*" } });
+  assert.deepEqual([asked.status(), (await asked.json()).error.code], [404, "NOT_FOUND"]);
+});
+
 test("what a device did yesterday is seen", async () => {
   const { page } = newcomer;
   await page.clock.install({ time: Date.now() + DAY_MS });

@@ -146,7 +146,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   orion-agent deny ~/files/private
-  orion-agent deny ~/files/private --undo  take that back, and allow nothing more")]
+  orion-agent deny ~/files/private --undo  deny it no more, and allow nothing by that")]
     Deny(allow::Deny),
     /// The ceiling: the most that anyone can ever do on this device.
     #[command(subcommand)]
@@ -274,7 +274,7 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
         Command::Upgrade(arguments) => upgrade::run(&places, arguments).await?,
         #[cfg(windows)]
         Command::Run { run_as: Some(orion_agent::service::RunAs::Launcher), .. } => {
-            orion_agent::service::launch(places.options.as_arguments())
+            orion_agent::service::launch(&places.options.as_arguments())
                 .map_err(anyhow::Error::from)?;
         }
         Command::Run {

@@ -68,19 +68,30 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// Parses a JSON object, given as itself, as `@file` or as `-`. `name` is the option or the argument that it is given
-/// for.
+/// Parses the JSON object of a call's arguments, given as itself, as `@file` or as `-`. `name` is the option.
 ///
 /// # Errors
 /// It is not a JSON object, or the file cannot be read.
 pub(crate) fn object(name: &str, given: &str) -> Result<Map<String, Value>, Failure> {
+    object_like(name, given, r#"{"path":"Documents"}"#)
+}
+
+/// Parses any JSON object, given as itself, as `@file` or as `-`. `example` is one that fits.
+///
+/// # Errors
+/// As [`object`].
+pub(crate) fn object_like(
+    name: &str,
+    given: &str,
+    example: &str,
+) -> Result<Map<String, Value>, Failure> {
     json::parse_object(input::value(given)?.as_bytes()).map_err(|error| {
         let file = given.strip_prefix('@').map(|file| format!(" in {file}")).unwrap_or_default();
         let failure = usage(format!("{name}{file} cannot be read, {error}"));
         if std::path::Path::new(given).is_file() {
             return failure.hint(format!("write @{given} to read that file"));
         }
-        failure.hint("write a JSON object, as in '{\"path\":\"Documents\"}'")
+        failure.hint(format!("write a JSON object, as in '{example}'"))
     })
 }
 

@@ -119,8 +119,9 @@ impl CallResult {
     }
 
     /// Returns whether this ran a macro that has stopped at one of its calls. Its own call succeeded: it did what it is for.
+    /// A preview runs none of them.
     pub(crate) fn has_stopped(&self) -> bool {
-        if self.envelope.meta.tool != RunMacro::NAME {
+        if self.envelope.dry_run || self.envelope.meta.tool != RunMacro::NAME {
             return false;
         }
         let ran = self.envelope.data.as_ref().map(run_macro::Returns::deserialize);
@@ -291,6 +292,24 @@ mod tests {
         assert!(!undoable("read_file", false, CallState::Succeeded));
         assert!(!undoable("undo_call", false, CallState::Succeeded));
         assert!(!undoable("a_tool_of_tomorrow", false, CallState::Succeeded));
+    }
+
+    #[test]
+    fn a_macro_that_stopped_has_no_mark_of_success() {
+        let has_stopped = |tool: &str, succeeded, dry_run| {
+            let step = json!({"tool": "x", "device": null, "call_id": null, "state": "failed", "message": "", "result": null});
+            let data = json!({"name": "m", "steps": [step], "succeeded": succeeded});
+            let meta = Meta { tool: tool.to_owned(), ..Meta::default() };
+            let envelope = Envelope::success("Ran.", Some(data), dry_run, meta);
+            let result = serde_json::to_vec(&envelope).unwrap().into();
+            let result = CallResult::of(v1::Call { result, ..call(CallState::Succeeded) }).unwrap();
+            assert_eq!(result.mark().contains('✗'), result.has_stopped());
+            result.has_stopped()
+        };
+        assert!(has_stopped("run_macro", 0, false));
+        assert!(!has_stopped("run_macro", 1, false));
+        assert!(!has_stopped("run_macro", 0, true), "a preview runs nothing");
+        assert!(!has_stopped("write_file", 0, false));
     }
 
     #[test]

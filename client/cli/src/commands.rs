@@ -149,7 +149,7 @@ pub(crate) async fn run(
         Command::Man(command) => command.run(out, line),
         Command::Demo(command) => command.run(out, global).await,
         Command::Context(command) => interruptible(command.run(out, global)).await,
-        Command::Status(command) if global.backend.is_none() => {
+        Command::Status(command) if global.named_backend().is_none() => {
             interruptible(command.run(&app()?)).await
         }
         // The status says that there is no context for this backend, and signing in creates one.
@@ -170,7 +170,7 @@ pub(crate) async fn run(
         // In this command Ctrl-C cancels the call first.
         Command::Cp(command) => command.run(&app()?).await,
         Command::Mcp(command) => {
-            let is_named = global.named_context().is_some() || global.backend.is_some();
+            let is_named = global.named_context().is_some() || global.named_backend().is_some();
             interruptible(command.run(&app()?, is_named)).await
         }
         Command::Call(command) => interruptible(command.run(&app()?)).await,

@@ -133,6 +133,19 @@ impl Context {
         Ok(Self { backend, token, file, path, found })
     }
 
+    /// Returns whether the file is for the backend that is meant, as one that is not there yet is.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn is_of_backend(&self) -> Result<bool, Failure> {
+        if !self.found {
+            return Ok(true);
+        }
+        let written = ContextFile::read(&self.path)?.backend;
+        let written = written.unwrap_or_else(|| DEFAULT_BACKEND.to_owned());
+        Ok(written.trim_end_matches('/') == self.backend)
+    }
+
     /// Returns the folder of the demo that wrote this context. None where no demo did.
     pub(crate) fn demo_folder(&self) -> Option<&Path> {
         // Of all contexts, only a demo's has the data folder of its backend.

@@ -54,13 +54,18 @@ impl Global {
         self.context.as_ref().filter(|named| !named.as_os_str().is_empty())
     }
 
+    /// Returns the backend that the command line or the environment names. An empty variable names none.
+    pub(crate) fn named_backend(&self) -> Option<&str> {
+        self.backend.as_deref().filter(|backend| !backend.is_empty())
+    }
+
     /// Returns the option that a command needs to be for the same backend, as the same person. What the environment
     /// says holds for further commands too.
     pub(crate) fn options(&self, commands: &Command) -> GivenOptions {
         let variable = std::env::var_os("ORION_CONTEXT");
         let context = self.named_context().filter(|it| variable.as_deref() != Some(it.as_os_str()));
         let variable = std::env::var("ORION_BACKEND").ok();
-        let backend = self.backend.as_ref().filter(|it| variable.as_ref() != Some(it));
+        let backend = self.named_backend().filter(|it| variable.as_deref() != Some(it));
         let is_of_none = ["context", "demo", "completion", "man"];
         GivenOptions::of("orion", commands)
             .except(&is_of_none)

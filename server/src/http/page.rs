@@ -2,8 +2,8 @@
 //! them says how to build them.
 
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    REFERRER_POLICY, VARY,
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, REFERRER_POLICY, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
@@ -60,7 +60,21 @@ pub(super) fn serves(path: &str) -> bool {
 
 /// Serves a file, or for every address of the page its one document.
 pub(super) async fn serve(uri: Uri, headers: HeaderMap) -> Response {
-    let mut response = file(uri.path(), &headers);
+    confined(file(uri.path(), &headers))
+}
+
+/// Serves the document, which says that there is no page at an address. None where a program asks, or without the page.
+pub(super) fn no_page(headers: &HeaderMap) -> Option<Response> {
+    let is_browser = headers.get(ACCEPT)?.to_str().is_ok_and(|types| types.contains("text/html"));
+    (is_browser && is_built()).then(|| {
+        let mut response = confined(file("/", headers));
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        response
+    })
+}
+
+/// Returns the response with what keeps the page to itself.
+fn confined(mut response: Response) -> Response {
     let fixed: [(HeaderName, &'static str); 4] = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (REFERRER_POLICY, "no-referrer"),

@@ -53,6 +53,10 @@ impl Protocol for Http {
                 (StatusCode::FORBIDDEN, error)
             }
             AccessError::UnknownOperation => {
+                let is_get = request.method() == Method::GET;
+                if let Some(page) = page::no_page(request.headers()).filter(|_| is_get) {
+                    return with_headers(page.map(Body::new));
+                }
                 let error =
                     ToolError::new(ErrorCode::NotFound, "Nothing is served at this address.");
                 let hint = Hint::run("use the command line", "orion --help");

@@ -19,7 +19,7 @@ pub const MAX_ARGUMENTS_BYTES: usize = 4 * 1024;
 ///
 /// # Errors
 /// The database cannot be read.
-pub(super) async fn expand(
+pub async fn expand(
     pipeline: &Pipeline,
     caller: &Caller,
     request: &mut CallRequest,

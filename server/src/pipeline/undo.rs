@@ -28,6 +28,7 @@ pub(super) async fn follow_rename(
     if let Some((device, name)) = &row.device
         && is_theirs(&row, caller)
         && request.device.as_deref() == Some(name.as_str())
+        && !pipeline.fleet.find(name.as_str()).is_ok_and(|now| now.id == *device)
     {
         request.device = Some(device.to_string());
     }

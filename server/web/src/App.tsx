@@ -1,10 +1,10 @@
 // Which page is shown at which address, and what is shown where one fails.
 import { Component, type ReactNode, Suspense, lazy, useEffect } from "react";
-import { Navigate, Route, Routes, matchPath, useNavigate } from "react-router";
+import { Link, Navigate, Route, Routes, matchPath, useNavigate } from "react-router";
 import { onSignedOut, queries } from "./lib/api";
 import { PAGES, type Page, SIGNED_OUT } from "./routes";
 import { Shell } from "./shell/Shell";
-import { Button, Loading } from "./ui/basics";
+import { Button, Empty, Loading } from "./ui/basics";
 
 /** A page that fails leaves the others usable. A missing part means that the backend was updated. */
 class Guard extends Component<{ children: ReactNode }, { failed: boolean }> {
@@ -36,6 +36,16 @@ function Titled({ title, children }: { title: string; children: ReactNode }) {
     document.title = `${title} · Orion`;
   }, [title]);
   return children;
+}
+
+function NoPage() {
+  return (
+    <main className="page">
+      <Empty title="There is no page at this address" action={<Link className="button" to="/chat">Open the chat</Link>}>
+        The address may be mistyped, or of an older version.
+      </Empty>
+    </main>
+  );
 }
 
 function view({ path, title, load }: Page) {
@@ -83,7 +93,7 @@ export function App() {
       <Route element={<Shell />}>
         {pages}
         <Route path="/" element={<Navigate to="/chat" replace />} />
-        <Route path="*" element={<Navigate to="/chat" replace />} />
+        <Route path="*" element={<Titled title="No such page"><NoPage /></Titled>} />
       </Route>
     </Routes>
   );

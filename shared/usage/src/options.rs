@@ -10,7 +10,8 @@ use clap::Command;
 pub struct GivenOptions {
     program: &'static str,
     commands: Vec<String>,
-    given: Vec<OsString>,
+    /// Each option with its value. None for one that takes no value.
+    given: Vec<(String, Option<OsString>)>,
 }
 
 impl GivenOptions {
@@ -43,9 +44,9 @@ impl GivenOptions {
         let Some(value) = value.map(|value| value.as_ref().as_os_str().to_owned()) else {
             return self;
         };
-        match self.given.iter().position(|word| word == name) {
-            Some(at) => self.given[at + 1] = value,
-            None => self.given.extend([name.into(), value]),
+        match self.given.iter_mut().find(|(option, _)| option == name) {
+            Some((_, earlier)) => *earlier = Some(value),
+            None => self.given.push((name.to_owned(), Some(value))),
         }
         self
     }
@@ -53,20 +54,24 @@ impl GivenOptions {
     /// Adds an option without a value, where it was given.
     #[must_use]
     pub fn flag(mut self, name: &str, is_given: bool) -> Self {
-        self.given.extend(is_given.then(|| name.into()));
+        self.given.extend(is_given.then(|| (name.to_owned(), None)));
         self
     }
 
     /// Returns the options as arguments of a process.
     #[must_use]
-    pub fn as_arguments(&self) -> &[OsString] {
-        &self.given
+    pub fn as_arguments(&self) -> Vec<OsString> {
+        let words = |(option, value): &(String, Option<OsString>)| {
+            [Some(OsString::from(option)), value.clone()].into_iter().flatten()
+        };
+        self.given.iter().flat_map(words).collect()
     }
 
     /// Returns the options as a person types them, each after a space.
     #[must_use]
     pub fn typed(&self) -> String {
-        self.given.iter().map(|word| format!(" {}", quoted(&word.to_string_lossy()))).collect()
+        let words = self.as_arguments().into_iter();
+        words.map(|word| format!(" {}", quoted(&word.to_string_lossy()))).collect()
     }
 
     /// Returns a text in which every command of this program has the options, but for those that it names itself.
@@ -82,26 +87,42 @@ impl GivenOptions {
             let (name, after) = found.split_at(self.program.len());
             all.push_str(before);
             all.push_str(name);
-            if begins_word(all.strip_suffix(name).unwrap_or_default()) && self.is_command(after) {
-                let command = after.split(['`', '\n', ',', ';']).next().unwrap_or_default();
-                let missing = Self { given: self.without_named(command), ..Self::none() };
-                all.push_str(&missing.typed());
+            let before = all.strip_suffix(name).unwrap_or_default();
+            if begins_word(before) && self.is_command(after) {
+                let command = self.command(before.ends_with('`'), after);
+                all.push_str(&self.missing_in(command).typed());
             }
             rest = after;
         }
         all + rest
     }
 
-    /// Returns the options that a command does not name, each with its value.
-    fn without_named(&self, command: &str) -> Vec<OsString> {
-        let mut is_named = false;
-        let is_missing = |word: &&OsString| {
-            if let Some(option) = word.to_str().filter(|word| word.starts_with("--")) {
-                is_named = command.split_whitespace().any(|word| word == option);
+    /// Returns the rest of a command: in a text it ends with its backtick, or else before what no command goes on with.
+    fn command<'a>(&self, is_marked: bool, after: &'a str) -> &'a str {
+        if is_marked {
+            return after.split('`').next().unwrap_or_default();
+        }
+        let after = after.split(self.program).next().unwrap_or_default();
+        let mut quote = None;
+        let ends = |c: char| {
+            match quote {
+                Some(open) if open == c => quote = None,
+                Some(_) => {}
+                None if matches!(c, '\'' | '"') => quote = Some(c),
+                None => return matches!(c, '\n' | '`' | ')' | ',' | ';'),
             }
-            !is_named
+            false
         };
-        self.given.iter().filter(is_missing).cloned().collect()
+        after.split(ends).next().unwrap_or_default()
+    }
+
+    /// Returns the options that a command does not name itself.
+    fn missing_in(&self, command: &str) -> Self {
+        let is_named = |option: &str| {
+            command.split_whitespace().any(|word| word.split('=').next() == Some(option))
+        };
+        let given = self.given.iter().filter(|(option, _)| !is_named(option)).cloned().collect();
+        Self { given, ..Self::none() }
     }
 
     /// Returns whether what follows the program's name is a command of it.
@@ -163,11 +184,28 @@ mod tests {
         let system = none().flag("--system", true);
         assert_eq!(system.add_to("orion-agent resume"), "orion-agent --system resume");
         assert_eq!(none().flag("--system", false).add_to(text), text);
-        let named = "`orion-agent run --state-dir /x`, or orion-agent install";
-        assert_eq!(
-            one.add_to(named),
-            "`orion-agent run --state-dir /x`, or orion-agent --state-dir /tmp/state install"
-        );
+    }
+
+    #[test]
+    fn an_option_that_a_command_names_itself_is_not_added() {
+        let one = none().value("--state-dir", Some("--odd"));
+        for (text, with) in [
+            (
+                "`orion-agent run --state-dir /x`, or orion-agent install",
+                "`orion-agent run --state-dir /x`, or orion-agent --state-dir --odd install",
+            ),
+            (
+                "orion-agent run or orion-agent install --state-dir=/x",
+                "orion-agent --state-dir --odd run or orion-agent install --state-dir=/x",
+            ),
+            (
+                "as its owner (orion-agent run) with --state-dir",
+                "as its owner (orion-agent --state-dir --odd run) with --state-dir",
+            ),
+            ("orion-agent run '/a, b' --state-dir /x", "orion-agent run '/a, b' --state-dir /x"),
+        ] {
+            assert_eq!(one.add_to(text), with);
+        }
     }
 
     #[test]

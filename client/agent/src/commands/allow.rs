@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use orion_agent::config::edit::{Change, change};
+use orion_agent::config::edit::{Change, change, undeny};
 use orion_agent::config::{Required, Settings};
 use orion_agent::state::Identity;
 use orion_domain::{Access, DevicePath, Grants};
@@ -62,7 +62,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         drop(writeln!(
             io::stderr(),
             "{path} is not there yet\nhint: {make}if the name is wrong, deny it: `{}`",
-            places.options.add_to(&format!("orion-agent deny {path}"))
+            places.options.add_to(&format!("orion-agent deny {}", quoted(&path)))
         ));
     }
     let wider = wider.unwrap_or_default();
@@ -86,14 +86,20 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
     let undo = if arguments.undo { " --undo" } else { "" };
     let unread = unread(places, &format!("orion-agent deny {}{undo}", quoted(&path)));
     if arguments.undo {
-        let is_changed = change(&places.config, &path, &Change::Undeny, &places.state_dir)?.changed;
-        return print(&match is_changed {
-            true => format!(
-                "{unread}{path} is not denied here any more. What else is allowed and denied stays as it was. {}",
-                follows(places, &unread)
-            ),
-            false => format!("{path} itself is not denied here; nothing has changed."),
-        });
+        if !undeny(&places.config, &path, &places.state_dir)? {
+            return print(&format!("{path} itself is not denied here; nothing has changed."));
+        }
+        let settings = places.settings()?;
+        let is_allowed = DevicePath::resolve(&settings.places, &path)
+            .is_ok_and(|path| settings.scope.covering(&path, Access::Read).is_some());
+        let allowed = match is_allowed {
+            true => "",
+            false => {
+                " No path of the file allows it; `orion-agent allow` does, where that is wanted."
+            }
+        };
+        let follows = follows(places, &unread);
+        return print(&format!("{unread}{path} is not denied here any more.{allowed} {follows}"));
     }
     if change(&places.config, &path, &Change::Deny, &places.state_dir)?.changed {
         print(&format!("{unread}Nothing may be done in {path} here. {}", follows(places, &unread)))
@@ -170,9 +176,9 @@ fn unread(places: &Places, command: &str) -> String {
     // A demo keeps its device's file in the folder that it was started in.
     let demo = Path::new("orion-demo/agent/agent.toml");
     let other = if demo.is_file() { demo } else { Path::new("FILE") };
+    let command = places.options.add_to(&format!("{command} --config {}", other.display()));
     format!(
-        "No device is enrolled here yet, so no agent reads this file now. For the device of a demo or another agent, name its file: `{command} --config {}`. ",
-        other.display()
+        "No device is enrolled here yet, so no agent reads this file now. For the device of a demo or another agent, name its file: `{command}`. "
     )
 }
 

@@ -24,8 +24,6 @@ pub enum Change {
     Allow(BTreeSet<Access>),
     /// Allow nothing at the path.
     Deny,
-    /// Take back an earlier denial of the path, and allow nothing more.
-    Undeny,
 }
 
 /// What a change did.
@@ -50,23 +48,14 @@ pub fn change(
     state_dir: &Path,
 ) -> Result<Changed, ConfigError> {
     let invalid = |fault| ConfigError::Invalid { path: path.to_owned(), fault };
-    let own = own_files_of(state_dir, path);
-    let parse = |text: &str| Settings::parse(text, home().as_deref(), &own).map_err(invalid);
     let before = if path.exists() {
         source::read(path, Required::Yes)?
     } else {
         file::first(Profile::Operator, &[])
     };
-    let settings = parse(&before)?;
-    // As in a ceiling, a relative path has nothing to begin at.
-    let places = Places { workspace: None, ..settings.places };
-    let resolved = |written: &str| DevicePath::resolve(&places, written);
-    let target = resolved(written).map_err(|error| invalid(format!("{written}: {error}")))?;
-    let mut document: DocumentMut =
-        before.parse().map_err(|error: toml_edit::TomlError| invalid(error.to_string()))?;
-    let is_same = |value: &Value| {
-        path_of(value).is_some_and(|written| resolved(written).is_ok_and(|path| path == target))
-    };
+    let Place { mut document, places, target } = Place::of(written, &before, path, state_dir)?;
+    let is_same = |value: &Value| names(value, &target, &places);
+    let parse = |text: &str| parse(text, path, state_dir);
     let ceiling =
         ceiling(&mut document).ok_or_else(|| invalid("[ceiling] is no table".to_owned()))?;
     let name = PATHS.into_iter().find(|name| ceiling.contains_key(name)).unwrap_or(PATHS[0]);
@@ -87,7 +76,6 @@ pub fn change(
             &[]
         }
         (Change::Deny, _) => &same[..],
-        (Change::Undeny, _) => &[],
     };
     for &at in superfluous.iter().rev() {
         drop(paths.remove(at));
@@ -104,7 +92,7 @@ pub fn change(
         let denied =
             list(ceiling, DENIED).ok_or_else(|| invalid(format!("{DENIED} is no list")))?;
         match change {
-            Change::Allow(_) | Change::Undeny => denied.retain(|value| !is_same(value)),
+            Change::Allow(_) => denied.retain(|value| !is_same(value)),
             // Also where no path reaches it by its name: one below it may, or a link.
             Change::Deny if !denied.iter().any(is_same) => denied.push(written),
             Change::Deny => {}
@@ -113,7 +101,7 @@ pub fn change(
     let after = document.to_string();
     let refused_by = match change {
         Change::Allow(accesses) => refusing(&parse(&after)?, &places, &target, accesses),
-        Change::Deny | Change::Undeny => parse(&after).map(|_| Vec::new())?,
+        Change::Deny => parse(&after).map(|_| Vec::new())?,
     };
     if after == before && path.exists() {
         return Ok(Changed { changed: false, wider, refused_by });
@@ -121,6 +109,64 @@ pub fn change(
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     replace(path, &after).map_err(failed)?;
     Ok(Changed { changed: true, wider, refused_by })
+}
+
+/// Takes an earlier denial of the path `written` back, and allows nothing more. Returns whether there was one.
+///
+/// # Errors
+/// [`ConfigError`]: the file or the path is invalid, or the file cannot be written. Then nothing has changed.
+pub fn undeny(path: &Path, written: &str, state_dir: &Path) -> Result<bool, ConfigError> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    let before = source::read(path, Required::Yes)?;
+    let Place { mut document, places, target } = Place::of(written, &before, path, state_dir)?;
+    let ceiling = document.get_mut("ceiling").and_then(Item::as_table_like_mut);
+    let denied = ceiling.and_then(|it| it.get_mut(DENIED)).and_then(Item::as_array_mut);
+    let Some(denied) = denied else { return Ok(false) };
+    let count = denied.len();
+    denied.retain(|value| !names(value, &target, &places));
+    if denied.len() == count {
+        return Ok(false);
+    }
+    let after = document.to_string();
+    parse(&after, path, state_dir)?;
+    replace(path, &after).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    Ok(true)
+}
+
+/// A path that is to be changed, and the file that names it.
+struct Place {
+    document: DocumentMut,
+    places: Places,
+    target: DevicePath,
+}
+
+impl Place {
+    fn of(written: &str, text: &str, path: &Path, state_dir: &Path) -> Result<Self, ConfigError> {
+        let invalid = |fault| ConfigError::Invalid { path: path.to_owned(), fault };
+        let settings = parse(text, path, state_dir)?;
+        // As in a ceiling, a relative path has nothing to begin at.
+        let places = Places { workspace: None, ..settings.places };
+        let target = DevicePath::resolve(&places, written)
+            .map_err(|error| invalid(format!("{written}: {error}")))?;
+        let document =
+            text.parse().map_err(|error: toml_edit::TomlError| invalid(error.to_string()))?;
+        Ok(Self { document, places, target })
+    }
+}
+
+/// Returns the settings of the file's text.
+fn parse(text: &str, path: &Path, state_dir: &Path) -> Result<Settings, ConfigError> {
+    let own = own_files_of(state_dir, path);
+    Settings::parse(text, home().as_deref(), &own)
+        .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })
+}
+
+/// Returns whether an entry is for this path.
+fn names(entry: &Value, target: &DevicePath, places: &Places) -> bool {
+    let path = path_of(entry).map(|written| DevicePath::resolve(places, written));
+    path.is_some_and(|path| path.is_ok_and(|path| path == *target))
 }
 
 /// Returns what in the file refuses one of these accesses to a path that it allows.

@@ -196,6 +196,12 @@ async fn say_who_answers(out: &Output, client: &Client) -> Result<(), Failure> {
     match models.first() {
         Some(first) if first.is_language_model => {
             out.note(&format!("{} answers.", visible(&first.name)));
+            if let Some(planner) = models.iter().find(|model| !model.is_language_model) {
+                let name = visible(&planner.name);
+                out.note(&format!(
+                    "{DIM}To talk to the built-in planner instead:{DIM:#} orion demo --model {name}"
+                ));
+            }
         }
         Some(_) | None => {
             out.note(

@@ -91,6 +91,10 @@ Ends with 1 where the macro stopped at a call that did not succeed.")]
     },
 }
 
+/// The smallest macro.
+const EXAMPLE: &str =
+    r#"{"calls":[{"tool":"create_directory","device":"laptop-123","arguments":{"path":"Test"}}]}"#;
+
 impl Macros {
     /// Runs the command.
     ///
@@ -117,7 +121,7 @@ impl Macros {
                 Ok(0)
             }
             MacrosCommand::Save { name, calls } => {
-                let mut all = arguments::object("CALLS", &calls)?;
+                let mut all = arguments::object_like("the macro", &calls, EXAMPLE)?;
                 all.insert("name".to_owned(), name.into());
                 let saved = call(app, client, "save_macro", &Value::Object(all), false).await?;
                 Ok(saved.exit_code())
@@ -126,7 +130,7 @@ impl Macros {
                 let parameters = arguments::arguments(&parameters, Default::default(), None)?;
                 let all = json!({"name": name, "parameters": parameters});
                 let ran = call(app, client, RunMacro::NAME, &all, dry_run).await?;
-                Ok(if !dry_run && ran.has_stopped() { 1 } else { ran.exit_code() })
+                Ok(if ran.has_stopped() { 1 } else { ran.exit_code() })
             }
             MacrosCommand::Remove { name } => {
                 let request = v1::RemoveMacroRequest { name };

@@ -4,14 +4,13 @@
 mod bridge;
 mod setup;
 
-use std::path::Path;
-
 use clap::Args;
+use orion_domain::Hint;
 
 use self::setup::Setup;
 use crate::app::App;
-use crate::context::Contexts;
-use crate::failure::Failure;
+use crate::context::{Context, Contexts};
+use crate::failure::{Failure, quoted};
 
 /// Offers the tools of the backend to a program over standard input and output.
 #[derive(Debug, Args)]
@@ -40,7 +39,7 @@ impl Mcp {
     pub(crate) async fn run(self, app: &App<'_>, is_named: bool) -> Result<u8, Failure> {
         match self.setup {
             Some(setup) => {
-                let context = context(&app.context.path, is_named)?;
+                let context = context(&app.context, is_named)?;
                 app.out.note(setup.place());
                 app.out.bytes(&format!("{}\n", setup.lines(context.as_deref())?))?;
             }
@@ -52,7 +51,13 @@ impl Mcp {
 
 /// Returns the context that the pasted lines name: a program starts them in a folder of its own, and without this
 /// environment. None for the person's own one that is in use wherever they are.
-fn context(path: &Path, is_named: bool) -> Result<Option<String>, Failure> {
+fn context(context: &Context, is_named: bool) -> Result<Option<String>, Failure> {
+    let Context { path, backend, .. } = context;
+    if !context.is_of_backend()? {
+        let message = format!("you have no context for {backend}, and the program needs one");
+        let login = format!("orion login --backend {}", quoted(backend));
+        return Err(Failure::NotFound(message).hint(Hint::run("sign in there", login)));
+    }
     if let Some(name) = Contexts::of_person().and_then(|contexts| contexts.name_of(path)) {
         return Ok(is_named.then_some(name));
     }

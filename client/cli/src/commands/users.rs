@@ -212,7 +212,7 @@ async fn delete(app: &App<'_>, client: &Client, user: String) -> Result<u8, Fail
     }
     client.ask(client.auth().delete_user(v1::DeleteUserRequest { user: user.clone() })).await?;
     app.out.note(&format!(
-        "{GOOD}✓{GOOD:#} {shown} is deleted: sessions, tokens, aliases and memories ended; the audit log keeps the name"
+        "{GOOD}✓{GOOD:#} {shown} is deleted, with its sessions, tokens, passkeys, aliases, memories, tasks and macros; the audit log keeps the name"
     ));
     app.out.show(&DeletedView { user, deleted: true }, String::new)?;
     Ok(0)

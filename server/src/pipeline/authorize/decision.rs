@@ -56,6 +56,16 @@ impl EvaluatedCall {
             && !passkey
     }
 
+    /// Returns whether a rule of the policy requires an approval. A rule that pre-approves does not save that one.
+    #[must_use]
+    pub fn is_asked_by_rule(&self) -> bool {
+        let asks = |line: &Evidence| {
+            line.layer == Layer::Rule
+                && matches!(line.decision, Decision::Ask | Decision::DryRunFirst)
+        };
+        self.evaluation.evidence().iter().any(asks)
+    }
+
     /// Returns the risk of the evaluation: the tool's risk, or a higher one.
     #[must_use]
     pub fn risk(&self) -> Risk {

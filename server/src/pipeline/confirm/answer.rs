@@ -97,14 +97,16 @@ async fn take(
         ApprovalAnswer::Yes(AnswerScope::Once) => (true, ApprovalScope::Once),
         ApprovalAnswer::Yes(AnswerScope::Chat) => (true, standing::for_chat(&row)?),
         ApprovalAnswer::Yes(AnswerScope::Rule { expires_at, folder }) => {
-            (true, standing::as_rule(pipeline, &row, by, expires_at, folder)?)
+            (true, standing::as_rule(pipeline, &row, by, expires_at, folder).await?)
         }
         ApprovalAnswer::Change(arguments) => {
             return change::change(pipeline, by, row, arguments, reason).await;
         }
     };
     if yes && pipeline.store.approver_refusal(&row, by).await?.is_none() {
-        if let Some(error) = approved::quarantined(pipeline, &row) {
+        if row.state == ApprovalState::Open
+            && let Some(error) = approved::quarantined(pipeline, &row)
+        {
             return Err(AnswerError::Held(Box::new(error)));
         }
         if let Some(error) = approved::end_if_outdated(pipeline, &row).await? {

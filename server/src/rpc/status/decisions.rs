@@ -70,7 +70,7 @@ fn hint_of(error: &DecideError, card: &str, command: impl Fn(&str) -> String) ->
         DecideError::OnlyOnce(_) => {
             "approve this call alone, without a rule and not for the chat".into()
         }
-        DecideError::RuleTime => "give the rule a time of at most 90 days".into(),
+        DecideError::RuleTime => "give the rule a time that ends in the next 90 days".into(),
     }
 }
 

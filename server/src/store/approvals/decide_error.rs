@@ -51,8 +51,8 @@ pub enum DecideError {
     ReasonMissing,
     /// The person has approved as often as the policy allows.
     #[error(
-        "you have approved {approvals} times in {period} already, and the policy allows no more. Your approval did not count",
-        approvals = .0.calls, period = period(.0.per_seconds)
+        "you have approved {approvals} in {period} already, and the policy allows no more. Your approval did not count",
+        approvals = times(.0.calls), period = period(.0.per_seconds)
     )]
     OverBudget(Rate),
     /// The device has reached its limit of standing rules.
@@ -64,7 +64,7 @@ pub enum DecideError {
     #[error("this approval can be given only once, for this call: {0}")]
     OnlyOnce(&'static str),
     /// The rule would hold for too long, or had ended already.
-    #[error("a rule that an approval makes ends within 90 days, and not before now")]
+    #[error("a rule that an approval makes must end in the next 90 days")]
     RuleTime,
     /// It is decided with the other steps of its plan.
     #[error("this call is a step of the plan {0}, which is decided as a whole")]
@@ -80,6 +80,10 @@ impl DecideError {
     pub fn role(row: &ApprovalRow) -> Self {
         Self::Role { needed: row.approvers.role, rule: row.rule.clone() }
     }
+}
+
+fn times(count: u32) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// Formats a period in its largest whole unit.

@@ -23,7 +23,7 @@ async fn the_budget_counts_approvals_of_one_person_in_the_period_and_no_denials(
     assert_eq!(first.votes[0].details_shown, Some(true));
     let over = place.store.vote(on(3, "admin", true, 1_700)).await.unwrap_err();
     assert!(matches!(over, DecideError::OverBudget(_)), "{over}");
-    assert!(over.to_string().contains("1 times in one second"), "{over}");
+    assert!(over.to_string().contains("once in one second"), "{over}");
     place.store.vote(on(3, "bob", true, 1_800)).await.unwrap();
     place.store.vote(on(4, "admin", true, 2_601)).await.unwrap();
 }

@@ -48,5 +48,6 @@ export function useCall(callId: string, known?: Call) {
     if (loaded.data?.call?.callId === callId) setPolled(loaded.data.call);
   }, [callId, loaded.data]);
   const call = newest?.result.length ? newest : (loaded.data?.call ?? newest);
-  return { call, output, error: loaded.error };
+  // Whether there is a slot is known only after the first rendering, which may ask for a call that is not stored yet.
+  return { call, output, error: isOpen && !isPolled ? null : loaded.error };
 }

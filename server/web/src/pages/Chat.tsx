@@ -65,10 +65,15 @@ function CutOff({ turnId, again }: { turnId: string; again: () => void }) {
   );
 }
 
-/** Keeps the end in view as messages come and cards grow, unless the person has scrolled up. */
-function useFollow() {
+/** Keeps the end in view as messages come and cards grow, unless the person has scrolled up in this chat. */
+function useFollow(chat: string | undefined) {
   const element = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
+  const lastTop = useRef(0);
+  useEffect(() => {
+    isAtEnd.current = true;
+    if (element.current) element.current.scrollTop = element.current.scrollHeight;
+  }, [chat]);
   useEffect(() => {
     const box = element.current;
     if (!box?.firstElementChild) return undefined;
@@ -80,7 +85,11 @@ function useFollow() {
   }, []);
   const onScroll = () => {
     const box = element.current;
-    if (box) isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+    if (!box) return;
+    // What has grown below leaves the place as it was, and is no scrolling of the person.
+    if (box.scrollHeight - box.scrollTop - box.clientHeight < 80) isAtEnd.current = true;
+    else if (box.scrollTop < lastTop.current) isAtEnd.current = false;
+    lastTop.current = box.scrollTop;
   };
   return { ref: element, onScroll };
 }
@@ -91,7 +100,7 @@ export default function Chat() {
   const [draft, setDraft] = useState("");
   const { turns, send, again, isCutOff, stop, isRunning, failure, recorded, switches } = useConversation(id);
   const next = useNext(switches, isRunning, isCutOff && failure !== null, send);
-  const follow = useFollow();
+  const follow = useFollow(id);
   const isEmpty = turns.length === 0 && id === undefined;
   return (
     <main className="chat">

@@ -72,7 +72,7 @@ export function Schema({ schema }: { schema: string }) {
             <tr key={name}>
               <td><code>{oneLine(name, 60)}</code>{required?.includes(name) && <span className="small muted"> required</span>}</td>
               <td data-label="Type" className="small">{oneLine([property.type].flat().join(" or ") || "any", 60)}</td>
-              <td className="small">{oneLine(String(property.description ?? ""), 400)}</td>
+              <td className="small">{oneLine(String(property.description ?? "").replace(/\s+/g, " "), 400)}</td>
             </tr>
           ))}
         </tbody>

@@ -1,5 +1,6 @@
 //! Checks that each rule matches the calls of its examples as they say.
 
+use orion_domain::path::PathPattern;
 use orion_domain::rule::{Counted, Moment, Quantity, Rule};
 use orion_domain::{Caller, DeviceName, DevicePath, Places, Question, Role, Touches, UserName};
 
@@ -117,13 +118,12 @@ fn sure_paths(rule: &Rule, touches: &Touches, places: &Places) -> Vec<String> {
     let is_at_home =
         |path: &DevicePath| places.home.as_ref().is_some_and(|home| home.contains(path));
     let is_sure = |written: &&String| {
-        let start = written.split(['*', '?']).next().unwrap_or_default();
-        // A pattern without a place, such as `**/*.key`, matches everywhere.
-        let Ok(start) = DevicePath::resolve(places, start.trim_end_matches(['/', '\\'])) else {
-            return true;
-        };
-        let at_home = is_at_home(&start);
-        touches.paths.iter().all(|touch| is_at_home(&touch.path) == at_home)
+        // A path that cannot be read counts in the same way everywhere.
+        let Ok(pattern) = PathPattern::parse(places, written) else { return true };
+        let Some(root) = pattern.root() else { return true };
+        let at_home = is_at_home(root);
+        !written.contains("..")
+            && touches.paths.iter().all(|touch| is_at_home(&touch.path) == at_home)
     };
     rule.paths.iter().filter(is_sure).cloned().collect()
 }

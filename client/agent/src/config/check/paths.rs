@@ -227,13 +227,17 @@ fn denied(
             findings.error(entry.at, "bad-path", message, "");
         }
         Ok(pattern) => {
-            for allowed in allowed.iter().filter(|allowed| pattern.denies(&allowed.path)) {
+            let is_closed = |allowed: &&CheckedPath<'_>| {
+                pattern.denies(&allowed.path)
+                    || pattern.denies(&ConfiguredPath::of(&allowed.path).real)
+            };
+            for allowed in allowed.iter().filter(is_closed) {
                 let message = format!(
                     "`{}` is denied by `{}` in deny_paths, so it grants nothing.",
                     shown(allowed.text),
                     shown(text)
                 );
-                findings.error(allowed.at, "kept-out", message, "Take one of the two out.");
+                findings.warn(allowed.at, "kept-out", message, "Take one of the two out.");
             }
             let Some(root) = pattern.root() else { return };
             let real = ConfiguredPath::of(root).real;

@@ -39,7 +39,7 @@ fn reported(text: &str) -> Vec<(String, String)> {
     "2:10 !kept-out",
     "denied by `/srv`"
 )]
-#[case("[ceiling]\npaths = [\"/srv\"]\ndeny_paths = [\"/\"]", "2:10 !kept-out", "denied by `/`")]
+#[case("[ceiling]\npaths = [\"/srv\"]\ndeny_paths = [\"/\"]", "2:10 kept-out", "denied by `/`")]
 #[case("[ceiling]\npaths = [\"/no/such/place\"]", "2:10 missing", "Make it")]
 #[case("[ceiling]\npaths = [\"/\"]", "2:10 too-wide", "the whole disk")]
 #[case("[ceiling]\npaths = [\"/home\"]", "2:10 too-wide", "everybody's home folder")]

@@ -87,6 +87,22 @@ fn a_denied_path_closes_what_is_below_it_and_an_allowed_one_is_there_once() {
 }
 
 #[test]
+fn a_denial_is_taken_back_alone() {
+    let text = "[ceiling]\nprofile = \"operator\"\ndeny_paths = [\"/srv\", \"/opt\"]\n";
+    let folder = Folder::with(text);
+    let (file, state) = (folder.0.path().join("agent.toml"), folder.0.path().join("state"));
+    let undeny = |path: &str| super::undeny(&file, path, &state).unwrap();
+    assert!(!undeny("/srv/a"), "only the very path");
+    assert!(undeny("/srv/./"));
+    let left = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(left, text.replace("\"/srv\", ", ""), "and nothing else is written");
+    assert!(!undeny("/srv"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), left);
+    let missing = folder.0.path().join("missing.toml");
+    assert!(!super::undeny(&missing, "/srv", &state).unwrap() && !missing.exists());
+}
+
+#[test]
 fn a_wider_folder_is_named_unless_the_path_is_a_system_folder() {
     let folder = Folder::with("[ceiling]\nprofile = \"operator\"\npaths = [\"/\"]\n");
     let (file, state) = (folder.0.path().join("agent.toml"), folder.0.path().join("state"));

@@ -7,15 +7,17 @@ use serde_json::{Map, Value};
 use super::lint::lint;
 use crate::clock::now_ms;
 use crate::pipeline::Pipeline;
+use crate::pipeline::call::CallContext;
 use crate::pipeline::confirm::answer::AnswerError;
-use crate::store::{ApprovalRow, ApprovalScope, DecideError, StandingRule};
+use crate::pipeline::evaluate::evaluate;
+use crate::store::{ApprovalRow, ApprovalScope, DecideError, StandingRule, StoreError};
 
 /// The maximum lifetime of a rule made by an approval, in milliseconds.
 pub const MAX_RULE_MS: i64 = 90 * 24 * 3600 * 1000;
 
 /// Returns the scope of an approval that becomes a rule for this person, this tool and these paths of the
 /// device.
-pub(in crate::pipeline::confirm) fn as_rule(
+pub(in crate::pipeline::confirm) async fn as_rule(
     pipeline: &Pipeline,
     row: &ApprovalRow,
     by: &Caller,
@@ -30,6 +32,10 @@ pub(in crate::pipeline::confirm) fn as_rule(
         return Err(DecideError::OnlyOnce("its risk is critical").into());
     }
     let (paths, places) = paths(pipeline, row, folder)?;
+    if is_asked_by_rule(pipeline, row).await.map_err(AnswerError::unstored)? {
+        let why = "a rule of the policy asks for it, and would go on asking";
+        return Err(DecideError::OnlyOnce(why).into());
+    }
     let rule = Rule {
         tools: vec![row.tool.clone()],
         users: vec![row.requester.clone()],
@@ -50,6 +56,13 @@ pub(in crate::pipeline::confirm) fn as_rule(
         created_at: now,
         expires_at,
     })))
+}
+
+/// Returns whether a rule of the policy requires the approval. A call that can no longer run is told of elsewhere.
+async fn is_asked_by_rule(pipeline: &Pipeline, row: &ApprovalRow) -> Result<bool, StoreError> {
+    let call = pipeline.store.call(row.call).await?;
+    let context = CallContext::stored(call, Some(row.clone()))?;
+    Ok(evaluate(pipeline, context).await?.is_ok_and(|evaluated| evaluated.is_asked_by_rule()))
 }
 
 /// Returns the paths of an approval request, as a rule writes them, and the places of the device.
