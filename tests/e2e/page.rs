@@ -192,7 +192,7 @@ async fn nobody_signs_in_from_another_site_or_with_what_is_no_request() {
     let answer = post(&world, "/page/sign-in", &own, &body).await;
     assert_eq!(status(&answer), "401", "{answer}");
     let error: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-    assert_eq!(error["error"]["message"], "the name or the password is wrong");
+    assert_eq!(error["error"]["message"], "The name or the password is wrong.");
     for body in ["", "{}", "[1]", "{\"user\":1}", &"x".repeat(20_000)] {
         let answer = post(&world, "/page/sign-in", &own, body).await;
         assert_eq!(status(&answer), "400", "{answer}");

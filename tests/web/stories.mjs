@@ -329,7 +329,7 @@ test("a session that ends leads to the sign-in and back", async () => {
   await admin.getByRole("dialog", { name: "Enable ann?" }).getByRole("button", { name: "Enable ann" }).click();
   await admin.getByRole("row", { name: /^ann/ }).getByRole("button", { name: "Disable" }).waitFor();
   await signIn(ann, "ann", "wrong words of a test");
-  await ann.getByText("the name or the password is wrong").waitFor();
+  await ann.getByText("The name or the password is wrong.").waitFor();
   await ann.getByLabel("Password").fill(PASSWORD);
   await ann.keyboard.press("Enter");
   await heading(ann, "Devices").waitFor();

@@ -7,6 +7,7 @@ use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{Method, Request, Response, StatusCode};
 use axum::response::IntoResponse as _;
 use http_body::Frame;
+use orion_domain::envelope::sentence;
 use orion_domain::{ErrorCode, Hint, ToolError};
 use serde_json::json;
 use tonic::Status;
@@ -45,7 +46,7 @@ impl Protocol for Http {
     }
 
     fn refused(request: &Request<Body>, error: AccessError) -> Response<Body> {
-        let message = error.to_string();
+        let message = sentence(&error.to_string());
         let plain = |code| ToolError::new(code, message);
         let (status, error) = match error {
             AccessError::UnknownOperation if !is_to_own_name(request) => {

@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use axum::{Json, Router};
+use orion_domain::envelope::sentence;
 use orion_domain::{ErrorCode, ToolError, UserName};
 use serde::Deserialize;
 use serde_json::json;
@@ -86,7 +87,7 @@ async fn as_first_admin(
     let user = match user.parse::<UserName>() {
         Ok(user) => user,
         Err(error) => {
-            let error = ToolError::new(ErrorCode::InvalidArgument, error.to_string());
+            let error = ToolError::new(ErrorCode::InvalidArgument, sentence(&error.to_string()));
             return answer(StatusCode::BAD_REQUEST, &error);
         }
     };
@@ -173,5 +174,5 @@ fn refused(error: &SignInError) -> Response {
             (StatusCode::SERVICE_UNAVAILABLE, ErrorCode::Internal)
         }
     };
-    answer(status, &ToolError::new(code, error.to_string()))
+    answer(status, &ToolError::new(code, sentence(&error.to_string())))
 }

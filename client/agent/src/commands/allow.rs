@@ -62,11 +62,11 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         drop(writeln!(
             io::stderr(),
             "{path} is not there yet\nhint: {make}if the name is wrong, deny it: `{}`",
-            places.options.add_to(&format!("orion-agent deny {}", quoted(&path)))
+            places.options.add_to(&format!("orion-agent deny {}", typed(&path)))
         ));
     }
     let wider = wider.unwrap_or_default();
-    let unread = unread(places, &format!("orion-agent allow {}{option}", quoted(&path)));
+    let unread = unread(places, &format!("orion-agent allow {}{option}", typed(&path)));
     let follows = follows(places, &unread);
     if !changed.refused_by.is_empty() {
         let refused_by = changed.refused_by.join(" ");
@@ -84,7 +84,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
 pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
     let path = absolute(&arguments.path)?;
     let undo = if arguments.undo { " --undo" } else { "" };
-    let unread = unread(places, &format!("orion-agent deny {}{undo}", quoted(&path)));
+    let unread = unread(places, &format!("orion-agent deny {}{undo}", typed(&path)));
     if arguments.undo {
         if !undeny(&places.config, &path, &places.state_dir)? {
             return print(&format!("{path} itself is not denied here; nothing has changed."));
@@ -144,6 +144,14 @@ impl NamedFile {
     fn is_closed(&self) -> bool {
         let (nothing, _) = Grants::default().compile(&self.settings.places);
         nothing.denies_changes(&self.path)
+    }
+}
+
+/// Writes a path as a shell reads it. The `~` of the home folder stays as people write it.
+fn typed(path: &str) -> String {
+    match path.strip_prefix("~/") {
+        Some(rest) if quoted(rest) == rest => path.to_owned(),
+        Some(_) | None => quoted(path),
     }
 }
 

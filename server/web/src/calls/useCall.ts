@@ -35,10 +35,11 @@ export function useCall(callId: string, known?: Call) {
   useStream(isOpen && hasSlot ? watch : undefined, onEvent, clear);
   const isPolled = isOpen && !hasSlot;
   // The list of a turn has no results; the call itself does.
+  const isLoaded = isPolled || (!isOpen && !newest?.result.length);
   const loaded = useQuery(
     ToolService.method.getCall,
     { callId },
-    { enabled: isPolled || (!isOpen && !newest?.result.length), staleTime: isPolled ? 0 : 5_000, refetchInterval: isPolled ? REFRESH_MS : false },
+    { enabled: isLoaded, staleTime: isPolled ? 0 : 5_000, refetchInterval: isPolled ? REFRESH_MS : false },
   );
   useEffect(() => {
     setLive(undefined);
@@ -48,6 +49,6 @@ export function useCall(callId: string, known?: Call) {
     if (loaded.data?.call?.callId === callId) setPolled(loaded.data.call);
   }, [callId, loaded.data]);
   const call = newest?.result.length ? newest : (loaded.data?.call ?? newest);
-  // Whether there is a slot is known only after the first rendering, which may ask for a call that is not stored yet.
-  return { call, output, error: isOpen && !isPolled ? null : loaded.error };
+  // An error of before is over where the call has come by its stream.
+  return { call, output, error: isLoaded ? loaded.error : null };
 }

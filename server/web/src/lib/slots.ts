@@ -26,5 +26,6 @@ export function useSlot(wants: boolean): boolean {
     change([...queue, id]);
     return () => change(queue.filter((other) => other !== id));
   }, [id, wants]);
-  return useSyncExternalStore(subscribe, () => queue.slice(0, MOST).includes(id));
+  // Before the first effect there is one if there is room.
+  return useSyncExternalStore(subscribe, () => wants && (queue.includes(id) ? queue.slice(0, MOST).includes(id) : queue.length < MOST));
 }

@@ -36,7 +36,7 @@ fn reported(text: &str) -> Vec<(String, String)> {
 #[case("[ceiling]\npaths = [\"/home/ann/state/x\"]", "2:10 !kept-out", "")]
 #[case(
     "[ceiling]\npaths = [\"/srv\"]\ndeny_paths = [\"/srv\"]",
-    "2:10 !kept-out",
+    "2:10 kept-out",
     "denied by `/srv`"
 )]
 #[case("[ceiling]\npaths = [\"/srv\"]\ndeny_paths = [\"/\"]", "2:10 kept-out", "denied by `/`")]
