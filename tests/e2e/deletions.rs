@@ -159,6 +159,37 @@ async fn a_rename_gives_no_device_what_the_policy_says_of_another_name() {
     }
     apply("version: 1\nrules:\n  - {id: r, tools: [delete_file], action: deny}\n").await;
     fine(cli.run(&["devices", "rename", "kiosk", "till-1"]).await);
+
+    // The way that the hint says, for a device that the file names, with a rule for a label that only it has there.
+    let named = |name: &str| {
+        format!(
+            "version: 1
+devices:
+  {name}: {{ profile: operator, paths: [\"{files}\"], labels: {{ env: prod }} }}
+rules:
+  - {{ id: prod, devices: \"label:env=prod\", tools: [create_directory], action: deny }}
+"
+        )
+    };
+    apply(&named("till-1")).await;
+    let refused = cli.run(&["devices", "rename", "till-1", "till-9"]).await;
+    assert!(
+        refused.stderr.contains("with the rules for labels that only they have"),
+        "{refused:?}"
+    );
+    fine(cli.run(&["devices", "quarantine", "till-1", "--yes"]).await);
+    apply("version: 1\n").await;
+    fine(cli.run(&["devices", "rename", "till-1", "till-9"]).await);
+    apply(&named("till-9")).await;
+    fine(cli.run(&["devices", "approve", "till-9", "--yes"]).await);
+    let path = json!({"path": "x"});
+    eventually("the device with its rule", async || {
+        let read = world.admin().call("till-9", "list_directory", json!({"path": "."})).await;
+        (read.state == CallState::Succeeded).then_some(())
+    })
+    .await;
+    let denied = world.admin().call("till-9", "create_directory", path).await;
+    assert_eq!(denied.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)), "{denied:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

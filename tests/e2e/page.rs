@@ -96,7 +96,7 @@ async fn a_link_signs_in_once_by_a_cookie_that_only_the_page_can_use() {
     let cookie = cookie(&answer);
     let again = follow(&world, &secret).await;
     assert_eq!(status(&again), "401", "{again}");
-    assert!(again.contains("this link was used"), "{again}");
+    assert!(again.contains("This link was used"), "{again}");
     assert_eq!(person(&world, &secret).await.0, "401");
 
     let own = format!("origin: http://{}\r\n", world.people_address());

@@ -308,23 +308,26 @@ async fn stats(app: &App<'_>, client: &Client, since: Option<Duration>) -> Resul
 }
 
 async fn rules(app: &App<'_>, client: &Client, what: Rules) -> Result<u8, Failure> {
-    let rules = match what {
+    let views = |rules: Vec<v1::StandingRule>| -> Vec<_> {
+        rules.into_iter().map(StandingRuleView::from).collect()
+    };
+    match what {
         Rules::List => {
             let request = v1::ListStandingRulesRequest {};
-            client.ask(client.approvals().list_standing_rules(request)).await?.rules
+            let rules =
+                views(client.ask(client.approvals().list_standing_rules(request)).await?.rules);
+            if rules.is_empty() {
+                app.out.note("no rule was made of an answer");
+            }
+            app.out.show(&rules, || rules_table(app.out, &rules))?;
         }
         Rules::Revoke { id: approval_id } => {
             let request = v1::RevokeStandingRuleRequest { approval_id };
             let answer = client.ask(client.approvals().revoke_standing_rule(request)).await?;
             app.out.note("this rule holds no more");
-            answer.rule.into_iter().collect()
+            app.out.show(&views(answer.rule.into_iter().collect()), String::new)?;
         }
-    };
-    let rules: Vec<_> = rules.into_iter().map(StandingRuleView::from).collect();
-    if rules.is_empty() {
-        app.out.note("no rule was made of an answer");
     }
-    app.out.show(&rules, || rules_table(app.out, &rules))?;
     Ok(0)
 }
 

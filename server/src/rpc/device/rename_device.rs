@@ -65,7 +65,7 @@ async fn renamed(
             why,
             Hint::run(
                 format!(
-                    "put {old} in quarantine, take {old} and {name} out of the policy file and apply it, rename, write {name} into the file and apply it again and approve the device, beginning with"
+                    "put {old} in quarantine, take {old} and {name} out of the policy file, with the rules for labels that only they have, and apply it, rename, write all of it back with {name}, apply it again and approve the device, beginning with"
                 ),
                 format!("orion devices quarantine {old}"),
             ),
