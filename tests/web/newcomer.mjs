@@ -139,6 +139,11 @@ test("an answer keeps its lines, and a chat that is opened again shows its end",
   await ann.mouse.wheel(0, -5_000);
   await ann.waitForTimeout(500);
   assert.ok(await below() > 80);
+  // What one says is seen, and so is its answer.
+  await say(ann, "list files");
+  await answered(ann);
+  await ann.waitForTimeout(500);
+  assert.ok(await below() < 80, `${await below()} px are below`);
   await ann.setViewportSize({ width: 1280, height: 800 });
 });
 
@@ -155,6 +160,29 @@ test("a new approval request shows no error", async () => {
     await asked.getByText("succeeded").waitFor();
     await answered(ann);
   }
+});
+
+test("an answer that waits goes on by itself once its request is approved", async () => {
+  await ann.goto("/chat");
+  mkdirSync(join(device.files, "Late"));
+  await say(ann, "delete the folder Late with everything in it");
+  await card(ann, "delete_directory").getByRole("region", { name: "Approval request" }).waitFor();
+  await ann.reload();
+  await ann.getByText("The answer waits until the request above is approved or denied.").waitFor();
+  await card(ann, "delete_directory").getByRole("button", { name: "Approve once" }).click();
+  await card(ann, "delete_directory").getByText("succeeded").waitFor();
+  await ann.locator(".answer").getByText(/Late to the trash/).waitFor();
+});
+
+test("many files are listed, and the answer says so", async () => {
+  for (let n = 1; n <= 60; n += 1) writeFileSync(join(device.files, `file number ${n}.txt`), "x");
+  await ann.goto("/chat");
+  await say(ann, "list files");
+  await card(ann, "list_directory").getByText("succeeded").waitFor();
+  await answered(ann);
+  const text = await ann.locator(".answer").last().innerText();
+  assert.doesNotMatch(text, /did not work/);
+  assert.match(text, /file number/);
 });
 
 test("an address that is no page says so, and leads back", async () => {

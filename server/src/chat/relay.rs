@@ -4,6 +4,7 @@
 use orion_catalog::without_secrets;
 use orion_domain::extract::{ExtractedCall, Released};
 use orion_domain::{Envelope, Meta};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
@@ -11,6 +12,9 @@ use super::{ChatError, Event, say};
 use crate::model::{Answer, Model, ModelError, Request};
 use crate::pipeline::CallView;
 use crate::secret_values::{hidden, hide_in};
+
+/// The longest text of a result that comes before longer ones, in bytes.
+const MAX_SHORT_BYTES: usize = 1024;
 
 /// Sends a request to the model. Returns the answer and the text that was shown already.
 pub(super) async fn complete(
@@ -73,7 +77,33 @@ pub fn result_of(reply: &CallView) -> Vec<u8> {
     envelope.meta = Meta { call_id, device, tool, ..envelope.meta };
     let Ok(mut value) = serde_json::to_value(&envelope) else { return Vec::new() };
     hide_in(&mut value);
-    serde_json::to_vec(&value).unwrap_or_default()
+    serde_json::to_vec(&LongLast(&value)).unwrap_or_default()
+}
+
+/// A result whose short fields come first, and its data last: a long one is cut at its end.
+struct LongLast<'a>(&'a Value);
+
+impl Serialize for LongLast<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Value::Object(fields) = self.0 else { return self.0.serialize(serializer) };
+        let place = |name: &str, value: &Value| match value {
+            _ if name == "success" => 0,
+            _ if name == "data" => 3,
+            Value::Array(_) => 2,
+            Value::String(text) if text.len() > MAX_SHORT_BYTES => 2,
+            Value::Object(_)
+            | Value::String(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_) => 1,
+        };
+        let mut ordered: Vec<_> = fields.iter().collect();
+        ordered.sort_by_key(|(name, value)| place(name, value));
+        serializer.collect_map(ordered.into_iter().map(|(name, value)| {
+            // The entries of lists are left as they are.
+            (name, LongLast(value))
+        }))
+    }
 }
 
 /// Returns a call's arguments in the form of native calls: one JSON object that includes the device. `tool` is
@@ -131,6 +161,8 @@ mod tests {
         };
         let shown: Value = serde_json::from_slice(&result_of(&reply)).unwrap();
         assert_eq!(shown, envelope(&call.to_string(), "kiosk", "read_file").unwrap());
+        let text = String::from_utf8(result_of(&reply)).unwrap();
+        assert!(text.starts_with(r#"{"success":true"#), "{text}");
         let data = json!({"content": format!("key {}{}", "AKIA", "ABCDEFGH234567IJ")});
         let envelope = Envelope::success("Done.", data, false, Meta::default());
         let result = serde_json::to_vec(&envelope).unwrap();

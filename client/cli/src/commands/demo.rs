@@ -138,7 +138,10 @@ impl Demo {
         let mut session =
             Session::new(&app, client, Choice { model: self.model.model, ..Choice::default() });
         if self.say.is_empty() {
-            return converse(&Commands(&app), &mut session, 0).await;
+            return match converse(&Commands(&app), &mut session, 0).await {
+                Ok(code) => Ok(code),
+                Err(failure) => Err(nobody_approves(client, failure, &self.dir).await),
+            };
         }
         let mut code = 0;
         for text in &self.say {

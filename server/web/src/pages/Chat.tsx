@@ -6,6 +6,7 @@ import { Composer } from "../chat/Composer";
 import { History } from "../chat/History";
 import { TurnView } from "../chat/TurnView";
 import { useConversation } from "../chat/useConversation";
+import { useFollow } from "../chat/useFollow";
 import { type Next, useNext } from "../chat/useNext";
 import { ChatService } from "../gen/orion/v1/chat_pb";
 import { DeviceService } from "../gen/orion/v1/device_pb";
@@ -57,41 +58,18 @@ function Waiting({ next, drop }: { next: Next[]; drop: (index: number) => void }
 function CutOff({ turnId, again }: { turnId: string; again: () => void }) {
   const { data } = useQuery(ChatService.method.getTurn, { turnId }, { enabled: turnId !== "", refetchInterval: 3_000 });
   const isAsking = data?.calls.some(({ state }) => state === CallState.AWAITING_APPROVAL) ?? false;
+  const wasAsking = useRef(false);
+  useEffect(() => {
+    // Once it is decided, the answer goes on by itself.
+    if (wasAsking.current && !isAsking) again();
+    wasAsking.current = isAsking;
+  }, [isAsking, again]);
   return (
     <p className="note row">
       <span className="grow">{isAsking ? "The answer waits until the request above is approved or denied." : "The answer to this is not complete."}</span>
       <Button look="small" onClick={again}>{isAsking ? "Wait for the answer here" : "Show the rest of the answer"}</Button>
     </p>
   );
-}
-
-/** Keeps the end in view as messages come and cards grow, unless the person has scrolled up in this chat. */
-function useFollow(chat: string | undefined) {
-  const element = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
-  const lastTop = useRef(0);
-  useEffect(() => {
-    isAtEnd.current = true;
-    if (element.current) element.current.scrollTop = element.current.scrollHeight;
-  }, [chat]);
-  useEffect(() => {
-    const box = element.current;
-    if (!box?.firstElementChild) return undefined;
-    const observer = new ResizeObserver(() => {
-      if (isAtEnd.current) box.scrollTop = box.scrollHeight;
-    });
-    for (const each of [box, box.firstElementChild]) observer.observe(each);
-    return () => observer.disconnect();
-  }, []);
-  const onScroll = () => {
-    const box = element.current;
-    if (!box) return;
-    // What has grown below leaves the place as it was, and is no scrolling of the person.
-    if (box.scrollHeight - box.scrollTop - box.clientHeight < 80) isAtEnd.current = true;
-    else if (box.scrollTop < lastTop.current) isAtEnd.current = false;
-    lastTop.current = box.scrollTop;
-  };
-  return { ref: element, onScroll };
 }
 
 export default function Chat() {
@@ -112,7 +90,7 @@ export default function Chat() {
           <Link className="button small" to="/chat">New chat</Link>
         </div>
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-        <div className="messages" {...follow} tabIndex={0} role="log" aria-label="Messages" aria-live="polite">
+        <div className="messages" {...follow.box} tabIndex={0} role="log" aria-label="Messages" aria-live="polite">
           <div>
             {isEmpty && <Welcome choose={setDraft} />}
             {id !== undefined && recorded.isPending && turns.length === 0 && <Loading what="the chat" />}
@@ -127,6 +105,7 @@ export default function Chat() {
           isFull={next.isFull}
           send={(text, model) => {
             setDraft("");
+            follow.toEnd();
             next.add(text, model);
           }}
           stop={() => {

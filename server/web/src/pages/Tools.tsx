@@ -67,7 +67,9 @@ export default function Tools() {
           ))}
           {data && tools.length === 0 && <p className="muted">No tool has this in its name or description.</p>}
         </div>
-        {chosen ? <Detail tool={chosen} /> : <div className="wide-only"><Empty title={name ? "There is no such tool" : "Choose a tool"}>Its arguments and a form to try it appear here. A preview changes nothing.</Empty></div>}
+        {chosen && <Detail tool={chosen} />}
+        {data && name && !chosen && <Empty title="There is no such tool" action={<Link className="button" to="/tools">All tools</Link>}>The name may be mistyped, or it is a tool of one device.</Empty>}
+        {!name && <div className="wide-only"><Empty title="Choose a tool">Its arguments and a form to try it appear here. A preview changes nothing.</Empty></div>}
       </div>
     </main>
   );

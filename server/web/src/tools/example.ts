@@ -26,13 +26,15 @@ function valueOf(name: string, property: Property, path: string): unknown {
   }
 }
 
-/** Returns arguments of a tool from its schema, with this path or those of its own example. */
+/** Returns arguments of a tool: those of its own example, or with this path what its schema requires. */
 export function exampleOf(tool: Tool, path?: string): Record<string, unknown> {
   const shown = object(tool.example);
-  const pathOf = (name: string) => path ?? (typeof shown[name] === "string" ? shown[name] : ".");
   const schema = object(tool.argumentsSchema);
   const properties = (schema.properties ?? {}) as Record<string, Property>;
+  const isArgument = (name: string) => name !== "device" && Object.hasOwn(properties, name);
+  const own = path === undefined ? Object.fromEntries(Object.entries(shown).filter(([name]) => isArgument(name))) : {};
   const required = Array.isArray(schema.required) ? schema.required.filter((it): it is string => typeof it === "string") : [];
-  const names = Object.hasOwn(properties, "confirm") ? [...new Set([...required, "confirm"])] : required;
-  return Object.fromEntries(names.map((name) => [name, valueOf(name, properties[name] ?? {}, pathOf(name))]));
+  const confirm = Object.hasOwn(properties, "confirm") ? ["confirm"] : [];
+  const names = [...new Set([...Object.keys(own), ...required, ...confirm])];
+  return Object.fromEntries(names.map((name) => [name, own[name] ?? valueOf(name, properties[name] ?? {}, path ?? ".")]));
 }

@@ -197,6 +197,29 @@ fn results_of_file_tools_are_told_in_both_languages() {
 }
 
 #[test]
+fn a_listing_is_told_by_its_names_and_a_count_only_where_that_is_asked() {
+    let one = r#"{"path": "/d", "count": 1, "entries": [{"path": "/d/a", "size_bytes": 5}]}"#;
+    for request in [
+        "list files in live",
+        "list the files in live",
+        "show the files in live",
+        "show me all the files in live",
+        "list the files in ~/Projects on kiosk",
+        "toon de bestanden in live",
+        "laat de bestanden in live zien",
+    ] {
+        let said = describe(request, "list_directory", false, one);
+        assert!(said.ends_with("  a  5 bytes"), "{request}: {said}");
+    }
+    for request in
+        ["count the files in live", "how many files are in live", "tel de bestanden in live"]
+    {
+        let said = describe(request, "list_directory", false, one);
+        assert!(said.contains('1') && !said.contains("  a"), "{request}: {said}");
+    }
+}
+
+#[test]
 fn one_thing_is_not_called_many() {
     let one = r#"{"path": "/d", "count": 1, "entries": [{"path": "/d/a", "size_bytes": 5}]}"#;
     let said = describe("list files", "list_directory", false, one);
