@@ -185,6 +185,25 @@ test("many files are listed, and the answer says so", async () => {
   assert.match(text, /file number/);
 });
 
+test("names of files are shown as they are, live and later", async () => {
+  for (const name of ["__init__.py", "*star*.md", "# hash.md", "www.example.com.md"]) {
+    mkdirSync(join(device.files, "Odd"), { recursive: true });
+    writeFileSync(join(device.files, "Odd", name), "x");
+  }
+  await ann.goto("/chat");
+  await say(ann, "list files in Odd");
+  await card(ann, "list_directory").getByText("succeeded").waitFor();
+  await answered(ann);
+  for (const when of ["live", "later"]) {
+    const answer = ann.locator(".answer").last();
+    await answer.getByText("__init__.py").waitFor();
+    const text = await answer.innerText();
+    for (const name of ["__init__.py", "*star*.md", "# hash.md", "www.example.com.md"]) assert.ok(text.includes(name), `${when}: ${text}`);
+    assert.equal(await answer.getByRole("link").count(), 0, when);
+    await ann.reload();
+  }
+});
+
 test("an address that is no page says so, and leads back", async () => {
   const answer = await ann.goto("/nowhere/at/all");
   assert.equal(answer.status(), 404);

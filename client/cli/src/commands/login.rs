@@ -202,7 +202,7 @@ async fn sign_in(
             ))
             .hint(Hint::run(
                 "or, where you are the only admin, on the backend's machine",
-                "orion-server admin reset",
+                "orion-server admin reset --data-dir DIR",
             ))),
         Err(failure) => Err(failure),
     }

@@ -47,12 +47,14 @@ function isReadable(text: string): boolean {
 }
 
 /** While more of it comes, a text is drawn when there is time for it. */
-export const Markdown = memo(function Markdown({ text }: { text: string }) {
+export const Markdown = memo(function Markdown({ text, isPlain = false }: { text: string; isPlain?: boolean }) {
   const drawn = useDeferredValue(text);
   const shown = visible(clip(drawn, MOST_CHARACTERS));
   return (
     <div className="answer" dir="auto">
-      {isReadable(shown) ? (
+      {isPlain ? (
+        <p className="lines">{shown}</p>
+      ) : isReadable(shown) ? (
         <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>{shown}</ReactMarkdown>
       ) : (
         <pre tabIndex={0}>{shown}</pre>

@@ -15,10 +15,10 @@ function RecordedCalls({ turnId }: { turnId: string }) {
   ));
 }
 
-function ItemView({ item }: { item: Item }) {
+function ItemView({ item, isPlain }: { item: Item; isPlain: boolean }) {
   switch (item.kind) {
     case "text":
-      return <Markdown text={item.text} />;
+      return <Markdown text={item.text} isPlain={isPlain} />;
     case "note":
       return <p className="note small">{visible(item.text)}</p>;
     case "call":
@@ -31,12 +31,17 @@ function ItemView({ item }: { item: Item }) {
 }
 
 export function TurnView({ turn }: { turn: Turn }) {
+  const models = useQuery(ChatService.method.listModels, {}, { staleTime: 60_000 }).data?.models;
+  // The planner writes names and contents as they are: none of them is markup. Which model answered is not known of every
+  // earlier turn.
+  const possible = models?.filter(({ name }) => turn.model === "" || name === turn.model) ?? [];
+  const isPlain = possible.length > 0 && possible.every(({ isLanguageModel }) => !isLanguageModel);
   const asking = turn.items.some((item) => item.kind === "call" && item.approval);
   return (
     <>
       {!turn.isContinued && <div className="said" dir="auto"><span className="sr">You: </span>{visible(turn.said)}</div>}
       {turn.isRecorded && turn.turnIds.map((id) => <RecordedCalls key={id} turnId={id} />)}
-      {turn.items.map((item, index) => <ItemView key={item.kind === "call" ? item.callId : index} item={item} />)}
+      {turn.items.map((item, index) => <ItemView key={item.kind === "call" ? item.callId : index} item={item} isPlain={isPlain} />)}
       {!turn.isDone && !asking && <Loading what="the answer" />}
     </>
   );

@@ -13,6 +13,8 @@ export interface Turn {
   /** Its ids, oldest first: none until the backend has named it, several where it went on after it was cut off. */
   turnIds: string[];
   said: string;
+  /** The model that answers; empty until that is known. */
+  model: string;
   items: Item[];
   isDone: boolean;
   /** Whether the calls are loaded by the turn's ids. */
@@ -23,20 +25,20 @@ export interface Turn {
 
 /** Returns a turn that begins with what a person says. */
 export function begun(said: string, isContinued = false): Turn {
-  return { key: crypto.randomUUID(), turnIds: [], said, items: [], isDone: false, isRecorded: false, isContinued };
+  return { key: crypto.randomUUID(), turnIds: [], said, model: "", items: [], isDone: false, isRecorded: false, isContinued };
 }
 
 const withId = (ids: string[], id: string) => (id === "" || ids.includes(id) ? ids : [...ids, id]);
 
-/** Returns the turns of recorded messages. */
-export function turnsOf(messages: ChatMessage[]): Turn[] {
+/** Returns the turns of recorded messages; `models` has the model of each turn's id. */
+export function turnsOf(messages: ChatMessage[], models: Map<string, string>): Turn[] {
   const turns: Turn[] = [];
   // A turn that goes on has an id of its own and no message of a person. A result that came late is recorded just before
   // the next message, with that message's turn.
   const ofPersons = new Set(messages.filter(({ role }) => role === "user").map(({ turnId }) => turnId));
   for (const message of messages) {
     if (message.role === "user") {
-      turns.push({ key: `${message.turnId}-${turns.length}`, turnIds: withId([], message.turnId), said: message.text, items: [], isDone: true, isRecorded: true, isContinued: false });
+      turns.push({ key: `${message.turnId}-${turns.length}`, turnIds: withId([], message.turnId), said: message.text, model: models.get(message.turnId) ?? "", items: [], isDone: true, isRecorded: true, isContinued: false });
       continue;
     }
     const turn = turns.at(-1);
@@ -57,7 +59,7 @@ export function after(turn: Turn, { event }: SendMessageResponse): Turn {
   const last = items.at(-1);
   switch (event.case) {
     case "began":
-      return { ...turn, turnIds: withId(turn.turnIds, event.value.turnId) };
+      return { ...turn, model: event.value.model, turnIds: withId(turn.turnIds, event.value.turnId) };
     case "textDelta": {
       const text = event.value.text;
       return last?.kind === "text"

@@ -115,7 +115,8 @@ export function useConversation(id: string | undefined) {
 
   const earlier = useMemo(() => {
     const known = new Set(turns.filter(({ isContinued }) => !isContinued).flatMap(({ turnIds }) => turnIds));
-    return turnsOf(recorded.data?.messages ?? []).filter(({ turnIds }) => !turnIds.some((it) => known.has(it)));
+    const models = new Map(recorded.data?.turns.map(({ turnId, model }) => [turnId, model]));
+    return turnsOf(recorded.data?.messages ?? [], models).filter(({ turnIds }) => !turnIds.some((it) => known.has(it)));
   }, [recorded.data, turns]);
   const isCutOff = !isRunning && (turns.length === 0 ? recorded.data?.canGoOn === true : failure !== null);
   return { turns: useMemo(() => [...earlier, ...turns], [earlier, turns]), send, again, isCutOff, stop, isRunning, failure, recorded, switches };
