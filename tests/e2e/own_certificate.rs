@@ -81,7 +81,7 @@ async fn people_sign_in_by_the_authority_that_the_backend_made_and_without_it_ar
     assert_eq!(signed_in.code, 0, "{signed_in:?}");
     let listed = cli.run(&["devices", "list"]).await;
     assert_eq!(listed.code, 0, "{listed:?}");
-    // A device that asks for a code there is told that it is the port for people.
+    // A device that asks for a code there learns that it is the port for people.
     let state = folder.path().join("kiosk").display().to_string();
     let authority = CertificateDer::from_pem_file(&backend.ca).unwrap();
     let pin = Fingerprint::of_certificate(&authority).to_string();

@@ -114,11 +114,11 @@ impl Context {
             (None, None) => (working_dir.join("orion-context.toml"), false),
         };
         let mut file = if found { ContextFile::read(&path)? } else { ContextFile::default() };
-        let written = file.backend.clone().unwrap_or_else(|| DEFAULT_BACKEND.to_owned());
-        let backend = backend.filter(|backend| !backend.is_empty()).unwrap_or(written.clone());
-        let backend = backend.trim_end_matches('/').to_owned();
+        let written = file.address().to_owned();
+        let backend = backend.filter(|backend| !backend.is_empty());
+        let backend = backend.as_ref().unwrap_or(&written).trim_end_matches('/').to_owned();
         let mut path = path;
-        if backend != written.trim_end_matches('/') {
+        if backend != written {
             let others = contexts.filter(|_| !is_named);
             match others.and_then(|contexts| contexts.of_backend(&backend)) {
                 Some(of_backend) => {
@@ -141,9 +141,7 @@ impl Context {
         if !self.found {
             return Ok(true);
         }
-        let written = ContextFile::read(&self.path)?.backend;
-        let written = written.unwrap_or_else(|| DEFAULT_BACKEND.to_owned());
-        Ok(written.trim_end_matches('/') == self.backend)
+        Ok(ContextFile::read(&self.path)?.address() == self.backend)
     }
 
     /// Returns the folder of the demo that wrote this context. None where no demo did.
@@ -174,6 +172,11 @@ fn chosen(contexts: &Contexts) -> Result<PathBuf, Failure> {
 }
 
 impl ContextFile {
+    /// Returns the backend's address, without a slash at its end.
+    fn address(&self) -> &str {
+        self.backend.as_deref().unwrap_or(DEFAULT_BACKEND).trim_end_matches('/')
+    }
+
     /// Reads a file.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ pub(crate) fn as_typed(error: &ToolError, meta: &Meta) -> ToolError {
     if copies || meta.tool == UndoCall::NAME {
         error.hints.retain(|hint| !hint.text.contains("--queue"));
     }
-    let hints = error.hints.drain(..).filter_map(|hint| {
+    let hints = error.hints.drain(..).map(|hint| {
         typed(hint, meta.device.as_str(), path.as_deref(), existing.as_deref(), copies)
     });
     let hints: Vec<_> = hints.collect();
@@ -64,28 +64,28 @@ pub(crate) fn as_typed(error: &ToolError, meta: &Meta) -> ToolError {
     error
 }
 
-/// Returns a hint as it is typed. None where it does not fit a copy of files.
+/// Returns a hint as it is typed.
 fn typed(
     hint: Hint,
     device: &str,
     path: Option<&str>,
     existing: Option<&str>,
     copies: bool,
-) -> Option<Hint> {
+) -> Hint {
     if copies && hint.text.contains("set `overwrite` to true") {
         let text = hint.text.replace("set `overwrite` to true", "add --overwrite");
-        return Some(Hint { text, ..hint });
+        return Hint { text, ..hint };
     }
     if let Some((before, name, after)) = argument_to_set(&hint.text) {
         let text = format!("{before}add {name}=true to the command{after}");
-        return Some(Hint { text, ..hint });
+        return Hint { text, ..hint };
     }
     let (Some(goal), Some(path), None) = (hint.text.strip_prefix(USE_LIST), path, &hint.command)
     else {
-        return Some(hint);
+        return hint;
     };
     if copies && goal.ends_with("in it") {
-        return Some(Hint::new("add -r to copy everything in it"));
+        return Hint::new("add -r to copy everything in it");
     }
     // What is missing is looked for in the folder that it would be in, or in the nearest that is there.
     let folder = match existing {
@@ -94,7 +94,7 @@ fn typed(
         None => parent(path),
     };
     let line = format!("orion call {device} list_directory path={}", quoted(folder));
-    Some(Hint::run(goal.to_owned(), line))
+    Hint::run(goal.to_owned(), line)
 }
 
 /// Returns the argument that a hint says to set to true, with what stands before and after it.

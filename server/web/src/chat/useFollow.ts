@@ -1,15 +1,16 @@
 // The place in a chat: its end, unless the person has scrolled up.
-import { useEffect, useRef } from "react";
+import { useCallback, useEffect, useRef } from "react";
 
 /** Keeps the end in view as messages come and cards grow, unless the person has scrolled up in this chat. */
 export function useFollow(chat: string | undefined) {
   const element = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const lastTop = useRef(0);
-  useEffect(() => {
+  const toEnd = useCallback(() => {
     isAtEnd.current = true;
     if (element.current) element.current.scrollTop = element.current.scrollHeight;
-  }, [chat]);
+  }, []);
+  useEffect(toEnd, [chat, toEnd]);
   useEffect(() => {
     const box = element.current;
     if (!box?.firstElementChild) return undefined;
@@ -26,10 +27,6 @@ export function useFollow(chat: string | undefined) {
     if (box.scrollHeight - box.scrollTop - box.clientHeight < 80) isAtEnd.current = true;
     else if (box.scrollTop < lastTop.current) isAtEnd.current = false;
     lastTop.current = box.scrollTop;
-  };
-  const toEnd = () => {
-    isAtEnd.current = true;
-    if (element.current) element.current.scrollTop = element.current.scrollHeight;
   };
   return { box: { ref: element, onScroll }, toEnd };
 }

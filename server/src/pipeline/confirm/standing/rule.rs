@@ -58,7 +58,7 @@ pub(in crate::pipeline::confirm) async fn as_rule(
     })))
 }
 
-/// Returns whether a rule of the policy requires the approval. A call that can no longer run is told of elsewhere.
+/// Returns whether a rule of the policy requires the approval. A call that can no longer run is reported elsewhere.
 async fn is_asked_by_rule(pipeline: &Pipeline, row: &ApprovalRow) -> Result<bool, StoreError> {
     let call = pipeline.store.call(row.call).await?;
     let context = CallContext::stored(call, Some(row.clone()))?;
