@@ -222,6 +222,32 @@ async fn the_requests_of_a_disabled_person_end_and_those_of_others_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_requests_of_a_session_end_with_it_and_those_of_others_stay() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.write_file("a.txt", "x");
+    let request = v1::CreateTokenRequest {
+        name: "lost".to_owned(),
+        scopes: vec![v1::Scope::Call.into()],
+        ..v1::CreateTokenRequest::default()
+    };
+    let secret = world.admin().auth().create_token(request).await.unwrap().into_inner().secret;
+    let arguments = json!({"path": "a.txt", "confirm": true});
+    let gone = world.admin().with_token(&secret).call("kiosk", "delete_file", arguments).await;
+    let other = ask(&world, &kiosk).await;
+    // The backend has looked at both by then, once a second.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let revoke = v1::RevokeTokenRequest { token: "lost".to_owned(), user: String::new() };
+    world.admin().auth().revoke_token(revoke).await.unwrap();
+    let ended = world.admin().ended(&gone.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)), "{ended:?}");
+    assert!(ended.error().message.contains("the session or token that admin used"), "{ended:?}");
+    let open: Vec<_> = open(&world).await.into_iter().map(|it| it.call_id).collect();
+    assert_eq!(open, [other.id]);
+    assert!(kiosk.files().join("a.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_viewer_approves_nothing() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;

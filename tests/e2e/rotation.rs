@@ -237,3 +237,21 @@ async fn a_stream_ends_when_the_authority_of_its_certificate_is_retired() {
     assert!(refused.message().contains("was retired"), "{refused:?}");
     pi.link(&world.device_address(), 2).await.expect_err("its authority is gone");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_changes_within_a_second_are_both_taken_in() {
+    let world = World::new().await;
+    for round in 1..=3 {
+        assert_eq!(ca(&world, &["rotate"]).await.0, 0);
+        assert_eq!(ca(&world, &["retire", "--force"]).await.0, 0);
+        let (_, listed) = ca(&world, &["list"]).await;
+        let newest = listed.split_whitespace().next().unwrap();
+        eventually("the newest authority alone", async || {
+            let pins = token(&world, 1).await.pins;
+            (pins.len() == 1 && pins[0].to_string() == newest).then_some(())
+        })
+        .await;
+        // The backend presents what it tells devices to trust.
+        Enrolled::with(&token(&world, 1).await, &format!("pi-{round}")).await.unwrap();
+    }
+}

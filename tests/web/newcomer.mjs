@@ -168,7 +168,7 @@ test("an answer that waits goes on by itself once its request is approved", asyn
   await say(ann, "delete the folder Late with everything in it");
   await card(ann, "delete_directory").getByRole("region", { name: "Approval request" }).waitFor();
   await ann.reload();
-  await ann.getByText("The answer waits until the request above is approved or denied.").waitFor();
+  await ann.getByText("The answer goes on here once the request above is approved or denied.").waitFor();
   await card(ann, "delete_directory").getByRole("button", { name: "Approve once" }).click();
   await card(ann, "delete_directory").getByText("succeeded").waitFor();
   await ann.locator(".answer").getByText(/Late to the trash/).waitFor();

@@ -122,7 +122,7 @@ test("more calls than a browser has connections wait, and the page goes on", asy
     await admin.reload();
     await admin.getByRole("region", { name: "Approval request" }).nth(n - 1).waitFor();
   }
-  await admin.getByText("The answer waits until the request above is approved or denied.").waitFor();
+  await admin.getByText("The answer goes on here once the request above is approved or denied.").waitFor();
   await say(admin, "list files");
   await card(admin, "list_directory").getByText("succeeded").waitFor();
   const first = admin.getByRole("article", { name: "Call of delete_directory" }).first();

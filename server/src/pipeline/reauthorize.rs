@@ -34,7 +34,10 @@ pub async fn person(
             "The call did not run: the session or token that {} used has ended.",
             caller.user
         ));
-        return Ok(Err(error.hint(Hint::run("sign in and make the call again", "orion login"))));
+        return Ok(Err(error.hint(Hint::run(
+            format!("make the call again, signed in as {}", caller.user),
+            "orion login",
+        ))));
     }
     Ok(Ok(Caller { role: user.role, ..caller.clone() }))
 }

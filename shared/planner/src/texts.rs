@@ -33,8 +33,11 @@ pub(crate) fn help(language: Language) -> String {
              Om vrij te praten verbindt een beheerder een taalmodel: docs/models.md laat zien hoe.",
         ),
     };
-    let examples: String = examples(language).iter().map(|it| format!("  {it}\n")).collect();
-    format!("{lead}\n{examples}{end}")
+    let topic = |(topic, examples): &(&str, &[&str])| {
+        format!("{topic}:\n{}", examples.iter().map(|it| format!("  {it}\n")).collect::<String>())
+    };
+    let topics: String = topics(language).iter().map(topic).collect();
+    format!("{lead}\n{topics}{end}")
 }
 
 /// Returns why a message is not carried out, in one line.
@@ -206,70 +209,115 @@ pub(crate) fn nearest(words: &[Word], language: Language) -> Option<&'static str
         };
         words.iter().filter(has).count()
     };
-    let found = examples(language).iter().rev().max_by_key(|example| shared(example))?;
-    (shared(found) > 0).then_some(*found)
+    let found = examples(language).rev().max_by_key(|example| shared(example))?;
+    (shared(found) > 0).then_some(found)
+}
+
+/// Returns what the planner understands: topics, each with examples.
+fn topics(language: Language) -> &'static [(&'static str, &'static [&'static str])] {
+    match language {
+        Language::English => &[
+            (
+                "Look",
+                &[
+                    "what is in Documents",
+                    "how many files are in Documents",
+                    "find *.zip files in Downloads",
+                    "search for milk in Documents",
+                    "read notes.txt",
+                    "compare a.txt and b.txt",
+                ],
+            ),
+            (
+                "Change",
+                &[
+                    "create folder Test",
+                    "create folder Photos in Documents",
+                    "make Photos and put all jpgs in it",
+                    "write \"Milk\" to shopping.txt",
+                    "add line \"Bread\" to shopping.txt",
+                    "replace foo with bar in notes.txt",
+                    "copy notes.txt to Archive",
+                    "rename notes.txt to letter.txt",
+                    "delete file notes.txt",
+                    "delete folder Test with everything in it",
+                ],
+            ),
+            (
+                "Programs and services",
+                &[
+                    "open firefox with https://example.com",
+                    "what is running",
+                    "is nginx running",
+                    "show the logs of nginx",
+                    "what uses port 8080",
+                    "run the tests in backend",
+                    "run git status in project",
+                ],
+            ),
+            (
+                "The device",
+                &[
+                    "what takes up space",
+                    "how much disk space is left",
+                    "list devices",
+                    "what time is it",
+                ],
+            ),
+        ],
+        Language::Dutch => &[
+            (
+                "Kijken",
+                &[
+                    "wat staat er in Documenten",
+                    "hoeveel bestanden staan er in Documenten",
+                    "zoek *.zip bestanden in Downloads",
+                    "zoek melk in Documenten",
+                    "lees notities.txt",
+                    "vergelijk a.txt en b.txt",
+                ],
+            ),
+            (
+                "Veranderen",
+                &[
+                    "maak een map Test",
+                    "maak een map Foto's in Documenten",
+                    "maak Foto's en zet alle jpg's erin",
+                    "schrijf \"Melk\" naar boodschappen.txt",
+                    "voeg regel \"Brood\" toe aan boodschappen.txt",
+                    "vervang foo door bar in notities.txt",
+                    "kopieer notities.txt naar Archief",
+                    "hernoem notities.txt naar brief.txt",
+                    "verwijder het bestand notities.txt",
+                    "verwijder de map Test met alles erin",
+                ],
+            ),
+            (
+                "Programma's en diensten",
+                &[
+                    "open firefox met https://example.com",
+                    "wat draait er",
+                    "draait nginx",
+                    "toon de logs van nginx",
+                    "wat gebruikt poort 8080",
+                    "draai de tests in backend",
+                    "voer git status uit in project",
+                ],
+            ),
+            (
+                "Het apparaat",
+                &[
+                    "wat neemt ruimte in",
+                    "hoeveel schijfruimte is er nog vrij",
+                    "toon mijn apparaten",
+                    "hoe laat is het",
+                ],
+            ),
+        ],
+    }
 }
 
 /// Returns examples of what the planner understands.
-pub(crate) fn examples(language: Language) -> &'static [&'static str] {
-    match language {
-        Language::English => &[
-            "create folder Test",
-            "create folder Photos in Documents",
-            "make Photos and put all jpgs in it",
-            "what is in Documents",
-            "how many files are in Documents",
-            "find *.zip files in Downloads",
-            "search for milk in Documents",
-            "read notes.txt",
-            "write \"Milk\" to shopping.txt",
-            "add line \"Bread\" to shopping.txt",
-            "replace foo with bar in notes.txt",
-            "compare a.txt and b.txt",
-            "copy notes.txt to Archive",
-            "rename notes.txt to letter.txt",
-            "delete file notes.txt",
-            "delete folder Test with everything in it",
-            "what takes up space",
-            "open firefox with https://example.com",
-            "how much disk space is left",
-            "what is running",
-            "is nginx running",
-            "show the logs of nginx",
-            "what uses port 8080",
-            "run the tests in backend",
-            "run git status in project",
-            "list devices",
-            "what time is it",
-        ],
-        Language::Dutch => &[
-            "maak een map Test",
-            "maak een map Foto's in Documenten",
-            "maak Foto's en zet alle jpg's erin",
-            "wat staat er in Documenten",
-            "hoeveel bestanden staan er in Documenten",
-            "zoek *.zip bestanden in Downloads",
-            "zoek melk in Documenten",
-            "lees notities.txt",
-            "schrijf \"Melk\" naar boodschappen.txt",
-            "voeg regel \"Brood\" toe aan boodschappen.txt",
-            "vervang foo door bar in notities.txt",
-            "vergelijk a.txt en b.txt",
-            "kopieer notities.txt naar Archief",
-            "hernoem notities.txt naar brief.txt",
-            "verwijder het bestand notities.txt",
-            "verwijder de map Test met alles erin",
-            "wat neemt ruimte in",
-            "open firefox met https://example.com",
-            "hoeveel schijfruimte is er nog vrij",
-            "wat draait er",
-            "draait nginx",
-            "toon de logs van nginx",
-            "wat gebruikt poort 8080",
-            "draai de tests in backend",
-            "voer git status uit in project",
-            "toon mijn apparaten",
-            "hoe laat is het",
-        ],
-    }
+pub(crate) fn examples(language: Language) -> impl DoubleEndedIterator<Item = &'static str> {
+    topics(language).iter().flat_map(|(_, examples)| *examples).copied()
 }

@@ -286,7 +286,7 @@ async fn decide(
     let approval = ApprovalView::from(approval.unwrap_or_default());
     app.out.note(&format!(
         "{GOOD}✓{GOOD:#} {}: {} on {}",
-        approval.state,
+        if changed.is_some() { "changed" } else { approval.state },
         text::one_line(&approval.tool, 80),
         text::one_line(&approval.device, 80)
     ));

@@ -202,11 +202,17 @@ impl Plan {
                     }
                 }
                 let decided = decide(client, &plan, true, &reason).await?;
+                let id = text::one_line(text::short_id(&decided.plan_id), 40);
                 if decided.state == "open" {
-                    app.out.next("more people must approve it; `orion plan show` says who");
+                    app.out.next(&format!(
+                        "more people must approve it; `orion plan show {id}` says who"
+                    ));
                 }
                 if wait {
                     return follow(app, client, decided).await;
+                }
+                if decided.state != "open" {
+                    app.out.next(&format!("`orion plan show {id}` says how it goes"));
                 }
                 app.out.show(&decided, || state_line(&decided))?;
                 Ok(0)

@@ -15,7 +15,7 @@ const CAUSES: &[(&str, &str, &str)] = &[
     (
         "UnknownIssuer",
         "its certificate is signed by an authority that this machine does not trust",
-        "check the port: people use 7080 by default, and devices another one. If it is right, get people-ca.pem, which is in the backend's data folder, and sign in with it: orion login --backend URL --ca people-ca.pem; a program with ORION_TOKEN sets ORION_CA to that file",
+        "get people-ca.pem, which is in the backend's data folder, and sign in with it: orion login --backend URL --ca people-ca.pem; a program with ORION_TOKEN sets ORION_CA to that file. Where that is done already, check the port: people use 7080 by default, and devices another one",
     ),
     (
         "BadSignature",

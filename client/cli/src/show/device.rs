@@ -165,6 +165,11 @@ impl From<v1::Device> for DeviceView {
 }
 
 impl DeviceView {
+    /// Returns when the device was last connected.
+    fn last_seen(&self, out: &Output) -> String {
+        if self.online { "now".to_owned() } else { text::when(&out.zone, self.last_seen_at) }
+    }
+
     /// Returns whether the backend's policy is active on the device.
     fn policy(&self) -> String {
         let version = text::one_line(&self.policy_version, 12);
@@ -243,7 +248,7 @@ impl DeviceView {
             ("fingerprint", self.fingerprint_words.clone()),
             ("sandbox", self.sandbox.clone()),
             ("enrolled", at(self.enrolled_at)),
-            ("last seen", at(self.last_seen_at)),
+            ("last seen", self.last_seen(out)),
             ("certificate", self.certificate(out)),
             ("mode", self.mode(out)),
             ("paused", self.paused.as_ref().map(|it| it.sentence(out)).unwrap_or_default()),
@@ -299,7 +304,7 @@ fn table_of(out: &Output, devices: &[DeviceView]) -> String {
             if device.online { "yes" } else { "no" }.to_owned(),
             device.os.clone(),
             device.policy(),
-            text::when(&out.zone, device.last_seen_at),
+            device.last_seen(out),
         ];
         if out.is_wide() {
             row.extend([

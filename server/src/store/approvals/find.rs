@@ -3,8 +3,8 @@
 use orion_domain::{ApprovalId, DeviceId, Role};
 
 use super::{ApprovalRow, MAX_OPEN, PAGE, with_votes};
-use crate::store::columns::{id_range, only, parsed, parsed_option};
-use crate::store::db::{DecodeError, FromRow, Row, sql};
+use crate::store::columns::{digest_option, id_range, only, parsed, parsed_option};
+use crate::store::db::{DecodeError, FromRow, Row, sql, values};
 use crate::store::{Store, StoreError};
 
 /// An open approval request of a call that is no step of a plan, and who asks.
@@ -16,6 +16,8 @@ pub struct OpenRequest {
     pub device: DeviceId,
     /// The requester's role now. None if the account is disabled.
     pub requester_role: Option<Role>,
+    /// Whether the session or token of the call is still valid.
+    pub is_signed_in: bool,
 }
 
 impl FromRow for OpenRequest {
@@ -24,20 +26,25 @@ impl FromRow for OpenRequest {
             id: parsed(row, "id")?,
             device: parsed(row, "device_id")?,
             requester_role: parsed_option(row, "role")?,
+            is_signed_in: digest_option(row, "token_hash")?.is_none()
+                || digest_option(row, "valid_token")?.is_some(),
         })
     }
 }
 
 impl Store {
-    /// Returns the open approval requests of calls that are no steps of plans.
+    /// Returns the open approval requests of calls that are no steps of plans, as they are at `now`.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn open_requests(&self) -> Result<Vec<OpenRequest>, StoreError> {
-        let text = "SELECT approvals.id, approvals.device_id, users.role FROM approvals \
+    pub async fn open_requests(&self, now: i64) -> Result<Vec<OpenRequest>, StoreError> {
+        let text = "SELECT approvals.id, approvals.device_id, users.role, calls.token_hash, \
+             tokens.hash AS valid_token FROM approvals \
+             JOIN calls ON calls.id = approvals.call_id \
              LEFT JOIN users ON users.name = approvals.requester AND users.disabled_at IS NULL \
+             LEFT JOIN tokens ON tokens.hash = calls.token_hash AND tokens.expires_at > $2 \
              WHERE approvals.state = 'open' AND approvals.plan_id IS NULL LIMIT $1";
-        self.db().query(sql(text).bind(MAX_OPEN)).await
+        self.db().query(sql(text).with(values![MAX_OPEN, now])).await
     }
 
     /// Returns an approval request.

@@ -42,6 +42,11 @@ export function isSignedOut(error: unknown): boolean {
   return error instanceof ConnectError && error.code === Code.Unauthenticated;
 }
 
+/** Returns whether the error means that there is nothing at this address. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof ConnectError && (error.code === Code.NotFound || error.code === Code.InvalidArgument);
+}
+
 /** Returns whether trying the same again may help. */
 export function isPassing(error: unknown): boolean {
   const code = ConnectError.from(error).code;

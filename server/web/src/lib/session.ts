@@ -11,7 +11,7 @@ const RANK: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
 export function useMe() {
   const { data, error, isPending } = useQuery(AuthService.method.whoAmI, {}, { staleTime: 60_000 });
   const role = (data?.role ?? "viewer") as Role;
-  return { user: data?.user ?? "", role, error, isPending, is: (least: Role) => RANK[role] >= RANK[least] };
+  return { user: data?.user ?? "", tokenId: data?.token?.tokenId ?? "", role, error, isPending, is: (least: Role) => RANK[role] >= RANK[least] };
 }
 
 /** Asks one of the sign-in routes. Returns what it answers, or what was wrong. */

@@ -66,8 +66,8 @@ function CutOff({ turnId, again }: { turnId: string; again: () => void }) {
   }, [isAsking, again]);
   return (
     <p className="note row">
-      <span className="grow">{isAsking ? "The answer waits until the request above is approved or denied." : "The answer to this is not complete."}</span>
-      <Button look="small" onClick={again}>{isAsking ? "Wait for the answer here" : "Show the rest of the answer"}</Button>
+      <span className="grow">{isAsking ? "The answer goes on here once the request above is approved or denied." : "The answer to this is not complete."}</span>
+      {!isAsking && <Button look="small" onClick={again}>Show the rest of the answer</Button>}
     </p>
   );
 }

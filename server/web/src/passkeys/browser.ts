@@ -12,7 +12,7 @@ const problem = (text: string) => new ConnectError(text, Code.FailedPrecondition
 /** Says why no passkey can be used here; undefined where one can. */
 export function obstacle(origin: string): string | undefined {
   if (origin === "") return "This backend's page has no address at which browsers offer passkeys: it needs a name and TLS. An admin sets page_url of [approvals].";
-  if (origin !== location.origin) return `Passkeys work on this page at ${origin} alone. Open it there.`;
+  if (origin !== location.origin) return `Passkeys work on this page at ${origin} alone.`;
   if (!isOffered()) return "This browser offers no passkeys. Open this page in one that does, or on another device.";
   return undefined;
 }

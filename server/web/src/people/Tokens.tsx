@@ -3,6 +3,7 @@ import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connec
 import { type FormEvent, useState } from "react";
 import { AuthService, Scope, type Token } from "../gen/orion/v1/auth_pb";
 import { queries } from "../lib/api";
+import { useMe } from "../lib/session";
 import { Badge, Button, Copy, Field, Line, Loading, Time } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -49,11 +50,12 @@ function NewToken({ onClose }: { onClose: () => void }) {
 }
 
 function Row({ token }: { token: Token }) {
+  const isHere = useMe().tokenId === token.tokenId;
   const revoke = useMutation(AuthService.method.revokeToken, { onSettled: refresh });
   const scopes = SCOPES.filter(({ scope }) => token.scopes.includes(scope)).map(({ name }) => name);
   return (
     <tr>
-      <td>{token.session ? <Badge>session</Badge> : <strong><Line text={token.name} most={60} /></strong>} <span className="mono muted">{token.tokenId}</span><ErrorNote error={revoke.error} /></td>
+      <td>{token.session ? <Badge>session</Badge> : <strong><Line text={token.name} most={60} /></strong>} <span className="mono muted">{token.tokenId}</span> {isHere && <Badge tone="good">this browser</Badge>}<ErrorNote error={revoke.error} /></td>
       <td data-label="May">{token.session ? "everything of yours" : scopes.join(", ")}</td>
       <td data-label="Last used"><Time at={token.lastUsedAt} /></td>
       <td data-label="Until"><Time at={token.expiresAt} /></td>

@@ -92,6 +92,7 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
         "list_directory" => {
             let listed_entries = result.list("/data/entries");
             let pattern = result.text("/data/pattern");
+            let at_least = at_least(result, english);
             let head = match (result.count("/data/count"), english) {
                 (Some(0), true) if !matches!(pattern, "" | "*") => {
                     return Some(format!("Nothing in {path}{on} matches {pattern}."));
@@ -102,14 +103,14 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
                 (Some(0), true) => return Some(format!("{path}{on} is empty.")),
                 (Some(0), false) => return Some(format!("{path}{on} is leeg.")),
                 (Some(count), true) => {
-                    format!("{path}{on} holds {}:", entries(count, english))
+                    format!("{path}{on} holds {at_least}{}:", entries(count, english))
                 }
                 (Some(1), false) => format!("In {path}{on} staat 1 item:"),
-                (Some(count), false) => format!("In {path}{on} staan {count} items:"),
+                (Some(count), false) => format!("In {path}{on} staan {at_least}{count} items:"),
                 (None, true) => format!("The first entries of {path}{on}:"),
                 (None, false) => format!("De eerste items van {path}{on}:"),
             };
-            Some(listed(result, head, listed_entries, path))
+            Some(listed(result, head, listed_entries, path, english))
         }
         "search_files" => {
             let (results, pattern) = (result.list("/data/results"), result.text("/data/pattern"));
@@ -125,7 +126,7 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
                 (None, true) => format!("Found for {pattern}{on}:"),
                 (None, false) => format!("Gevonden voor {pattern}{on}:"),
             };
-            Some(listed(result, head, results, path))
+            Some(listed(result, head, results, path, english))
         }
         "get_device_info" => Some(device_facts(result, english)).filter(|text| !text.is_empty()),
         "list_devices" => Some(devices(result, english)),
@@ -164,9 +165,7 @@ fn devices(result: &ResultFacts, english: bool) -> String {
         };
         lines.push(format!("  {} ({}, {state})", text("name"), text("os")));
     }
-    if found.len() > SHOWN || result.cut {
-        lines.push("  …".to_owned());
-    }
+    lines.extend(more(result, found.len(), english));
     lines.join("\n")
 }
 
@@ -180,7 +179,13 @@ pub(super) fn entries(count: u64, english: bool) -> String {
     if english { counted(count, "entry", "entries") } else { counted(count, "item", "items") }
 }
 
-pub(super) fn listed(result: &ResultFacts, head: String, entries: &[Value], base: &str) -> String {
+pub(super) fn listed(
+    result: &ResultFacts,
+    head: String,
+    entries: &[Value],
+    base: &str,
+    english: bool,
+) -> String {
     let mut lines = vec![head];
     for entry in entries.iter().take(SHOWN) {
         let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -194,10 +199,28 @@ pub(super) fn listed(result: &ResultFacts, head: String, entries: &[Value], base
             lines.push(format!("  {name}  {bytes}"));
         }
     }
-    if result.cut || result.is("/data/truncated") || entries.len() > SHOWN {
-        lines.push("  …".to_owned());
-    }
+    lines.extend(more(result, entries.len(), english));
     lines.join("\n")
+}
+
+/// Returns the line below a list of which not all is shown: how many entries more there are, where that is known.
+pub(super) fn more(result: &ResultFacts, listed: usize, english: bool) -> Option<String> {
+    let all = result.count("/data/count").and_then(|count| usize::try_from(count).ok());
+    match all.unwrap_or(listed).saturating_sub(listed.min(SHOWN)) {
+        0 if !result.cut && !result.is("/data/truncated") => None,
+        0 => Some("  …".to_owned()),
+        hidden if english => Some(format!("  … and {}{hidden} more", at_least(result, english))),
+        hidden => Some(format!("  … en {}nog {hidden}", at_least(result, english))),
+    }
+}
+
+/// Returns the words before a count of which the device did not count all.
+fn at_least(result: &ResultFacts, english: bool) -> &'static str {
+    match (result.is("/data/truncated"), english) {
+        (false, _) => "",
+        (true, true) => "at least ",
+        (true, false) => "minstens ",
+    }
 }
 
 fn device_facts(result: &ResultFacts, english: bool) -> String {

@@ -124,7 +124,7 @@ fn large(result: &ResultFacts, english: bool, on: &str) -> String {
         let found = result.list(pointer);
         if !found.is_empty() {
             text.push('\n');
-            text.push_str(&listed(result, head.to_owned(), found, path));
+            text.push_str(&listed(result, head.to_owned(), found, path, english));
         }
     }
     text

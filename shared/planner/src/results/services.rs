@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::envelope::ResultFacts;
-use super::facts::{SHOWN, counted};
+use super::facts::{SHOWN, counted, more};
 
 /// Returns the sentence or the short list. `None` for another tool.
 pub(super) fn sentence(result: &ResultFacts, english: bool, on: &str) -> Option<String> {
@@ -23,10 +23,8 @@ pub(super) fn sentence(result: &ResultFacts, english: bool, on: &str) -> Option<
             for it in services.iter().take(SHOWN) {
                 text.push_str(&format!("\n  {}: {}", field(it, "service"), field(it, "state")));
             }
-            if services.len() > SHOWN {
-                text.push_str("\n  …");
-            }
-            Some(text)
+            let more = more(result, services.len(), english);
+            Some([text].into_iter().chain(more).collect::<Vec<_>>().join("\n"))
         }
         "check_service_health" => match result.is("/data/healthy") {
             true => by(format!("The service is healthy{on}."), format!("De dienst is gezond{on}.")),

@@ -47,7 +47,7 @@ fn devices() -> Vec<DeviceView> {
 fn devices_stand_in_a_table() {
     insta::assert_snapshot!(devices_table(&out(Format::Table), &devices()), @"
     NAME        STATE     ONLINE  OS     POLICY                              LAST SEEN
-    laptop-123  approved  yes     linux  0123456789a… active                 2023-11-14 22:15:00
+    laptop-123  approved  yes     linux  0123456789a… active                 now
     kiosk       pending   no             none                                -
     lagging     approved  no      linux  0123456789a… not yet on the device  2023-11-14 22:15:00
     lagging: certificate expired on 2023-11-15 22:13:20; the device renews it when it connects
@@ -58,8 +58,8 @@ fn devices_stand_in_a_table() {
 #[test]
 fn a_wide_table_and_a_page_show_the_rest() {
     insta::assert_snapshot!(devices_table(&out(Format::Wide), &devices()[..1]), @"
-    NAME        STATE     ONLINE  OS     POLICY               LAST SEEN            LABELS                  HOSTNAME  AGENT  SANDBOX  CERTIFICATE UNTIL    FINGERPRINT  ID
-    laptop-123  approved  yes     linux  0123456789a… active  2023-11-14 22:15:00  env=lab, group=laptops  lap       0.1.0  handles  2023-11-15 22:13:20  amber-birch  0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
+    NAME        STATE     ONLINE  OS     POLICY               LAST SEEN  LABELS                  HOSTNAME  AGENT  SANDBOX  CERTIFICATE UNTIL    FINGERPRINT  ID
+    laptop-123  approved  yes     linux  0123456789a… active  now        env=lab, group=laptops  lap       0.1.0  handles  2023-11-15 22:13:20  amber-birch  0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e
     ");
     insta::assert_snapshot!(devices()[0].page(&out(Format::Table)), @"
     name         laptop-123
@@ -72,7 +72,7 @@ fn a_wide_table_and_a_page_show_the_rest() {
     fingerprint  amber-birch
     sandbox      handles
     enrolled     2023-11-14 22:13:20
-    last seen    2023-11-14 22:15:00
+    last seen    now
     certificate  until 2023-11-15 22:13:20
     policy       0123456789a… active
     labels       env=lab, group=laptops

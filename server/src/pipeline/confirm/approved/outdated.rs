@@ -1,5 +1,5 @@
 //! Ends open approval requests whose call can no longer run as it was shown: the permissions of its device
-//! changed, or its requester lost the role or the account.
+//! changed, or its requester lost the role, the account or the session.
 
 use std::collections::HashMap;
 
@@ -23,6 +23,8 @@ struct Seen {
     has_ended: bool,
     /// The requester's role. None if the account is disabled.
     role: Option<Role>,
+    /// Whether the session or token of the call is still valid.
+    is_signed_in: bool,
 }
 
 /// The open requests as they were looked at last.
@@ -38,12 +40,15 @@ pub async fn end_outdated(
     seen: &mut SeenRequests,
 ) -> Result<usize, StoreError> {
     let (mut ended, mut next) = (0, HashMap::new());
-    for OpenRequest { id, device, requester_role: role } in pipeline.store.open_requests().await? {
+    for OpenRequest { id, device, requester_role: role, is_signed_in } in
+        pipeline.store.open_requests(now_ms()).await?
+    {
         let before = seen.0.remove(&id);
         let now = pipeline.fleet.current(device).map(|device| Seen {
             policy: device.policy.version.clone(),
             has_ended: device.has_ended(),
             role,
+            is_signed_in,
         });
         // A device whose policy cannot be loaded denies everything until it can be.
         if now.is_none() || now == before {
