@@ -248,7 +248,7 @@ async fn permissions_are_read_changed_and_refused_where_they_make_no_sense() {
     assert_eq!(again.stderr, "these entries are there already; nothing changed\n", "{again:?}");
     kiosk.ready().await;
     let refused = cli.run(&["call", "kiosk", "list_directory", "path=/srv/none"]).await;
-    let command = "orion devices permissions add kiosk --path /srv/none --access read,";
+    let command = "orion devices permissions add kiosk --path /srv/none --access read)";
     assert!(refused.stderr.contains(command), "{refused:?}");
     let remove = ["devices", "permissions", "remove", "kiosk", "--tool", "list_directory"];
     let removed = cli.run(&remove).await;

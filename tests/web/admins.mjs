@@ -91,7 +91,7 @@ test("what a denied person lacked is asked for on the denial, and granted by an 
   const denied = card(ann, "create_directory");
   await denied.getByText("denied", { exact: true }).waitFor();
   await denied.getByRole("button", { name: "Request access for two hours" }).click();
-  await denied.getByRole("button", { name: "Requested" }).waitFor();
+  await denied.getByRole("link", { name: "Requested" }).waitFor();
 
   await admin.goto("/access");
   const request = admin.getByRole("region", { name: "Access request" });
@@ -100,6 +100,7 @@ test("what a denied person lacked is asked for on the denial, and granted by an 
   await request.getByLabel("Reason").fill("For today.");
   await request.getByRole("button", { name: "Grant", exact: true }).click();
   await request.getByText("granted", { exact: true }).waitFor();
+  await denied.getByText(/^Granted until .* Make the call again\.$/).waitFor();
   await eventually("the folder", async () => {
     await answered(ann);
     await say(ann, "make a folder Wanted on laptop");

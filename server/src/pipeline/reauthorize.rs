@@ -1,6 +1,6 @@
 //! Looks at a person again before their call runs that has waited.
 
-use orion_domain::{Caller, Digest, ErrorCode, Hint, ToolError};
+use orion_domain::{Actor, Caller, Digest, ErrorCode, Hint, ToolError};
 
 use super::Pipeline;
 use crate::clock::now_ms;
@@ -20,10 +20,12 @@ pub async fn person(
     let user = match pipeline.store.user(&caller.user).await {
         Ok(user) if user.disabled_at.is_none() => user,
         Ok(_) | Err(StoreError::NotFound) => {
-            return Ok(Err(denied(format!(
+            let error = denied(format!(
                 "The account of {} is disabled, so its calls are not made.",
                 caller.user
-            ))));
+            ));
+            let enable = format!("orion users enable {}", caller.user);
+            return Ok(Err(error.hint(Hint::run("enable the account", enable).by(Actor::Admin))));
         }
         Err(error) => return Err(error),
     };
@@ -31,12 +33,12 @@ pub async fn person(
         && pipeline.store.token(token, now_ms()).await?.is_none()
     {
         let error = denied(format!(
-            "The call did not run: the session or token that {} used has ended.",
+            "The call did not run: the session or token that {} used had ended.",
             caller.user
         ));
         return Ok(Err(error.hint(Hint::run(
-            format!("make the call again, signed in as {}", caller.user),
-            "orion login",
+            format!("make the call again, signed in as {} or with a valid token", caller.user),
+            format!("orion login --user {}", caller.user),
         ))));
     }
     Ok(Ok(Caller { role: user.role, ..caller.clone() }))

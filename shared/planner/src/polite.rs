@@ -1,5 +1,6 @@
 //! Removes what surrounds a request: courtesies and the wish for a preview.
 
+use crate::function_words::is_general;
 use crate::words::Word;
 
 /// Removes courtesies from both ends.
@@ -66,6 +67,16 @@ pub(crate) fn preview(words: &[Word]) -> Option<&[Word]> {
         .iter()
         .find_map(|phrase| after(words, phrase))
         .or_else(|| AT_THE_END.iter().find_map(|phrase| before(words, phrase)))
+        .filter(|rest| !names_a_thing(words, rest))
+}
+
+/// Returns whether the one word that follows `rest` names a thing, as in "delete the folder Preview".
+fn names_a_thing(words: &[Word], rest: &[Word]) -> bool {
+    let [.., thing, _] = words else { return false };
+    words.first() == rest.first()
+        && words.len() == rest.len() + 1
+        && is_general(&thing.key)
+        && !thing.breaks
 }
 
 /// Returns the name in an answer such as "call it Photos" or "on the kiosk".

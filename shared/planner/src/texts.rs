@@ -189,11 +189,11 @@ pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
             "Ik kan hier niet zien wat er van de laatste verandering is geworden, dus ik heb niets gedaan.".to_owned()
         }
         (Impossible::Earlier(earlier), Language::English) => return format!(
-            "The last call here, {}, did not succeed, so there is nothing of it to take back, and I did nothing. The last change before it was by {} on {} ({}). To take that one back, if it still stands: `orion undo {}`.",
+            "The last call here, {}, did not succeed, so there is nothing of it to take back, and I did nothing. The last change before it was by {} on {} ({}). To take that one back, if it still stands, at a terminal: `orion undo {}`.",
             earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", "), earlier.call_id
         ),
         (Impossible::Earlier(earlier), Language::Dutch) => return format!(
-            "De laatste aanroep hier, {}, is niet gelukt, dus daarvan is niets terug te draaien, en ik heb niets gedaan. De laatste verandering daarvoor was door {} op {} ({}). Die draait u, als hij er nog is, terug met: `orion undo {}`.",
+            "De laatste aanroep hier, {}, is niet gelukt, dus daarvan is niets terug te draaien, en ik heb niets gedaan. De laatste verandering daarvoor was door {} op {} ({}). Die draait u, als hij er nog is, in een terminal terug met: `orion undo {}`.",
             earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", "), earlier.call_id
         ),
     };

@@ -220,20 +220,27 @@ pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
     if old.profile != new.profile {
         lines.push(format!("profile {} → {}", written(&old.profile), written(&new.profile)));
     }
-    for (name, open) in [
-        ("tools", (old.tools.is_none(), new.tools.is_none())),
-        ("capabilities", (old.capabilities.is_none(), new.capabilities.is_none())),
-    ] {
-        match open {
-            (true, false) => {
-                lines.push(format!("{name} become a list: what is not in it is not granted"))
+    let is_listed = |grants: &Grants, name| match name {
+        "tools" => grants.tools.is_some(),
+        "capabilities" => grants.capabilities.is_some(),
+        _ => true,
+    };
+    for ((name, before), (_, after)) in lists(old).into_iter().zip(lists(new)) {
+        match (is_listed(old, name), is_listed(new, name)) {
+            (false, true) => {
+                let after = if after.is_empty() { "none".to_owned() } else { joined(&after) };
+                lines.push(format!("{name} become a list, and no others are granted: {after}"));
             }
-            (false, true) => lines.push(format!("{name} are not listed any more")),
-            (true, true) | (false, false) => {}
+            // What was listed may be granted all the same.
+            (true, false) => {
+                let granted = match name {
+                    "tools" => "every tool of its capabilities is granted",
+                    _ => "those of its profile are granted, or else of its listed tools",
+                };
+                lines.push(format!("{name} are not listed any more, and {granted}"));
+            }
+            (true, true) | (false, false) => lines.extend(sets(name, &before, &after)),
         }
-    }
-    for ((name, old), (_, new)) in lists(old).into_iter().zip(lists(new)) {
-        lines.extend(sets(name, &old, &new));
     }
     if old.read_only != new.read_only {
         lines.push(format!("read_only {} → {}", old.read_only, new.read_only));

@@ -9,7 +9,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("/undo", "", "take back what the last answer changed"),
     ("/why", "", "show what allowed or denied the last call"),
     ("/help", "", "show this"),
-    ("/quit", "", "end; so do Ctrl-D, and Ctrl-C twice on an empty line"),
+    ("/quit", "", "end; so do exit, Ctrl-D, and Ctrl-C twice on an empty line"),
 ];
 
 /// A command at the prompt.
@@ -27,8 +27,14 @@ pub(super) enum Slash {
     Unknown,
 }
 
+/// What people type alone on a line to leave any program.
+const LEAVING: [&str; 7] = ["exit", "quit", "q", ":q", "bye", "afsluiten", "doei"];
+
 /// Reads a line. None where it is a message for the model.
 pub(super) fn slash(line: &str) -> Option<Slash> {
+    if LEAVING.iter().any(|word| line.eq_ignore_ascii_case(word)) {
+        return Some(Slash::Quit);
+    }
     if !line.starts_with('/') {
         return None;
     }
@@ -42,7 +48,7 @@ pub(super) fn slash(line: &str) -> Option<Slash> {
         ("/undo", true) => Slash::Undo,
         ("/why", true) => Slash::Why,
         ("/help", true) => Slash::Help,
-        ("/quit" | "/exit", true) => Slash::Quit,
+        ("/quit" | "/exit" | "/q", true) => Slash::Quit,
         _ => Slash::Unknown,
     })
 }

@@ -202,17 +202,14 @@ impl Plan {
                     }
                 }
                 let decided = decide(client, &plan, true, &reason).await?;
-                let id = text::one_line(text::short_id(&decided.plan_id), 40);
                 if decided.state == "open" {
-                    app.out.next(&format!(
-                        "more people must approve it; `orion plan show {id}` says who"
-                    ));
+                    more_must_approve(app, &decided);
+                } else if !wait {
+                    let id = text::one_line(text::short_id(&decided.plan_id), 40);
+                    app.out.next(&format!("`orion plan show {id}` says how it goes"));
                 }
                 if wait {
                     return follow(app, client, decided).await;
-                }
-                if decided.state != "open" {
-                    app.out.next(&format!("`orion plan show {id}` says how it goes"));
                 }
                 app.out.show(&decided, || state_line(&decided))?;
                 Ok(0)
@@ -226,6 +223,11 @@ impl Plan {
             }
         }
     }
+}
+
+fn more_must_approve(app: &App<'_>, plan: &PlanView) {
+    let id = text::one_line(text::short_id(&plan.plan_id), 40);
+    app.out.next(&format!("more people must approve it; `orion plan show {id}` says who"));
 }
 
 fn state_line(plan: &PlanView) -> String {
@@ -325,7 +327,7 @@ async fn make(
     };
     match decide(client, &plan, approve, &reason).await {
         Ok(decided) if approve && !how.wait && decided.state == "open" => {
-            app.out.next("more people must approve it; `orion plan show` says who");
+            more_must_approve(app, &decided);
             app.out.error_line(&hint);
             waits(app, &decided)
         }

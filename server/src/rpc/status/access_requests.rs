@@ -20,7 +20,11 @@ pub(crate) fn access_request(error: AccessError) -> Status {
             let hint = Hint::run("list your calls", "orion calls list");
             hinted(ErrorCode::NotFound, error, hint)
         }
-        AccessError::NotFound => hinted(ErrorCode::NotFound, error, list()),
+        AccessError::NotFound => status_from(
+            &super::error(ErrorCode::NotFound, error)
+                .hint("that of another person is for an admin to see and to answer")
+                .hint(list()),
+        ),
         AccessError::Duration => with(ErrorCode::InvalidArgument, error),
         AccessError::New(NewRequestError::TooManyOwn | NewRequestError::TooMany) => {
             let hint = Hint::run("withdraw what is not needed", "orion requests end ID");

@@ -26,7 +26,7 @@ pub(crate) fn sign_in(error: SignInError) -> Status {
         SignInError::OldPassword => hinted(
             ErrorCode::PermissionDenied,
             error,
-            Hint::run("ask for a new one", "orion users password NAME").by(Actor::Admin),
+            Hint::run("set a new one", "orion users password NAME").by(Actor::Admin),
         ),
         SignInError::Secret
         | SignInError::Reset

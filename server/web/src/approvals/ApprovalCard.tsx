@@ -2,7 +2,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { Arguments } from "../calls/Arguments";
-import { type Approval, ApprovalService, type ContentLabel } from "../gen/orion/v1/approval_pb";
+import { type Approval, ApprovalService, ApprovalState, type ContentLabel } from "../gen/orion/v1/approval_pb";
 import { outcome, riskOf } from "../lib/call";
 import { useMe } from "../lib/session";
 import { argument, bytes, counted, object } from "../lib/text";
@@ -81,6 +81,8 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
   const me = useMe();
   const [isOpen, setOpen] = useState(false);
   const [wasOpen, setWasOpen] = useState(false);
+  const [isAnswered, setAnswered] = useState(false);
+  const mayEnd = approval.state === ApprovalState.OPEN && !isAnswered;
   const risk = riskOf(approval.risk);
   const preview = outcome(approval.preview);
   const given = Object.entries(object(approval.arguments))
@@ -89,6 +91,10 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
   const toggle = () => {
     setOpen(!isOpen);
     setWasOpen(true);
+  };
+  const decided = (now: Approval | undefined) => {
+    setAnswered(now !== undefined && now.state !== ApprovalState.OPEN);
+    onDecided?.();
   };
   return (
     <section className="stack" aria-label="Approval request" data-approval={approval.approvalId}>
@@ -105,14 +111,14 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <Lines name="Arguments" texts={given.length > 0 ? [given.join("  ")] : []} most={1} />
         <Lines name="Why asked" texts={approval.riskBecause.slice(-2)} most={2} />
         <Lines name="Untrusted" texts={untrusted(approval)} most={1} />
-        <dt>Who may</dt><dd>{approvers(approval)} · ends <Time at={approval.expiresAt} /></dd>
+        <dt>Who may</dt><dd>{approvers(approval)}{mayEnd && <> · ends <Time at={approval.expiresAt} /></>}</dd>
       </dl>
       <ErrorNote error={error} />
       <div>
         <Button look="small" aria-expanded={isOpen} onClick={toggle} data-key="e">{isOpen ? "Hide the details" : "Show the details"}</Button>
       </div>
       {isOpen && <Details approval={approval} />}
-      <Decide key={approval.approvalId} approval={approval} isWhole={isWhole} detailsShown={wasOpen} onDecided={onDecided} />
+      <Decide key={approval.approvalId} approval={approval} isWhole={isWhole} detailsShown={wasOpen} onDecided={decided} />
     </section>
   );
 }

@@ -1,7 +1,7 @@
 // The answers to an approval request.
 import { useMutation } from "@connectrpc/connect-query";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { useState } from "react";
+import { type FormEvent, useState } from "react";
 import { type Approval, ApprovalService, ApprovalState, type DecideApprovalRequestSchema } from "../gen/orion/v1/approval_pb";
 import { useMe } from "../lib/session";
 import { useSettled } from "../lib/settled";
@@ -43,7 +43,8 @@ interface Props {
   approval: Approval;
   isWhole: boolean;
   detailsShown: boolean;
-  onDecided?: () => void;
+  /** Called with the request as it is after the answer. */
+  onDecided?: (now: Approval | undefined) => void;
 }
 
 export type More = MessageInitShape<typeof DecideApprovalRequestSchema>["more"];
@@ -58,7 +59,7 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
   const decide = useMutation(ApprovalService.method.decideApproval, {
     onSuccess: ({ approval: now }) => {
       if (now) toast(now.state === ApprovalState.OPEN ? "Your answer counts; others must answer, too." : `${oneLine(now.tool, 40)}: ${endOf(now.state)}`);
-      onDecided?.();
+      onDecided?.(now);
     },
   });
   const latest = decide.data?.approval ?? approval;
@@ -75,33 +76,43 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
     );
   };
   const isOff = !isSettled || !isWhole || decide.isPending || isAsking;
+  const deny = (event: FormEvent) => {
+    event.preventDefault();
+    if (!isOff) send(false);
+  };
+  const failed = <ErrorNote error={decide.error ?? unsigned} />;
+  const because = (
+    <Field label={isDenying ? "Reason (the requester and the model read it)" : "Reason (required)"}>
+      {(props) => <input {...props} value={reason} maxLength={500} autoFocus={isDenying} onChange={(event) => setReason(event.target.value)} />}
+    </Field>
+  );
+  if (isDenying) {
+    // Enter denies. Nothing is approved by it: the other answers are in no form.
+    return (
+      <form className="stack" onSubmit={deny}>
+        {failed}
+        {because}
+        <div className="row">
+          <Button look="danger" type="submit" disabled={isOff}>Deny</Button>
+          <Button look="quiet" onClick={() => setDenying(false)}>Back</Button>
+        </div>
+      </form>
+    );
+  }
   return (
     <div className="stack">
       {approval.planId !== "" && <p className="note">This is a step of a plan, which is answered as a whole.</p>}
-      <ErrorNote error={decide.error ?? unsigned} />
-      {(isDenying || approval.reasonRequired) && (
-        <Field label={isDenying ? "Reason (the requester and the model read it)" : "Reason (required)"}>
-          {(props) => <input {...props} value={reason} maxLength={500} autoFocus={isDenying} onChange={(event) => setReason(event.target.value)} />}
-        </Field>
-      )}
+      {failed}
+      {approval.reasonRequired && because}
       {approval.planId === "" && (
         <div className="row">
-          {isDenying ? (
-            <>
-              <Button look="danger" disabled={isOff} onClick={() => send(false)}>Deny</Button>
-              <Button look="quiet" onClick={() => setDenying(false)}>Back</Button>
-            </>
-          ) : (
-            <>
-              <Button look="primary" disabled={isOff || (approval.reasonRequired && reason.trim() === "")} onClick={approve} data-key="a">
-                {approval.passkeyRequired ? "Approve with passkey" : "Approve once"} on {oneLine(approval.device, 24)} <kbd aria-hidden>a</kbd>
-              </Button>
-              <Button look="danger" disabled={isOff} onClick={() => setDenying(true)} data-key="d">
-                Deny… <kbd aria-hidden>d</kbd>
-              </Button>
-              <MoreAnswers approval={approval} disabled={isOff} send={(more) => send(true, more)} />
-            </>
-          )}
+          <Button look="primary" disabled={isOff || (approval.reasonRequired && reason.trim() === "")} onClick={approve} data-key="a">
+            {approval.passkeyRequired ? "Approve with passkey" : "Approve once"} on {oneLine(approval.device, 24)} <kbd aria-hidden>a</kbd>
+          </Button>
+          <Button look="danger" disabled={isOff} onClick={() => setDenying(true)} data-key="d">
+            Deny… <kbd aria-hidden>d</kbd>
+          </Button>
+          <MoreAnswers approval={approval} disabled={isOff} send={(more) => send(true, more)} />
         </div>
       )}
     </div>

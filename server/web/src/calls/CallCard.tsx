@@ -55,17 +55,23 @@ function Undo({ call }: { call: Call }) {
   );
 }
 
+function stateShown(call: Call | undefined, code: string | undefined): ReturnType<typeof stateOf> {
+  if (!call) return { text: "starting", tone: "info" };
+  // A question back is no denial.
+  return code === "DEVICE_REQUIRED" ? { text: "names no device", tone: "warn" } : stateOf(call.state);
+}
+
 export function CallCard({ callId, known, tool, device, arguments: given, children, isQuoted }: Props) {
   const { call, output, error } = useCall(callId, known);
   const [isOpen, setOpen] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const cancel = useMutation(ToolService.method.cancelCall);
-  const state = call ? stateOf(call.state) : { text: "starting", tone: "info" as const };
   const isRunning = call ? !isEnded(call.state) : true;
   // Where a person names no device, the backend chooses it.
   const where = call?.device || device;
   const shown = call?.arguments.length ? call.arguments : given;
   const said = call?.result.length ? outcome(call.result) : undefined;
+  const state = stateShown(call, said?.error?.code);
   return (
     <article className={`call fade ${call?.state === CallState.AWAITING_APPROVAL ? "ask" : ""}`} aria-label={`Call of ${tool}`} data-call={callId}>
       <header>
@@ -96,7 +102,7 @@ export function CallCard({ callId, known, tool, device, arguments: given, childr
               </Button>
             )}
             {call && <Reveal call={call} />}
-            <Button look="small" onClick={() => setAsking(true)}>Why?</Button>
+            {where !== "" && <Button look="small" onClick={() => setAsking(true)}>Why?</Button>}
             {isOpen && <Link className="small" to={`/calls/${encodeURIComponent(callId)}`}>Open the call</Link>}
           </div>
         </div>

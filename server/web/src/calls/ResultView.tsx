@@ -1,13 +1,12 @@
 // What came of a call: its message, its error with the next steps, and its data.
-import { useMutation } from "@connectrpc/connect-query";
-import type { ReactNode } from "react";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { Link } from "react-router";
-import { AccessRequestService } from "../gen/orion/v1/accessrequest_pb";
+import { AccessRequestService, AccessRequestState } from "../gen/orion/v1/accessrequest_pb";
 import { type Call, CallState } from "../gen/orion/v1/tool_pb";
 import { outcome } from "../lib/call";
-import { type OrionError, lacking } from "../lib/errors";
+import { type Hint, type OrionError, lacking } from "../lib/errors";
 import { useMe } from "../lib/session";
-import { Block, Button, Line } from "../ui/basics";
+import { Block, Button, Line, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 import { ErrorNote, Problem } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
@@ -17,24 +16,49 @@ export function AllowThis({ error, device, look = "small" }: { error: OrionError
   const me = useMe();
   const wanted = lacking(error);
   if (!me.is("admin") || wanted.length === 0 || device === "") return null;
-  return <Link className={`button ${look}`} to={`/devices/${encodeURIComponent(device)}`} state={{ wanted }}>Allow just this…</Link>;
+  const owner = (error.hints ?? []).filter(({ who }) => who === "owner").map(({ text, command }) => command ?? text);
+  return <Link className={`button ${look}`} to={`/devices/${encodeURIComponent(device)}`} state={{ wanted, owner }}>Allow just this…</Link>;
 }
 
+/** The command that asks for access, which the backend names where an admin can grant it. The page has a button for it. */
+const isRequest = ({ command }: Hint) => command?.startsWith("orion request ") ?? false;
+
 /** A denied call can be asked for: exactly what it lacked, for two hours, by an admin's yes. */
-function RequestAccess({ callId, children }: { callId: string; children?: ReactNode }) {
+function RequestAccess({ callId }: { callId: string }) {
   const toast = useToast();
+  const { data, refetch } = useQuery(AccessRequestService.method.listAccessRequests, { all: true }, { refetchInterval: 5_000 });
   const request = useMutation(AccessRequestService.method.requestAccess, {
-    onSuccess: () => toast("An admin sees your request under Access requests."),
+    onSuccess: () => {
+      void refetch();
+      toast("An admin sees your request under Access requests.");
+    },
   });
+  const made = data?.requests.find((it) => it.callId === callId);
+  switch (made?.state) {
+    case AccessRequestState.OPEN:
+      return <Link to="/access" className="small">Requested: an admin answers</Link>;
+    case AccessRequestState.GRANTED:
+      return <p className="note good">Granted until <Time at={made.grantedUntil} />. Make the call again.</p>;
+    default:
+      return (
+        <>
+          {made?.state === AccessRequestState.REFUSED && <p className="note">Refused by <Line text={made.decidedBy} />{made.decisionReason !== "" && <>: <Line text={made.decisionReason} most={300} /></>}</p>}
+          <Button look="small" busy={request.isPending} disabled={request.isSuccess && !made} onClick={() => request.mutate({ callId, reason: "" })}>Request access for two hours</Button>
+          <ErrorNote error={request.error} />
+        </>
+      );
+  }
+}
+
+function Denied({ error, call }: { error: OrionError; call: Call }) {
+  const hints = error.hints ?? [];
   return (
     <>
+      <Problem error={{ ...error, hints: hints.filter((it) => !isRequest(it)) }} />
       <div className="row">
-        {children}
-        <Button look="small" busy={request.isPending} disabled={request.isSuccess} onClick={() => request.mutate({ callId, reason: "" })}>
-          {request.isSuccess ? "Requested" : "Request access for two hours"}
-        </Button>
+        <AllowThis error={error} device={call.device} />
+        {hints.some(isRequest) && <RequestAccess callId={call.callId} />}
       </div>
-      <ErrorNote error={request.error} />
     </>
   );
 }
@@ -56,8 +80,8 @@ export function ResultView({ call, isBrief }: { call: Call; isBrief: boolean }) 
   const content = contentOf(said.data);
   return (
     <>
-      {said.error ? <Problem error={said.error} /> : <p><Line text={said.message} most={600} /></p>}
-      {call.state === CallState.DENIED && <RequestAccess callId={call.callId}>{said.error && <AllowThis error={said.error} device={call.device} />}</RequestAccess>}
+      {!said.error && <p><Line text={said.message} most={600} /></p>}
+      {said.error && (call.state === CallState.DENIED ? <Denied error={said.error} call={call} /> : <Problem error={said.error} />)}
       {diff && <Diff text={diff} />}
       {!isBrief && content && <Block text={content} label="Content" />}
       {!isBrief && said.data !== null && said.data !== undefined && (

@@ -15,10 +15,13 @@ function RecordedCalls({ turnId }: { turnId: string }) {
   ));
 }
 
+/** The planner's text without the steps after an error: the card of the call has them, with buttons. */
+const withoutSteps = (text: string) => text.split("\n").filter((line) => !/^(Hint|Tip)\b/.test(line)).join("\n");
+
 function ItemView({ item, isPlain }: { item: Item; isPlain: boolean }) {
   switch (item.kind) {
     case "text":
-      return <Markdown text={item.text} isPlain={isPlain} />;
+      return <Markdown text={isPlain ? withoutSteps(item.text) : item.text} isPlain={isPlain} />;
     case "note":
       return <p className="note small">{visible(item.text)}</p>;
     case "call":

@@ -1,7 +1,8 @@
 // Messages that were sent while an answer was still coming: they wait for its end, in order.
 import { useCallback, useEffect, useState } from "react";
 
-const MOST = 5;
+/** How many messages wait at most. */
+export const MOST_WAITING = 5;
 
 export interface Next {
   text: string;
@@ -12,7 +13,7 @@ export interface Next {
 export function useNext(conversation: number, isBusy: boolean, isCutOff: boolean, send: (text: string, model: string) => unknown) {
   const [waiting, setWaiting] = useState<Next[]>([]);
   const add = useCallback((text: string, model: string) => {
-    if (isBusy) setWaiting((all) => (all.length < MOST ? [...all, { text, model }] : all));
+    if (isBusy) setWaiting((all) => (all.length < MOST_WAITING ? [...all, { text, model }] : all));
     else void send(text, model);
   }, [isBusy, send]);
   useEffect(() => setWaiting([]), [conversation]);
@@ -25,5 +26,5 @@ export function useNext(conversation: number, isBusy: boolean, isCutOff: boolean
   }, [waiting, isBusy, isCutOff, send]);
   const drop = useCallback((index: number) => setWaiting((all) => all.filter((_, at) => at !== index)), []);
   const clear = useCallback(() => setWaiting([]), []);
-  return { waiting, add, drop, clear, isFull: waiting.length >= MOST };
+  return { waiting, add, drop, clear, isFull: waiting.length >= MOST_WAITING };
 }

@@ -8,7 +8,7 @@ import { Button, Field, Line, Time } from "../ui/basics";
 import { Diff, difference } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
-import { type Grants, dropped, pretty, readable } from "./grants";
+import { type Grants, comparable, dropped, pretty, readable } from "./grants";
 
 interface Props {
   device: string;
@@ -44,7 +44,8 @@ export function Draft({ device, before, draft, version, rows, onChange, onClose 
   useEffect(() => {
     if (!section.current?.contains(document.activeElement)) section.current?.focus();
   }, [draft]);
-  const diff = difference(readable(before), readable(draft));
+  const diff = difference(readable(comparable(before, draft, rows)), readable(comparable(draft, before, rows)));
+  const isNowList = !Array.isArray(before.tools) && Array.isArray(draft.tools);
   const lost = dropped(before, draft, rows);
   const used = lost.filter(({ uses }) => uses > 0n);
   const isBroken = text !== undefined && !parsed(text);
@@ -53,6 +54,7 @@ export function Draft({ device, before, draft, version, rows, onChange, onClose 
       <header><h2>What this changes</h2></header>
       <div className="body stack">
         {diff === "" ? <p className="muted">Nothing yet. Remove or narrow an entry below, or grant more.</p> : <Diff text={diff} />}
+        {isNowList && <p className="note">The tools become a list: tools that later versions add to the profile are not granted by themselves.</p>}
         {used.length > 0 && (
           <div className="note warn">
             These were used in the last 30 days and would be denied:

@@ -12,7 +12,7 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { AddGrant } from "./AddGrant";
 import { Draft } from "./Draft";
 import { Matrix } from "./Matrix";
-import { type Grants, added, narrowed, pretty, wantedOf, without } from "./grants";
+import { type Grants, added, narrowed, ownersSteps, pretty, wantedOf, without } from "./grants";
 
 const NONE: GrantReview[] = [];
 
@@ -37,6 +37,8 @@ export function Permissions({ device }: { device: Device }) {
     const wanted = wantedOf(state);
     if (wanted.length === 0 || !current || !review.data) return;
     setDraft((before) => wanted.reduce((grants, it) => added(grants, it, review.data.grants), before ?? object(current.grants)));
+    const owner = ownersSteps(state);
+    setNote(owner === "" ? "" : `This alone is not enough. The device's owner has to allow it there, too: ${owner}`);
     void navigate(".", { replace: true, state: null });
   }, [state, current, review.data, navigate]);
   if (!current) return permissions.isPending ? <Loading what="permissions" /> : <ErrorNote error={permissions.error} retry={() => void permissions.refetch()} />;

@@ -77,6 +77,18 @@ export function wantedOf(state: unknown): Wanted[] {
   return Array.isArray(wanted) ? (wanted as Wanted[]) : [];
 }
 
+/** Returns what the owner of the device has to do besides, as the location of the page says it. */
+export function ownersSteps(state: unknown): string {
+  const owner = (state as { owner?: unknown } | null)?.owner;
+  return Array.isArray(owner) ? owner.join(", ") : "";
+}
+
+/** Returns the grants with the tools of their profile as a list, where the other grants list theirs. */
+export function comparable(grants: Grants, other: Grants, rows: GrantReview[]): Grants {
+  if (list(grants, "tools") || !list(other, "tools")) return grants;
+  return { ...grants, tools: rows.filter((it) => it.kind === "tool" && it.server).map((it) => it.entry) };
+}
+
 export const pretty = (grants: Grants) => JSON.stringify(grants, null, 2);
 
 function flow(value: unknown): string {

@@ -12,12 +12,14 @@ const REFRESH_MS = 1_500;
 
 interface Props {
   invitation: InviteDeviceResponse;
+  /** The commands that open the folders which the command of the invitation leaves closed. */
+  closed: string[];
   /** The devices that were there before. */
   before: Set<string>;
   onAgain: () => void;
 }
 
-export function Invited({ invitation, before, onAgain }: Props) {
+export function Invited({ invitation, closed, before, onAgain }: Props) {
   const [hasQr, setQr] = useState(false);
   const line = invitation.installWithCurl || invitation.command;
   const { data, error } = useQuery(DeviceService.method.listDevices, {}, { refetchInterval: REFRESH_MS });
@@ -39,6 +41,12 @@ export function Invited({ invitation, before, onAgain }: Props) {
               ? <>It installs the agent as well. On a device that has it: <code>{invitation.command}</code></>
               : <>Then start the agent: <code>orion-agent run</code>, or <code>orion-agent install</code> to start it with the machine.</>}
           </p>
+          {closed.length > 0 && (
+            <div className="note">
+              Then open the folders there for what is granted. Until then, calls that touch them are denied:
+              {closed.map((command) => <div key={command} className="command"><code>{command}</code><Copy text={command} /></div>)}
+            </div>
+          )}
           <div><Button look="small" aria-expanded={hasQr} onClick={() => setQr(!hasQr)}>{hasQr ? "Hide the QR code" : "Show as a QR code"}</Button></div>
           {hasQr && <Qr text={line} label="The command as a QR code" />}
         </div>

@@ -63,9 +63,9 @@ export function Schedules() {
   const { page, pages, shown } = pageOf(schedules, chosen);
   return (
     <>
-      <ErrorNote error={error} retry={() => void refetch()} />
+      <ErrorNote error={error ?? tools.error} retry={() => void Promise.all([refetch(), tools.refetch()])} />
       {(isPending || tools.isPending) && <Loading what="schedules" />}
-      {data && schedules.length === 0 && !tools.isPending && <Nothing mayAdd={mayAdd} />}
+      {data && schedules.length === 0 && tools.data && <Nothing mayAdd={mayAdd} />}
       {schedules.length > 0 && (
         <>
           <div className="row apart">

@@ -4,6 +4,7 @@ import { Code, ConnectError, type Interceptor, createClient } from "@connectrpc/
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
 import { QueryCache, QueryClient } from "@tanstack/react-query";
 import type { DescService } from "@bufbuild/protobuf";
+import { willRepeat } from "./errors";
 
 export const FROM_PAGE = { "x-orion-page": "1" };
 
@@ -42,7 +43,7 @@ export function isSignedOut(error: unknown): boolean {
   return error instanceof ConnectError && error.code === Code.Unauthenticated;
 }
 
-/** Returns whether the error means that there is nothing at this address. */
+/** Returns whether the error means that a page's address names nothing, which trying again does not change. */
 export function isMissing(error: unknown): boolean {
   return error instanceof ConnectError && (error.code === Code.NotFound || error.code === Code.InvalidArgument);
 }
@@ -65,14 +66,23 @@ export function noticeError(error: unknown) {
   if (isSignedOut(error)) signedOut();
 }
 
+/** How long after a failure that may pass a query is made again, until it is answered. */
+const AGAIN_MS = 5_000;
+
 export const queries = new QueryClient({
-  queryCache: new QueryCache({ onError: noticeError }),
+  queryCache: new QueryCache({
+    onError: (error) => {
+      willRepeat(error);
+      noticeError(error);
+    },
+  }),
   defaultOptions: {
     queries: {
       // The backend may be on this machine, which needs no network.
       networkMode: "always",
       staleTime: 2_000,
       retry: (count, error) => isPassing(error) && count < 4,
+      refetchInterval: ({ state }) => state.status === "error" && isPassing(state.error) && AGAIN_MS,
       retryDelay: (count) => Math.min(500 * 2 ** count, 5_000),
       refetchOnWindowFocus: true,
     },

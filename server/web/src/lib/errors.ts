@@ -48,6 +48,12 @@ function quoted(text: string): string | undefined {
 
 const TEXT = new TextDecoder();
 
+/** The failures of requests that the page makes again by itself. */
+const repeated = new WeakSet<Error>();
+
+/** Notes that the page makes the request again by itself that failed so. */
+export const willRepeat = (failure: Error) => void repeated.add(failure);
+
 /** Reads an error of the backend from JSON of any origin. */
 export function errorFrom(value: unknown): OrionError | undefined {
   if (typeof value !== "object" || value === null) return undefined;
@@ -75,7 +81,7 @@ export function describe(failure: unknown): OrionError {
       return plain("PERMISSION_DENIED", "Your session has ended.", "sign in again");
     case Code.Unavailable:
     case Code.Unknown:
-      return plain("UNAVAILABLE", "The backend does not answer.", "wait a moment: the page tries again by itself");
+      return plain("UNAVAILABLE", "The backend does not answer.", repeated.has(error) ? "wait a moment: the page tries again by itself" : "try again once the backend answers");
     case Code.Canceled:
       return plain("CANCELLED", "This was stopped.", "start it again");
     default:

@@ -81,15 +81,16 @@ export default function Approvals() {
     return <main className="page"><Head title="Approvals" /><Empty title="Operators and admins answer approvals">Your own calls show in the chat whether they wait for one.</Empty></main>;
   }
   const isPending = isAll ? past.isPending : live.isPending;
+  const error = live.error ?? past.error;
   return (
     <main className="page">
       <Head title="Approvals" actions={<><Notify /><Button look="small" aria-pressed={isAll} onClick={() => setSearch(isAll ? {} : { all: "1" })}>{isAll ? "Only open ones" : "Also answered ones"}</Button></>}>
         Calls that wait for a person. <span className="small keys">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approves, <kbd>d</kbd> denies, <kbd>e</kbd> shows the details.</span>
       </Head>
-      <ErrorNote error={live.error ?? past.error} />
+      <ErrorNote error={error} />
       <OpenPlans />
       {isPending && <Loading what="approvals" />}
-      {!isPending && shown.length === 0 && live.waiting === 0 && !id && (
+      {!isPending && !error && shown.length === 0 && live.waiting === 0 && !id && (
         <Empty title="Nothing waits for you">A call of high risk, or one that a rule selects, appears here the moment it is asked for. Rules are made in the policy.</Empty>
       )}
       <div className={shown.length === 0 ? "" : id ? "split detail" : "split"}>

@@ -1,11 +1,12 @@
 // One call: everything that was recorded of it.
 import { useQuery } from "@connectrpc/connect-query";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { Arguments } from "../calls/Arguments";
 import { CallCard } from "../calls/CallCard";
 import { AuditService } from "../gen/orion/v1/audit_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
 import { AuditTable } from "../audit/AuditTable";
+import { isMissing } from "../lib/api";
 import { useMe } from "../lib/session";
 import { object } from "../lib/text";
 import { Head, Line, Loading, Time } from "../ui/basics";
@@ -22,8 +23,9 @@ export default function Call() {
       <Head title={call ? <><Line text={call.tool} most={60} /> on <Line text={call.device} most={60} /></> : "Call"}>
         {call && <>By <Line text={call.caller} most={60} />, <Time at={call.createdAt} /> · <span className="mono">{call.callId}</span></>}
       </Head>
+      {isMissing(error) && <Link className="small" to="/audit">← Audit, which lists every call</Link>}
       {isPending && <Loading what="the call" />}
-      <ErrorNote error={error} retry={() => void refetch()} />
+      <ErrorNote error={error} retry={isMissing(error) ? undefined : () => void refetch()} />
       {call && (
         <>
           <CallCard callId={call.callId} known={call} tool={call.tool} device={call.device} arguments={call.arguments} />

@@ -7,10 +7,11 @@ import { History } from "../chat/History";
 import { TurnView } from "../chat/TurnView";
 import { useConversation } from "../chat/useConversation";
 import { useFollow } from "../chat/useFollow";
-import { type Next, useNext } from "../chat/useNext";
+import { MOST_WAITING, type Next, useNext } from "../chat/useNext";
 import { ChatService } from "../gen/orion/v1/chat_pb";
 import { DeviceService } from "../gen/orion/v1/device_pb";
 import { CallState } from "../gen/orion/v1/tool_pb";
+import { isMissing } from "../lib/api";
 import { useMe } from "../lib/session";
 import { oneLine } from "../lib/text";
 import { Button, Line, Loading } from "../ui/basics";
@@ -56,7 +57,7 @@ function Waiting({ next, drop }: { next: Next[]; drop: (index: number) => void }
 }
 
 function CutOff({ turnId, again }: { turnId: string; again: () => void }) {
-  const { data } = useQuery(ChatService.method.getTurn, { turnId }, { enabled: turnId !== "", refetchInterval: 3_000 });
+  const { data, error } = useQuery(ChatService.method.getTurn, { turnId }, { enabled: turnId !== "", refetchInterval: 3_000 });
   const isAsking = data?.calls.some(({ state }) => state === CallState.AWAITING_APPROVAL) ?? false;
   const wasAsking = useRef(false);
   useEffect(() => {
@@ -67,7 +68,7 @@ function CutOff({ turnId, again }: { turnId: string; again: () => void }) {
   return (
     <p className="note row">
       <span className="grow">{isAsking ? "The answer goes on here once the request above is approved or denied." : "The answer to this is not complete."}</span>
-      {!isAsking && <Button look="small" onClick={again}>Show the rest of the answer</Button>}
+      {(!isAsking || error) && <Button look="small" onClick={again}>Show the rest of the answer</Button>}
     </p>
   );
 }
@@ -95,11 +96,12 @@ export default function Chat() {
             {isEmpty && <Welcome choose={setDraft} />}
             {id !== undefined && recorded.isPending && turns.length === 0 && <Loading what="the chat" />}
             {turns.map((turn) => <TurnView key={turn.key} turn={turn} />)}
-            <ErrorNote error={failure ?? recorded.error} retry={failure ? () => void again() : recorded.error ? () => void recorded.refetch() : undefined} />
+            <ErrorNote error={failure ?? recorded.error} retry={failure ? () => void again() : isMissing(recorded.error) ? undefined : () => void recorded.refetch()} />
             {isCutOff && !failure && <CutOff turnId={turns.at(-1)?.turnIds.at(-1) ?? ""} again={() => void again()} />}
           </div>
         </div>
         <Waiting next={next.waiting} drop={next.drop} />
+        {next.isFull && <p className="waiting small muted" role="status">At most {MOST_WAITING} messages wait at a time.</p>}
         <Composer
           isRunning={isRunning}
           isFull={next.isFull}

@@ -8,7 +8,7 @@ import { PendingDevice } from "../devices/Pending";
 import { Permissions } from "../devices/Permissions";
 import { deviceState } from "../devices/state";
 import { DeviceService, DeviceState, GetDeviceResponseSchema } from "../gen/orion/v1/device_pb";
-import { queries, transport } from "../lib/api";
+import { isMissing, queries, transport } from "../lib/api";
 import { useMe } from "../lib/session";
 import { Badge, Head, Line, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -41,7 +41,7 @@ export default function Device() {
         {device && <Line text={`${device.hostname} · ${device.os} · agent ${device.agentVersion}`} most={160} />}
       </Head>
       {isPending && <Loading what="the device" />}
-      {!device && <ErrorNote error={error} retry={() => void refetch()} />}
+      {!device && <ErrorNote error={error} retry={isMissing(error) ? undefined : () => void refetch()} />}
       {device?.state === DeviceState.PENDING && <PendingDevice device={device} mayDecide={me.is("admin")} />}
       {device && device.state !== DeviceState.PENDING && (
         <>

@@ -11,6 +11,12 @@ import { ErrorNote } from "../ui/ErrorNote";
 /** The words of a list that a person wrote with spaces or commas between. */
 const wordsOf = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
+/** A path as a shell reads it, with a leading ~ for the home folder. */
+const quoted = (path: string) => (/^[\w/~.:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
+/** The option of `orion-agent allow` for no more than is granted, as far as there is one. */
+const opening = (access: string[]) => (access.includes("delete") ? "" : access.includes("write") ? " --write" : " --read");
+
 const ACCESSES = ["read", "write", "delete"];
 /** Each profile with the access to folders that its tools can use. */
 const PROFILES = [
@@ -29,6 +35,9 @@ export default function Enrol() {
   const [folders, setFolders] = useState("");
   const paths = folders.split("\n").map((it) => it.trim()).filter(Boolean);
   const grants = profile === "" && paths.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: paths.map((path) => ({ path, access })) });
+  // The command opens folders for everything or not at all: for less, the owner opens them.
+  const isLess = access.length > 0 && access.length < ACCESSES.length;
+  const closed = isLess ? paths.map((path) => `orion-agent allow ${quoted(path)}${opening(access)}`) : [];
   const [labels, setLabels] = useState("");
   // They are kept for the next device, so that its token has the same limits.
   const [limits, setLimits] = useState({ uses: "1", networks: "", platforms: "" });
@@ -61,7 +70,7 @@ export default function Enrol() {
     <main className="page narrow">
       <Head title="Enrol a device">A device joins by a one-time token or a code that it shows, and is approved by comparing words.</Head>
       {invitation ? (
-        <Invited invitation={invitation} before={before} onAgain={() => setInvitation(undefined)} />
+        <Invited invitation={invitation} closed={closed} before={before} onAgain={() => setInvitation(undefined)} />
       ) : (
         <form className="panel" onSubmit={submit}>
           <div className="body stack">

@@ -46,7 +46,8 @@ interface Used {
   tool: string;
   count: number;
   denied: number;
-  median: number;
+  /** In milliseconds; none where no call has succeeded. */
+  median?: number;
 }
 
 function byTool(calls: Call[]): Used[] {
@@ -55,7 +56,7 @@ function byTool(calls: Call[]): Used[] {
     .map((tool) => {
       const own = calls.filter((call) => call.tool === tool);
       const times = own.filter(({ state, closedAt }) => state === CallState.SUCCEEDED && closedAt > 0n).map(({ createdAt, closedAt }) => Number(closedAt - createdAt)).toSorted((a, b) => a - b);
-      return { tool, count: own.length, denied: own.filter(({ state }) => kindOf(state) === "denied").length, median: times[Math.floor(times.length / 2)] ?? 0 };
+      return { tool, count: own.length, denied: own.filter(({ state }) => kindOf(state) === "denied").length, median: times[Math.floor(times.length / 2)] };
     })
     .toSorted((a, b) => b.count - a.count);
 }
@@ -70,7 +71,7 @@ export default function Insights() {
   if (!me.is("admin")) return <main className="page"><Head title="Insights" /><Empty title="Admins see insights">They cover the calls of everybody.</Empty></main>;
   return (
     <main className="page">
-      <Head title="Insights">{all.length === MOST_CALLS ? `The newest ${MOST_CALLS.toLocaleString("en")} calls` : counted(all.length, "call")}</Head>
+      <Head title="Insights">{calls.data && (all.length === MOST_CALLS ? `The newest ${MOST_CALLS.toLocaleString("en")} calls` : counted(all.length, "call"))}</Head>
       <ErrorNote error={calls.error ?? stats.error} />
       {calls.isPending && <Loading what="calls" />}
       {calls.data && all.length === 0 && <Empty title="Nothing to count yet">Plots of calls, denials and approvals appear with the first calls.</Empty>}
@@ -82,7 +83,7 @@ export default function Insights() {
             <div className="panel scroll">
               <table className="stackable">
                 <thead><tr><th>Tool</th><th>Calls</th><th>Denied</th><th>Median time</th></tr></thead>
-                <tbody>{tools.map((it) => <tr key={it.tool}><td><Line text={it.tool} most={60} mono /></td><td data-label="Calls">{it.count}</td><td data-label="Denied">{it.denied}</td><td data-label="Median time">{duration(it.median)}</td></tr>)}</tbody>
+                <tbody>{tools.map((it) => <tr key={it.tool}><td><Line text={it.tool} most={60} mono /></td><td data-label="Calls">{it.count}</td><td data-label="Denied">{it.denied}</td><td data-label="Median time">{it.median === undefined ? "–" : duration(it.median)}</td></tr>)}</tbody>
               </table>
             </div>
           </section>

@@ -15,7 +15,16 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 
 const CHECK_AFTER_MS = 700;
-const FIRST = "version: 1\n\nprofiles:\n  example-readers:\n    profile: reader\n    paths:\n      - { path: \"~/Projects\", access: [read] }\n\ndevices: {}\n\nrules: []\n";
+const FIRST = `version: 1
+
+# Records the deletions that a person would be asked about, and decides nothing.
+# With \`action: ask\` in place of the last two lines, the person is asked.
+rules:
+  - id: deletions
+    tools: [delete_file, delete_directory]
+    action: log
+    would: ask
+`;
 
 /** The text once nobody has changed it for a moment, so that not every key is checked. */
 function useSettled(text: string): string {
@@ -60,7 +69,7 @@ function EditPolicy({ active, version, refresh }: { active: string; version: big
           <Field label="Note" hint="Why; it is kept with the version">{(props) => <input {...props} value={note} maxLength={500} onChange={(event) => setNote(event.target.value)} />}</Field>
           <div className="row">
             <Button look="primary" disabled={!isCurrent} busy={apply.isPending} onClick={() => apply.mutate({ text, expectedVersion: version, note })}>Apply</Button>
-            <Button onClick={() => setText(active)}>Discard</Button>
+            <Button onClick={() => setText(active === "" ? FIRST : active)}>Discard</Button>
           </div>
         </>
       )}
@@ -80,7 +89,7 @@ export default function Policy() {
   const version = data?.version?.version ?? 0n;
   return (
     <main className="page">
-      <Head title="Policy">{version > 0n ? `Version ${version} is active.` : "One file can say what may happen on which device. None is applied yet."}</Head>
+      <Head title="Policy">{version > 0n ? `Version ${version} is active.` : `One file can say what may happen on which device.${data ? " None is applied yet." : ""}`}</Head>
       <ErrorNote error={policy.error} retry={() => void policy.refetch()} />
       {policy.isPending && <Loading what="the policy" />}
       {data?.unreadable.map((finding) => <p key={finding.message} className="note bad" role="alert">The active policy cannot be read, so every call is denied. Line {finding.line}: {finding.message}</p>)}

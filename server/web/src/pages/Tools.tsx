@@ -17,7 +17,7 @@ function Risk({ tool }: { tool: Tool }) {
 
 function Detail({ tool }: { tool: Tool }) {
   return (
-    <div className="panel">
+    <div className="panel beside">
       <div className="body stack">
         <Link className="small only-phone" to="/tools">← All tools</Link>
         <div className="row"><h2 className="mono">{tool.name}</h2><Risk tool={tool} />{tool.hasEffects ? <Badge>changes something</Badge> : <Badge>only reads</Badge>}{tool.undo && <Badge tone="good">can be undone</Badge>}</div>
@@ -28,7 +28,7 @@ function Detail({ tool }: { tool: Tool }) {
           <dt>Runs on</dt><dd>{tool.allowedDevices.includes("all") ? "every device" : tool.allowedDevices.join(", ")}</dd>
           {tool.untrusted && <><dt>Result</dt><dd>may contain untrusted content</dd></>}
         </dl>
-        <TryTool key={tool.name} tool={tool} />
+        <TryTool tool={tool} />
         <h2>Arguments</h2>
         <Schema schema={tool.argumentsSchema} />
       </div>
@@ -67,7 +67,7 @@ export default function Tools() {
           ))}
           {data && tools.length === 0 && <p className="muted">No tool has this in its name or description.</p>}
         </div>
-        {chosen && <Detail tool={chosen} />}
+        {chosen && <Detail key={chosen.name} tool={chosen} />}
         {data && name && !chosen && <Empty title="There is no such tool" action={<Link className="button" to="/tools">All tools</Link>}>The name may be mistyped, or it is a tool of one device.</Empty>}
         {!name && <div className="wide-only"><Empty title="Choose a tool">Its arguments and a form to try it appear here. A preview changes nothing.</Empty></div>}
       </div>

@@ -14,9 +14,9 @@ export function Password() {
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    set.mutate({ oldPassword: String(form.get("old")), password: String(form.get("new")) });
-    event.currentTarget.reset();
+    const form = event.currentTarget;
+    const said = new FormData(form);
+    set.mutate({ oldPassword: String(said.get("old")), password: String(said.get("new")) }, { onSuccess: () => form.reset() });
   };
   return (
     <section className="stack">

@@ -1,6 +1,7 @@
-// The open approval requests, live on every page: the number in the navigation, and a notification of the browser.
+// What waits for this person, live on every page: the numbers in the navigation, and a notification of the browser.
 import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { type ReactNode, createContext, useCallback, useContext, useMemo } from "react";
+import { AccessRequestService, AccessRequestState } from "../gen/orion/v1/accessrequest_pb";
 import { type Approval, ApprovalService, ApprovalState, type WatchApprovalsResponse } from "../gen/orion/v1/approval_pb";
 import { client, queries, transport } from "../lib/api";
 import { useMe } from "../lib/session";
@@ -11,12 +12,14 @@ interface Live {
   approvals: Approval[];
   /** How many answers are asked for: a plan is one. */
   waiting: number;
+  /** How many requests for access wait for an admin; none for anybody else. */
+  access: number;
   isPending: boolean;
   error: unknown;
   link: Link;
 }
 
-const Context = createContext<Live>({ approvals: [], waiting: 0, isPending: true, error: null, link: "connecting" });
+const Context = createContext<Live>({ approvals: [], waiting: 0, access: 0, isPending: true, error: null, link: "connecting" });
 
 export const useLive = () => useContext(Context);
 
@@ -47,14 +50,19 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     {},
     { enabled: isApprover, refetchInterval: 60_000, select: (it) => it.approvals.filter((one) => one.state === ApprovalState.OPEN) },
   );
+  const { data: access = 0 } = useQuery(
+    AccessRequestService.method.listAccessRequests,
+    { all: false },
+    { enabled: me.is("admin"), refetchInterval: 15_000, select: (it) => it.requests.filter(({ state }) => state === AccessRequestState.OPEN).length },
+  );
   const onEvent = useCallback((event: WatchApprovalsResponse) => {
     notify(event);
     refresh();
   }, []);
   const link = useStream(isApprover ? watch : undefined, onEvent, refresh);
   const value = useMemo(
-    () => ({ approvals: data ?? [], waiting: new Set(data?.map(({ approvalId, planId }) => planId || approvalId)).size, isPending: isApprover && isPending, error, link: isApprover ? link : ("open" as const) }),
-    [data, isApprover, isPending, error, link],
+    () => ({ approvals: data ?? [], waiting: new Set(data?.map(({ approvalId, planId }) => planId || approvalId)).size, access, isPending: isApprover && isPending, error, link: isApprover ? link : ("open" as const) }),
+    [data, access, isApprover, isPending, error, link],
   );
   return <Context value={value}>{children}</Context>;
 }

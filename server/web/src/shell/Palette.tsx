@@ -12,7 +12,8 @@ interface Command {
   id: string;
   label: string;
   kind: string;
-  to: string;
+  /** Where it leads; without it, to the keyboard shortcuts. */
+  to?: string;
 }
 
 const MOST = 30;
@@ -25,6 +26,7 @@ function useCommands(entries: Entry[], text: string): Command[] {
     ...entries.map(({ to, label }) => ({ id: to, label, kind: "Page", to })),
     { id: "new-chat", label: "New chat", kind: "Action", to: "/chat" },
     { id: "new-schedule", label: "New schedule", kind: "Action", to: "/jobs/schedules/new" },
+    { id: "keys", label: "Keyboard shortcuts", kind: "Action" },
     ...(me.is("admin") ? [{ id: "enrol", label: "Enrol a device", kind: "Action", to: "/enrol" }] : []),
     ...devices.map(({ name }) => ({ id: `d-${name}`, label: name, kind: "Device", to: `/devices/${encodeURIComponent(name)}` })),
     ...tools.map(({ name }) => ({ id: `t-${name}`, label: name, kind: "Tool", to: `/tools/${encodeURIComponent(name)}` })),
@@ -33,7 +35,7 @@ function useCommands(entries: Entry[], text: string): Command[] {
   return all.filter(({ label, kind }) => words.every((word) => `${label} ${kind}`.toLowerCase().includes(word))).slice(0, MOST);
 }
 
-export function Palette({ entries, onClose }: { entries: Entry[]; onClose: () => void }) {
+export function Palette({ entries, showKeys, onClose }: { entries: Entry[]; showKeys: () => void; onClose: () => void }) {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
   const navigate = useNavigate();
@@ -45,7 +47,8 @@ export function Palette({ entries, onClose }: { entries: Entry[]; onClose: () =>
   const go = (command: Command | undefined) => {
     if (!command) return;
     onClose();
-    void navigate(command.to);
+    if (command.to === undefined) showKeys();
+    else void navigate(command.to);
   };
   const press = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -53,7 +56,11 @@ export function Palette({ entries, onClose }: { entries: Entry[]; onClose: () =>
       event.preventDefault();
       setChosen((before) => Math.max(0, Math.min(commands.length - 1, before + step)));
     }
-    if (event.key === "Enter") go(commands[chosen]);
+    if (event.key === "Enter") {
+      // The same press would press a button of the dialog that opens.
+      event.preventDefault();
+      go(commands[chosen]);
+    }
   };
   return (
     <dialog ref={dialog} className="palette fade" aria-label="Go to" onClose={onClose}>

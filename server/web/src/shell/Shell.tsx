@@ -9,19 +9,19 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { Icon } from "../ui/icons";
 import { useToast } from "../ui/toasts";
 import { LiveProvider, useLive } from "./Live";
+import { Keys, SEARCH_KEYS } from "./Keys";
 import { Palette } from "./Palette";
 import { StopBanner } from "./StopBanner";
 import { ENTRIES, type Entry } from "./pages";
 import { useShortcuts } from "./shortcuts";
 
-const SEARCH_KEYS = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" : "Ctrl K";
-
 function Count({ entry }: { entry: Entry }) {
-  const { waiting } = useLive();
-  if (entry.to !== "/approvals" || waiting === 0) return null;
+  const { waiting, access } = useLive();
+  const count = entry.to === "/approvals" ? waiting : entry.to === "/access" ? access : 0;
+  if (count === 0) return null;
   return (
-    <span className="count" aria-label={`${waiting} open`}>
-      {waiting > 99 ? "99+" : waiting}
+    <span className="count" aria-label={`${count} open`}>
+      {count > 99 ? "99+" : count}
     </span>
   );
 }
@@ -72,10 +72,13 @@ function LinkBanner() {
 function Frame() {
   const me = useMe();
   const [isOpen, setOpen] = useState(false);
-  const [isSearching, setSearching] = useState(false);
+  const [dialog, setDialog] = useState<"search" | "keys">();
   const { pathname } = useLocation();
   useEffect(() => setOpen(false), [pathname]);
-  useShortcuts(() => setSearching(true));
+  const search = () => setDialog("search");
+  const showKeys = () => setDialog("keys");
+  const close = () => setDialog(undefined);
+  useShortcuts(search, showKeys);
   const entries = ENTRIES.filter((entry) => me.is(entry.least));
   return (
     <div className="shell">
@@ -83,7 +86,7 @@ function Frame() {
         <Link to="/chat" className="brand">
           <img src="/icon.svg" alt="" width="22" height="22" /> Orion
         </Link>
-        <button type="button" className="search-button" onClick={() => setSearching(true)}>
+        <button type="button" className="search-button" onClick={search}>
           <Icon name="search" /> Go to… <kbd>{SEARCH_KEYS}</kbd>
         </button>
         <nav aria-label="Pages">
@@ -110,17 +113,19 @@ function Frame() {
           <Icon name="more" /> More
         </button>
       </nav>
-      {isSearching && <Palette entries={entries} onClose={() => setSearching(false)} />}
+      {dialog === "search" && <Palette entries={entries} showKeys={showKeys} onClose={close} />}
+      {dialog === "keys" && <Keys entries={entries} onClose={close} />}
     </div>
   );
 }
 
 export function Shell() {
-  const { error, isPending } = useMe();
+  const { user, error, isPending } = useMe();
   if (isPending || isSignedOut(error)) {
     return <div className="alone"><Loading what="Orion" /></div>;
   }
-  if (error) {
+  // Who is known already keeps the page while the backend does not answer.
+  if (error && user === "") {
     return (
       <div className="alone">
         <main>

@@ -1,4 +1,4 @@
-// The keys that work on every page: Ctrl-K or Cmd-K searches, `g` and a letter goes to a page.
+// The keys that work on every page: Ctrl-K or Cmd-K searches, `g` and a letter goes to a page, `?` shows the keys.
 import { useEffect } from "react";
 import { useNavigate } from "react-router";
 import { ENTRIES } from "./pages";
@@ -12,7 +12,7 @@ export function isTyping(event: KeyboardEvent): boolean {
   return target.isContentEditable || target.closest("input, textarea, select, dialog") !== null;
 }
 
-export function useShortcuts(search: () => void) {
+export function useShortcuts(search: () => void, help: () => void) {
   const navigate = useNavigate();
   useEffect(() => {
     let since = 0;
@@ -23,6 +23,7 @@ export function useShortcuts(search: () => void) {
         return;
       }
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "?") help();
       const entry = ENTRIES.find(({ key }) => key === event.key);
       if (entry && Date.now() - since < CHORD_MS) {
         event.stopImmediatePropagation();
@@ -32,5 +33,5 @@ export function useShortcuts(search: () => void) {
     };
     window.addEventListener("keydown", press, true);
     return () => window.removeEventListener("keydown", press, true);
-  }, [navigate, search]);
+  }, [navigate, search, help]);
 }

@@ -1,6 +1,6 @@
 // An error: what happened, and the next steps with their commands.
 import { Link } from "react-router";
-import { isMissing, isSignedOut } from "../lib/api";
+import { isSignedOut } from "../lib/api";
 import { type OrionError, describe } from "../lib/errors";
 import { Button, Line } from "./basics";
 
@@ -46,7 +46,7 @@ export function ErrorNote({ error, retry }: { error: unknown; retry?: () => void
       <Steps error={described} />
       <div className="row">
         {isSignedOut(error) && <Link to="/sign-in">Sign in</Link>}
-        {retry && !isSignedOut(error) && !isMissing(error) && (
+        {retry && !isSignedOut(error) && (
           <Button look="small" onClick={retry}>
             Try again
           </Button>

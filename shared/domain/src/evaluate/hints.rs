@@ -198,7 +198,7 @@ impl Evidence {
             return hint;
         }
         let device = question.device;
-        let command = format!("{PERMISSIONS} add {device} {options}, or the policy file");
+        let command = format!("{PERMISSIONS} add {device} {options}");
         Hint { command: Some(command), ..hint }
     }
 
@@ -226,7 +226,7 @@ impl Evidence {
             }
             Layer::Caller | Layer::Grants | Layer::Rule | Layer::Risk => {
                 let device = question.device;
-                admin(change, format!("{PERMISSIONS} set {device} @FILE, or the policy file"))
+                admin(change, format!("{PERMISSIONS} set {device} @FILE"))
             }
         }
     }
@@ -254,9 +254,7 @@ impl Evidence {
         if self.layer != Layer::Ceiling {
             return hint;
         }
-        let Some(command) = command() else { return hint };
-        let command = format!("{command}, or edit [ceiling] in agent.toml");
-        Hint { command: Some(command), ..hint }
+        Hint { command: command().or(hint.command), ..hint }
     }
 
     /// Says where relative paths start, where the grants deny a path there, and have others for the access. Whether

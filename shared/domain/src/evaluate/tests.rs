@@ -217,7 +217,7 @@ fn a_path_refusal_names_what_was_tried_and_what_is_allowed() {
       "hints": [
         {
           "text": "add { path: \"C:/Windows/System32/Test\", access: [write] } to the paths of laptop-123",
-          "command": "orion devices permissions add laptop-123 --path C:/Windows/System32/Test --access write, or the policy file",
+          "command": "orion devices permissions add laptop-123 --path C:/Windows/System32/Test --access write",
           "who": "admin"
         }
       ]

@@ -10,7 +10,7 @@ pub(super) fn of_listing(result: &ResultFacts, language: Language) -> Option<Str
     let folders = entries.iter().filter(|it| it.get("is_dir").is_some_and(|is| is == true)).count();
     let files = entries.len() - folders;
     let (path, on) = (result.text("/data/path"), on(result, language));
-    let least = result.cut || result.is("/data/truncated");
+    let least = result.is_partial();
     let (files, folders) = (files as u64, folders as u64);
     Some(match language {
         Language::English => format!(

@@ -30,6 +30,16 @@ impl ResultFacts {
         self.is("/dry_run")
     }
 
+    /// Returns whether the device left out a part of what was asked for.
+    pub(super) fn is_truncated(&self) -> bool {
+        self.is("/data/truncated") || self.is("/meta/truncated")
+    }
+
+    /// Returns whether a part of what was asked for is not here.
+    pub(super) fn is_partial(&self) -> bool {
+        self.cut || self.is_truncated()
+    }
+
     pub(crate) fn is(&self, pointer: &str) -> bool {
         self.at(pointer).and_then(Value::as_bool).unwrap_or_default()
     }

@@ -86,7 +86,7 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
             if content.is_empty() {
                 return by(format!("{path}{on} is empty."), format!("{path}{on} is leeg."));
             }
-            let more = if result.cut || result.is("/data/truncated") { "\n  …" } else { "" };
+            let more = if result.is_partial() { "\n  …" } else { "" };
             Some(format!("{path}{on}:\n{}{more}", indented(content)))
         }
         "list_directory" => {
@@ -114,6 +114,7 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
         }
         "search_files" => {
             let (results, pattern) = (result.list("/data/results"), result.text("/data/pattern"));
+            let at_least = at_least(result, english);
             let head = match (result.count("/data/count"), english) {
                 (Some(0), true) => {
                     return Some(format!("No file in {path}{on} matches {pattern}."));
@@ -121,8 +122,12 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
                 (Some(0), false) => {
                     return Some(format!("Geen bestand in {path}{on} past bij {pattern}."));
                 }
-                (Some(count), true) => format!("Found {count} for {pattern} in {path}{on}:"),
-                (Some(count), false) => format!("{count} gevonden voor {pattern} in {path}{on}:"),
+                (Some(count), true) => {
+                    format!("Found {at_least}{count} for {pattern} in {path}{on}:")
+                }
+                (Some(count), false) => {
+                    format!("{at_least}{count} gevonden voor {pattern} in {path}{on}:")
+                }
                 (None, true) => format!("Found for {pattern}{on}:"),
                 (None, false) => format!("Gevonden voor {pattern}{on}:"),
             };
@@ -206,17 +211,20 @@ pub(super) fn listed(
 /// Returns the line below a list of which not all is shown: how many entries more there are, where that is known.
 pub(super) fn more(result: &ResultFacts, listed: usize, english: bool) -> Option<String> {
     let all = result.count("/data/count").and_then(|count| usize::try_from(count).ok());
-    match all.unwrap_or(listed).saturating_sub(listed.min(SHOWN)) {
-        0 if !result.cut && !result.is("/data/truncated") => None,
-        0 => Some("  …".to_owned()),
-        hidden if english => Some(format!("  … and {}{hidden} more", at_least(result, english))),
-        hidden => Some(format!("  … en {}nog {hidden}", at_least(result, english))),
+    let is_least = result.is_truncated() || (result.cut && all.is_none());
+    match (all.unwrap_or(listed).saturating_sub(listed.min(SHOWN)), is_least) {
+        (0, false) if !result.cut => None,
+        (0, _) => Some("  …".to_owned()),
+        (hidden, false) if english => Some(format!("  … and {hidden} more")),
+        (hidden, true) if english => Some(format!("  … and at least {hidden} more")),
+        (hidden, false) => Some(format!("  … en nog {hidden}")),
+        (hidden, true) => Some(format!("  … en minstens nog {hidden}")),
     }
 }
 
 /// Returns the words before a count of which the device did not count all.
-fn at_least(result: &ResultFacts, english: bool) -> &'static str {
-    match (result.is("/data/truncated"), english) {
+pub(super) fn at_least(result: &ResultFacts, english: bool) -> &'static str {
+    match (result.is_truncated(), english) {
         (false, _) => "",
         (true, true) => "at least ",
         (true, false) => "minstens ",

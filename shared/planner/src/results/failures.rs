@@ -1,6 +1,8 @@
 //! Describes the failure of a call. The backend's messages are English, so in Dutch the code says what
 //! happened.
 
+use orion_domain::{Actor, Hint};
+
 use super::envelope::ResultFacts;
 use crate::language::Language;
 
@@ -29,9 +31,7 @@ pub(super) fn say(result: &ResultFacts, language: Language) -> String {
             }
             (true, Language::English) => text.push_str(&format!("\nHint: {hint}")),
             (true, Language::Dutch) => {
-                if let Some(command) = &hint.command {
-                    text.push_str(&format!("\nTip: {command}"));
-                }
+                text.push_str(&tip(&hint));
             }
         }
     }
@@ -53,6 +53,23 @@ pub(super) fn say(result: &ResultFacts, language: Language) -> String {
         _ => return text,
     };
     format!("{text}\n{hint}")
+}
+
+/// Returns a step as a line in Dutch: who takes it, and the command. Empty where no command takes it.
+fn tip(hint: &Hint) -> String {
+    let who = match hint.who {
+        Actor::Admin => " voor een beheerder",
+        Actor::Owner => " voor de eigenaar van het apparaat",
+        Actor::Requester | Actor::Approver | Actor::Nobody => "",
+    };
+    match hint.command.as_deref() {
+        Some(command) if command.starts_with("orion") => format!("\nTip{who}: {command}"),
+        Some(_) if hint.who == Actor::Owner => {
+            format!("\nTip{who}: pas [ceiling] in agent.toml aan, dat orion-agent status vindt")
+        }
+        Some(command) => format!("\nTip{who}: {command}"),
+        None => String::new(),
+    }
 }
 
 fn in_dutch(code: &str, result: &ResultFacts) -> String {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::envelope::ResultFacts;
-use super::facts::{SHOWN, counted, entries, indented, listed, size};
+use super::facts::{SHOWN, at_least, counted, entries, indented, listed, more, size};
 
 /// Returns the sentence or the short list. `None` where the tool's own message is best.
 pub(super) fn sentence(result: &ResultFacts, english: bool, on: &str) -> Option<String> {
@@ -53,11 +53,6 @@ pub(super) fn sentence(result: &ResultFacts, english: bool, on: &str) -> Option<
     }
 }
 
-/// Returns a line that shows that there is more.
-fn more(result: &ResultFacts, shown: usize) -> &'static str {
-    if result.cut || result.is("/data/truncated") || shown > SHOWN { "\n  …" } else { "" }
-}
-
 fn below<'a>(path: &'a str, base: &str) -> &'a str {
     let rest = path.strip_prefix(base).map(|rest| rest.trim_start_matches(['/', '\\']));
     rest.filter(|rest| !rest.is_empty()).unwrap_or(path)
@@ -66,14 +61,15 @@ fn below<'a>(path: &'a str, base: &str) -> &'a str {
 fn folders(result: &ResultFacts, english: bool, on: &str) -> String {
     let (query, base) = (result.text("/data/query"), result.text("/data/base"));
     let matches = result.texts("/data/matches");
+    let more = if result.is_partial() { "\n  …" } else { "" };
     match (matches.len(), english) {
         (0, true) => format!("No folder near {base}{on} is called {query}."),
         (0, false) => format!("Bij {base}{on} is geen map die {query} heet."),
         (_, true) => {
-            format!("Folders called {query}{on}:\n  {}{}", matches.join("\n  "), more(result, 0))
+            format!("Folders called {query}{on}:\n  {}{more}", matches.join("\n  "))
         }
         (_, false) => {
-            format!("Mappen die {query} heten{on}:\n  {}{}", matches.join("\n  "), more(result, 0))
+            format!("Mappen die {query} heten{on}:\n  {}{more}", matches.join("\n  "))
         }
     }
 }
@@ -81,15 +77,16 @@ fn folders(result: &ResultFacts, english: bool, on: &str) -> String {
 fn lines(result: &ResultFacts, english: bool, on: &str) -> String {
     let (matches, path) = (result.list("/data/matches"), result.text("/data/path"));
     let pattern = result.text("/data/pattern");
+    let at_least = at_least(result, english);
     let head = match (result.count("/data/count"), english) {
         (Some(0), true) => return format!("No line in {path}{on} matches {pattern}."),
         (Some(0), false) => return format!("Geen regel in {path}{on} past bij {pattern}."),
         (Some(count), true) => {
-            format!("{} in {path}{on}:", counted(count, "line matches", "lines match"))
+            format!("{at_least}{} in {path}{on}:", counted(count, "line matches", "lines match"))
         }
         (Some(count), false) => {
             format!(
-                "{} bij {pattern} in {path}{on}:",
+                "{at_least}{} bij {pattern} in {path}{on}:",
                 counted(count, "regel past", "regels passen")
             )
         }
@@ -101,8 +98,9 @@ fn lines(result: &ResultFacts, english: bool, on: &str) -> String {
         let number = found.get("line").map(ToString::to_string).unwrap_or_default();
         format!("\n  {}:{number}: {}", below(text("path"), path), text("text").trim())
     };
-    let shown: String = matches.iter().take(SHOWN).map(line).collect();
-    format!("{head}{shown}{}", more(result, matches.len()))
+    let shown = matches.iter().take(SHOWN).map(line);
+    let more = more(result, matches.len(), english).map(|line| format!("\n{line}"));
+    format!("{head}{}", shown.chain(more).collect::<String>())
 }
 
 fn large(result: &ResultFacts, english: bool, on: &str) -> String {

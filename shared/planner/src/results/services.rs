@@ -18,13 +18,12 @@ pub(super) fn sentence(result: &ResultFacts, english: bool, on: &str) -> Option<
             if services.is_empty() {
                 return by(format!("No services{on}."), format!("Geen diensten{on}."));
             }
-            let mut text =
-                if english { format!("Services{on}:") } else { format!("Diensten{on}:") };
-            for it in services.iter().take(SHOWN) {
-                text.push_str(&format!("\n  {}: {}", field(it, "service"), field(it, "state")));
-            }
-            let more = more(result, services.len(), english);
-            Some([text].into_iter().chain(more).collect::<Vec<_>>().join("\n"))
+            let head = if english { format!("Services{on}:") } else { format!("Diensten{on}:") };
+            let mut lines = vec![head];
+            let line = |it| format!("  {}: {}", field(it, "service"), field(it, "state"));
+            lines.extend(services.iter().take(SHOWN).map(line));
+            lines.extend(more(result, services.len(), english));
+            Some(lines.join("\n"))
         }
         "check_service_health" => match result.is("/data/healthy") {
             true => by(format!("The service is healthy{on}."), format!("De dienst is gezond{on}.")),
@@ -89,7 +88,7 @@ fn logs(result: &ResultFacts, english: bool, on: &str) -> String {
     }
     let mut text = if english { format!("The log{on}:") } else { format!("Het log{on}:") };
     let hidden = lines.len().saturating_sub(SHOWN);
-    if hidden > 0 || result.cut || result.is("/data/truncated") {
+    if hidden > 0 || result.is_partial() {
         text.push_str("\n  …");
     }
     for line in lines.iter().skip(hidden) {

@@ -41,6 +41,11 @@ pub(super) const SAID: &[(&str, &str)] = &[
         "maak een map Test op kiosk als proef",
         r#"{"tool":"create_directory","device":"kiosk","path":"Test","dry_run":true}"#,
     ),
+    ("verwijder de map Proef", r#"{"tool":"delete_directory","path":"Proef","confirm":true}"#),
+    (
+        "verwijder de map Proef, proefdraaien",
+        r#"{"tool":"delete_directory","path":"Proef","confirm":true,"dry_run":true}"#,
+    ),
     ("maak een map proefdraaien", r#"{"tool":"create_directory","path":"proefdraaien"}"#),
     ("toon de bestanden", r#"{"tool":"list_directory","path":"."}"#),
     ("Wat staat er in Documenten?", r#"{"tool":"list_directory","path":"Documenten"}"#),

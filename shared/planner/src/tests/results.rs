@@ -81,8 +81,8 @@ const TOLD: &[(&str, bool, &str, &str, &str)] = &[
         "search_text",
         false,
         r#"{"pattern": "MILK", "path": "/d", "count": 1, "truncated": true, "matches": [{"path": "/d/a.rs", "line": 7, "text": "  // MILK"}]}"#,
-        "1 line matches in /d on kiosk:\n  a.rs:7: // MILK\n  …",
-        "1 regel past bij MILK in /d op kiosk:\n  a.rs:7: // MILK\n  …",
+        "at least 1 line matches in /d on kiosk:\n  a.rs:7: // MILK\n  …",
+        "minstens 1 regel past bij MILK in /d op kiosk:\n  a.rs:7: // MILK\n  …",
     ),
     (
         "search_text",
@@ -229,4 +229,33 @@ fn one_thing_is_not_called_many() {
     let gone = r#"{"path": "/d", "entries": 1, "bytes": 0, "trash_id": "t"}"#;
     let said = describe("list files", "delete_directory", false, gone);
     assert_eq!(said, "Moved /d to the trash on kiosk: 1 entry, 0 bytes.");
+}
+
+#[test]
+fn a_long_list_says_how_much_of_it_is_left_out() {
+    let entries: Vec<_> =
+        (0..25).map(|n| json!({"path": format!("/d/{n}"), "is_dir": true})).collect();
+    let listing = |more: &Value| {
+        let mut data = json!({"path": "/d", "entries": entries});
+        data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        data.to_string()
+    };
+    let last = |request: &str, tool: &str, data: &str| {
+        let said = describe(request, tool, false, data);
+        let head = said.lines().next().unwrap_or_default().to_owned();
+        (head, said.lines().last().unwrap_or_default().to_owned())
+    };
+    let whole = listing(&json!({"count": 25}));
+    let (head, more) = last("list files", "list_directory", &whole);
+    assert_eq!((&*head, &*more), ("/d on kiosk holds 25 entries:", "  … and 5 more"));
+    let cut = listing(&json!({"count": 500, "truncated": true}));
+    let (head, more) = last("list files", "list_directory", &cut);
+    assert_eq!(head, "/d on kiosk holds at least 500 entries:");
+    assert_eq!(more, "  … and at least 480 more");
+    let (head, more) = last("wat staat er", "list_directory", &cut);
+    assert_eq!(head, "In /d op kiosk staan minstens 500 items:");
+    assert_eq!(more, "  … en minstens nog 480");
+    let found: Vec<_> = (0..25).map(|n| json!({"path": "/d/a", "line": n, "text": "x"})).collect();
+    let found = json!({"path": "/d", "pattern": "x", "count": 25, "matches": found}).to_string();
+    assert_eq!(last("list files", "search_text", &found).1, "  … and 5 more");
 }

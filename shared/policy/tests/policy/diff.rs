@@ -36,8 +36,7 @@ fn a_change_is_told_by_device_and_rule() {
     insta::assert_snapshot!(lines.join("\n"), @r"
     ~ timezone: UTC → Europe/Berlin
     ~ risk: {low:allow,medium:allow} → {low:allow,medium:ask}
-    ~ device a: tools become a list: what is not in it is not granted
-    ~ device a: tools + read_file
+    ~ device a: tools become a list, and no others are granted: read_file
     ~ device a: paths + ~/Projects (read)
     ~ device a: paths - ~/Projects (read, write, delete)
     ~ device a: apps + chrome
@@ -52,6 +51,24 @@ fn a_change_is_told_by_device_and_rule() {
     ~ rule night: hours: none → 22:00 to 07:00
     ~ rule night: tools: open_app → copy_path, open_app
     ");
+}
+
+#[test]
+fn a_list_that_goes_takes_nothing_away_by_name() {
+    let of = |device: &str| valid(&format!("devices:\n  a: {device}"));
+    let [listed, profile] =
+        [of("{ profile: reader, tools: [read_file] }"), of("{ profile: reader }")];
+    let lines = |old, new| diff(old, new).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        lines(&listed, &profile),
+        [
+            "~ device a: tools are not listed any more, and every tool of its capabilities is granted"
+        ]
+    );
+    assert_eq!(
+        lines(&profile, &listed),
+        ["~ device a: tools become a list, and no others are granted: read_file"]
+    );
 }
 
 #[test]

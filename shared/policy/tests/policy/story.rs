@@ -80,7 +80,7 @@ fn a_refusal_names_what_was_tried_what_is_allowed_and_what_would_help() {
     assert_eq!(
         hints,
         [
-            "add { path: \"C:/Windows/System32\", access: [write] } to the paths of laptop-123 (an admin of this backend: orion devices permissions add laptop-123 --path C:/Windows/System32 --access write, or the policy file)"
+            "add { path: \"C:/Windows/System32\", access: [write] } to the paths of laptop-123 (an admin of this backend: orion devices permissions add laptop-123 --path C:/Windows/System32 --access write)"
         ]
     );
 }

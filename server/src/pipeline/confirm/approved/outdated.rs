@@ -56,8 +56,9 @@ pub async fn end_outdated(
             continue;
         }
         match look_again(pipeline, id).await {
-            Ok(is_over) => {
-                ended += usize::from(is_over);
+            Ok(Looked::Held) => next.extend(before.map(|seen| (id, seen))),
+            Ok(looked) => {
+                ended += usize::from(looked == Looked::Ended);
                 next.extend(now.map(|seen| (id, seen)));
             }
             // One request must not block the others; it is looked at again.
@@ -70,9 +71,22 @@ pub async fn end_outdated(
     Ok(ended)
 }
 
-async fn look_again(pipeline: &Pipeline, id: ApprovalId) -> Result<bool, StoreError> {
+/// What a look at an open request has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    Ended,
+    Stands,
+    /// It is held for a while, and is looked at once it no longer is.
+    Held,
+}
+
+async fn look_again(pipeline: &Pipeline, id: ApprovalId) -> Result<Looked, StoreError> {
     let row = pipeline.store.approval(id).await?;
-    Ok(end_if_outdated(pipeline, &row).await?.is_some())
+    if is_held(pipeline, &row) {
+        return Ok(Looked::Held);
+    }
+    let ended = end_if_outdated(pipeline, &row).await?;
+    Ok(if ended.is_some() { Looked::Ended } else { Looked::Stands })
 }
 
 /// Ends an open request if its call can no longer run as it was shown, and returns why.

@@ -104,9 +104,7 @@ impl Evidence {
             let is_taken_out = against.iter().all(|denied| paths.iter().any(|path| path == denied));
             let allow: Option<Vec<_>> =
                 paths.iter().map(|path| owner_command(path, *access)).collect();
-            let command = allow
-                .filter(|_| is_taken_out)
-                .map(|allow| format!("{}, or edit [ceiling] in agent.toml", allow.join(", then ")));
+            let command = allow.filter(|_| is_taken_out).map(|allow| allow.join(", then "));
             return Hint { command: command.or(hint.command), ..hint };
         }
         if !against.is_empty() {

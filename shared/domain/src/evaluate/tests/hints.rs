@@ -13,13 +13,11 @@ fn hint_lines(ask: &Ask, policy: &Policy) -> Vec<String> {
     })
 }
 
-const ADMIN: &str = "(an admin of this backend: orion devices permissions set laptop-123 @FILE, or the policy file)";
+const ADMIN: &str = "(an admin of this backend: orion devices permissions set laptop-123 @FILE)";
 
 /// Returns the admin's command that adds an entry.
 fn adds(options: &str) -> String {
-    format!(
-        "(an admin of this backend: orion devices permissions add laptop-123 {options}, or the policy file)"
-    )
+    format!("(an admin of this backend: orion devices permissions add laptop-123 {options})")
 }
 
 const OWNER: &str =
@@ -60,7 +58,7 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
             format!(
                 "give the ceiling of laptop-123 the profile operator, or the permission file_write {OWNER}"
             ),
-            "add { path: \"D:/x\", access: [write] } to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow D:/x --write, or edit [ceiling] in agent.toml)"
+            "add { path: \"D:/x\", access: [write] } to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent allow D:/x --write)"
                 .to_owned(),
         ]
     );
@@ -77,7 +75,7 @@ fn the_owner_takes_a_plain_path_out_of_the_denied_ones_by_a_command_and_a_patter
     assert_eq!(
         refused_by(json!(["D:/x"])),
         [
-            "take \"D:/x\" out of the deny_paths of the ceiling of laptop-123 (the owner of the device: orion-agent deny D:/x --undo, or edit [ceiling] in agent.toml)"
+            "take \"D:/x\" out of the deny_paths of the ceiling of laptop-123 (the owner of the device: orion-agent deny D:/x --undo)"
         ]
     );
     for (denied, named) in
@@ -139,7 +137,7 @@ fn no_part_of_a_path_runs_in_the_shell_that_a_hint_is_pasted_into() {
         ("D:/%TEMP%", "PATH"),
     ] {
         let [hint] = &hint_lines(&Ask::make(path), &granted)[..] else { panic!("{path}") };
-        let command = format!("add laptop-123 --path {pasted} --access write, or the policy file)");
+        let command = format!("add laptop-123 --path {pasted} --access write)");
         assert!(hint.ends_with(&command), "{hint}");
     }
 }
@@ -192,7 +190,7 @@ fn a_secret_file_is_named_with_its_folder_where_none_is_allowed_and_all_that_den
     let mut held = both.clone();
     held.ceiling = Some(of(json!(["D:/y"]), json!(["D:/x/.ssh"])).grants);
     let allow = format!("orion-agent allow D:/x/.ssh --read, then orion-agent allow {key} --read");
-    let by = format!("(the owner of the device: {allow}, or edit [ceiling] in agent.toml)");
+    let by = format!("(the owner of the device: {allow})");
     let taken = "take \"D:/x/.ssh\" out of the deny_paths, and ";
     assert_eq!(
         hint_lines(&ask, &held),
