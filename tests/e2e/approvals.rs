@@ -221,30 +221,59 @@ async fn the_requests_of_a_disabled_person_end_and_those_of_others_stay() {
     assert_eq!(done.end(), (CallState::Succeeded, None), "{done:?}");
 }
 
+/// Makes an API token of the admin, and a client with it.
+async fn lent(world: &World) -> orion_tests::Client {
+    let request = v1::CreateTokenRequest {
+        name: "lent".to_owned(),
+        scopes: vec![v1::Scope::Call.into()],
+        ..v1::CreateTokenRequest::default()
+    };
+    let made = world.admin().auth().create_token(request).await.unwrap().into_inner();
+    world.admin().with_token(&made.secret)
+}
+
+async fn take_back(world: &World) {
+    let request = v1::RevokeTokenRequest { token: "lent".to_owned(), user: String::new() };
+    world.admin().auth().revoke_token(request).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_requests_of_a_session_end_with_it_and_those_of_others_stay() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;
     kiosk.write_file("a.txt", "x");
-    let request = v1::CreateTokenRequest {
-        name: "lost".to_owned(),
-        scopes: vec![v1::Scope::Call.into()],
-        ..v1::CreateTokenRequest::default()
-    };
-    let secret = world.admin().auth().create_token(request).await.unwrap().into_inner().secret;
     let arguments = json!({"path": "a.txt", "confirm": true});
-    let gone = world.admin().with_token(&secret).call("kiosk", "delete_file", arguments).await;
+    let gone = lent(&world).await.call("kiosk", "delete_file", arguments).await;
     let other = ask(&world, &kiosk).await;
     // The backend has looked at both by then, once a second.
     tokio::time::sleep(Duration::from_millis(1500)).await;
-    let revoke = v1::RevokeTokenRequest { token: "lost".to_owned(), user: String::new() };
-    world.admin().auth().revoke_token(revoke).await.unwrap();
+    take_back(&world).await;
     let ended = world.admin().ended(&gone.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)), "{ended:?}");
     assert!(ended.error().message.contains("the session or token that admin used"), "{ended:?}");
     let open: Vec<_> = open(&world).await.into_iter().map(|it| it.call_id).collect();
     assert_eq!(open, [other.id]);
     assert!(kiosk.files().join("a.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ended_a_request_in_quarantine_ends_it_once_the_device_is_back() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    kiosk.write_file("a.txt", "x");
+    let arguments = json!({"path": "a.txt", "confirm": true});
+    let asked = lent(&world).await.call("kiosk", "delete_file", arguments).await;
+    let held = world.cli().run(&["devices", "quarantine", "kiosk", "--yes"]).await;
+    assert_eq!(held.code, 0, "{held:?}");
+    take_back(&world).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let waiting: Vec<_> = open(&world).await.into_iter().map(|it| it.call_id).collect();
+    assert_eq!(waiting, std::slice::from_ref(&asked.id), "nothing is decided meanwhile");
+    let freed = world.cli().run(&["devices", "approve", "kiosk", "--yes"]).await;
+    assert_eq!(freed.code, 0, "{freed:?}");
+    let ended = world.admin().ended(&asked.id).await.unwrap();
+    assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::PermissionDenied)), "{ended:?}");
+    assert!(open(&world).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

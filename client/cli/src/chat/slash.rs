@@ -109,6 +109,9 @@ mod tests {
             ("/undo", Some(Slash::Undo)),
             ("/undo everything", Some(Slash::Unknown)),
             ("/etc/passwd", Some(Slash::Unknown)),
+            ("Exit", Some(Slash::Quit)),
+            ("/q", Some(Slash::Quit)),
+            ("quit firefox", None),
         ] {
             assert_eq!(slash(line), expected, "{line}");
         }
