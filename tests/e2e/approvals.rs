@@ -222,9 +222,9 @@ async fn the_requests_of_a_disabled_person_end_and_those_of_others_stay() {
 }
 
 /// Makes an API token of the admin, and a client with it.
-async fn lent(world: &World) -> orion_tests::Client {
+async fn spare(world: &World) -> orion_tests::Client {
     let request = v1::CreateTokenRequest {
-        name: "lent".to_owned(),
+        name: "spare".to_owned(),
         scopes: vec![v1::Scope::Call.into()],
         ..v1::CreateTokenRequest::default()
     };
@@ -233,7 +233,7 @@ async fn lent(world: &World) -> orion_tests::Client {
 }
 
 async fn take_back(world: &World) {
-    let request = v1::RevokeTokenRequest { token: "lent".to_owned(), user: String::new() };
+    let request = v1::RevokeTokenRequest { token: "spare".to_owned(), user: String::new() };
     world.admin().auth().revoke_token(request).await.unwrap();
 }
 
@@ -243,7 +243,7 @@ async fn the_requests_of_a_session_end_with_it_and_those_of_others_stay() {
     let kiosk = world.device("kiosk").start().await;
     kiosk.write_file("a.txt", "x");
     let arguments = json!({"path": "a.txt", "confirm": true});
-    let gone = lent(&world).await.call("kiosk", "delete_file", arguments).await;
+    let gone = spare(&world).await.call("kiosk", "delete_file", arguments).await;
     let other = ask(&world, &kiosk).await;
     // The backend has looked at both by then, once a second.
     tokio::time::sleep(Duration::from_millis(1500)).await;
@@ -262,7 +262,7 @@ async fn what_ended_a_request_in_quarantine_ends_it_once_the_device_is_back() {
     let kiosk = world.device("kiosk").start().await;
     kiosk.write_file("a.txt", "x");
     let arguments = json!({"path": "a.txt", "confirm": true});
-    let asked = lent(&world).await.call("kiosk", "delete_file", arguments).await;
+    let asked = spare(&world).await.call("kiosk", "delete_file", arguments).await;
     let held = world.cli().run(&["devices", "quarantine", "kiosk", "--yes"]).await;
     assert_eq!(held.code, 0, "{held:?}");
     take_back(&world).await;

@@ -100,7 +100,7 @@ test("what a denied person lacked is asked for on the denial, and granted by an 
   await request.getByLabel("Reason").fill("For today.");
   await request.getByRole("button", { name: "Grant", exact: true }).click();
   await request.getByText("granted", { exact: true }).waitFor();
-  await denied.getByText(/^Granted until .* Make the call again\.$/).waitFor();
+  await denied.getByText(/^Granted: make the call again\. It ends /).waitFor();
   await eventually("the folder", async () => {
     await answered(ann);
     await say(ann, "make a folder Wanted on laptop");

@@ -69,7 +69,7 @@ test("a denial is understood, and just that is allowed", async () => {
     await newcomer.press("Enter");
     const denied = card(page, "list_directory");
     await newcomer.sees("denied", denied);
-    await newcomer.click("Allow just this…", denied);
+    await newcomer.click("Allow on this device…", denied);
     await newcomer.sees("What this changes");
     await newcomer.click("Apply");
     await newcomer.sees("permissions acknowledged by the device");

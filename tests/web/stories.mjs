@@ -103,6 +103,12 @@ test("what is said while an answer comes waits for its end, and can be taken bac
   await say(admin, "list files");
   const waiting = admin.getByRole("list", { name: "Sent when the answer is complete" });
   assert.equal(await waiting.getByRole("listitem").count(), 2);
+  // Who leaves the chat and comes back finds it as it was.
+  await admin.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Devices" }).click();
+  await admin.getByRole("heading", { name: "Devices" }).waitFor();
+  await admin.goBack();
+  await asked.waitFor();
+  assert.equal(await waiting.getByRole("listitem").count(), 2);
   await waiting.getByRole("button", { name: /Second/ }).click();
   assert.equal(await admin.getByRole("article", { name: "Call of list_directory" }).count(), 0);
   await asked.getByRole("button", { name: "Approve once" }).click();

@@ -18,13 +18,14 @@ use crate::chain::Chain;
 use crate::changes::{Recovered, recover};
 use crate::clock::now_ms;
 use crate::config::{Config, Settings};
+use crate::enroll::EnrollError;
 use crate::execute::Toolbox;
 use crate::journal::Journal;
 use crate::programs::Programs;
 use crate::report;
 use crate::roots::Roots;
 use crate::sandbox::{Sandbox, suffices};
-use crate::state::{Identity, State};
+use crate::state::{EnrollmentStage, Identity, Pending, State};
 use crate::transfer::Transfers;
 use crate::trash::Trash;
 #[cfg(target_os = "linux")]
@@ -36,9 +37,27 @@ const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(20);
 /// This device is not enrolled.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "this device is not enrolled; run `orion-agent enroll TOKEN` with a token of `orion devices invite`"
+    "this device is not enrolled; run `orion-agent enroll TOKEN` with a token of `orion devices invite`, or name the folder of its state with --state-dir"
 )]
 pub struct NotEnrolled;
+
+/// Returns the identity of this device.
+///
+/// # Errors
+/// The device is not enrolled, or its enrolment has not ended yet: [`NotEnrolled`], [`EnrollError`]; or the state
+/// cannot be read.
+pub fn enrolled(state_dir: &Path) -> anyhow::Result<Identity> {
+    if let Some(identity) = Identity::read(state_dir)? {
+        return Ok(identity);
+    }
+    let Some(pending) = Pending::read(state_dir)? else { return Err(NotEnrolled.into()) };
+    let words = pending.key.fingerprint_words();
+    Err(match pending.stage {
+        EnrollmentStage::Known { .. } => EnrollError::StillPending { words },
+        EnrollmentStage::Asked { .. } => EnrollError::Unfinished,
+    }
+    .into())
+}
 
 /// Runs an agent until `shutdown`. The caller owns the signal, and the process's cryptography
 /// provider.
@@ -57,7 +76,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
     survive_large_files();
     open_many_files();
     let state = Arc::new(State::open(&state_dir)?);
-    let identity = Identity::read(&state_dir)?.ok_or(NotEnrolled)?;
+    let identity = enrolled(&state_dir)?;
     identity
         .tls()
         .context("this device's certificate can't be used; enrol it again with --force")?;

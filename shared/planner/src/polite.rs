@@ -1,6 +1,5 @@
 //! Removes what surrounds a request: courtesies and the wish for a preview.
 
-use crate::function_words::is_general;
 use crate::words::Word;
 
 /// Removes courtesies from both ends.
@@ -45,38 +44,31 @@ pub(crate) fn preview(words: &[Word]) -> Option<&[Word]> {
         "proefdraaien",
         "proef",
     ];
-    const AT_THE_END: [&str; 16] = [
+    const AT_THE_END: [&str; 13] = [
         "as_a_dry_run",
         "as_dry_run",
         "as_a_preview",
         "as_preview",
-        "in_preview",
         "with_dry_run",
         "dry_run",
         "dry-run",
         "dryrun",
-        "preview",
         "als_proef",
         "als_preview",
         "als_dry_run",
         "bij_wijze_van_proef",
         "proefdraaien",
-        "proef",
     ];
+    /// Words that are names as well: they count behind a comma.
+    const SET_OFF: [&str; 2] = ["preview", "proef"];
     AT_THE_START
         .iter()
         .find_map(|phrase| after(words, phrase))
         .or_else(|| AT_THE_END.iter().find_map(|phrase| before(words, phrase)))
-        .filter(|rest| !names_a_thing(words, rest))
-}
-
-/// Returns whether the one word that follows `rest` names a thing, as in "delete the folder Preview".
-fn names_a_thing(words: &[Word], rest: &[Word]) -> bool {
-    let [.., thing, _] = words else { return false };
-    words.first() == rest.first()
-        && words.len() == rest.len() + 1
-        && is_general(&thing.key)
-        && !thing.breaks
+        .or_else(|| {
+            let rest = SET_OFF.iter().find_map(|phrase| before(words, phrase))?;
+            rest.last().is_some_and(|word| word.breaks).then_some(rest)
+        })
 }
 
 /// Returns the name in an answer such as "call it Photos" or "on the kiosk".

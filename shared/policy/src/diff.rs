@@ -220,11 +220,6 @@ pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
     if old.profile != new.profile {
         lines.push(format!("profile {} → {}", written(&old.profile), written(&new.profile)));
     }
-    let is_listed = |grants: &Grants, name| match name {
-        "tools" => grants.tools.is_some(),
-        "capabilities" => grants.capabilities.is_some(),
-        _ => true,
-    };
     for ((name, before), (_, after)) in lists(old).into_iter().zip(lists(new)) {
         match (is_listed(old, name), is_listed(new, name)) {
             (false, true) => {
@@ -233,11 +228,7 @@ pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
             }
             // What was listed may be granted all the same.
             (true, false) => {
-                let granted = match name {
-                    "tools" => "every tool of its capabilities is granted",
-                    _ => "those of its profile are granted, or else of its listed tools",
-                };
-                lines.push(format!("{name} are not listed any more, and {granted}"));
+                lines.push(format!("{name} are not listed any more, and {}", unlisted(new, name)));
             }
             (true, true) | (false, false) => lines.extend(sets(name, &before, &after)),
         }
@@ -246,6 +237,27 @@ pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
         lines.push(format!("read_only {} → {}", old.read_only, new.read_only));
     }
     lines
+}
+
+/// Returns whether what is not in the list of this name is not granted. Without the list, something else counts.
+fn is_listed(grants: &Grants, name: &str) -> bool {
+    match name {
+        "tools" => grants.tools.is_some(),
+        "capabilities" => grants.capabilities.is_some(),
+        "commands" => grants.commands.is_some(),
+        _ => true,
+    }
+}
+
+/// Returns what is granted without the list of this name.
+fn unlisted(grants: &Grants, name: &str) -> &'static str {
+    match (name, grants.effective_capabilities()) {
+        ("commands", _) => "every program is granted that does not give the whole machine",
+        (_, Some(capabilities)) if capabilities.is_empty() => "none is granted",
+        ("tools", _) => "every tool of the granted capabilities is granted",
+        (_, Some(_)) => "those of the profile are granted",
+        (_, None) => "those of the listed tools are granted",
+    }
 }
 
 /// Returns what changes in the labels that the file gives a device. Without any, those that are stored count.

@@ -7,8 +7,7 @@ use anyhow::{Context as _, anyhow};
 use clap::Subcommand;
 use orion_agent::chain::read;
 use orion_agent::clock::{now_ms, shown};
-use orion_agent::run::NotEnrolled;
-use orion_agent::state::Identity;
+use orion_agent::run::enrolled;
 use orion_audit::device::{DeviceChain, DeviceEntry, DeviceSigner, Happened};
 use orion_mtls::secret_file;
 
@@ -58,7 +57,7 @@ pub(crate) fn run(state_dir: &Path, command: Audit) -> anyhow::Result<()> {
 }
 
 fn export(state_dir: &Path, chain: &DeviceChain) -> anyhow::Result<String> {
-    let identity = Identity::read(state_dir)?.ok_or(NotEnrolled)?;
+    let identity = enrolled(state_dir)?;
     if chain.header.device != identity.device_id.to_string() {
         return Err(anyhow!(
             "the audit in {} is of the device that this one was before it enrolled again, whose key is gone, so that it can't be signed; once the agent runs it begins another",

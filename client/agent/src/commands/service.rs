@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use orion_agent::clock::now_ms;
-use orion_agent::run::NotEnrolled;
+use orion_agent::run::enrolled;
 use orion_agent::service::{self, Installed, Layout, Manager, Owner, Purge, Removed};
 use orion_agent::state::Identity;
 
@@ -74,9 +74,7 @@ const fn how_it_runs(owner: Owner) -> (&'static str, &'static str) {
 }
 
 pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Result<()> {
-    if Identity::read(&places.state_dir)?.is_none() {
-        return Err(NotEnrolled.into());
-    }
+    enrolled(&places.state_dir)?;
     // What is wrong with the owner's file is said now, and not by a service that does not start.
     places.settings()?;
     let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;

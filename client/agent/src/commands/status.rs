@@ -2,25 +2,14 @@
 
 use orion_agent::clock::shown;
 use orion_agent::config::Settings;
-use orion_agent::enroll::EnrollError;
-use orion_agent::run::NotEnrolled;
+use orion_agent::run::enrolled;
 use orion_agent::sandbox::Sandbox;
-use orion_agent::state::{EnrollmentStage, Identity, Pending, State, StateError, Status};
+use orion_agent::state::{State, StateError, Status};
 
 use super::{NO_FOLDER, Places, pause, print, say};
 
 pub(super) fn run(places: &Places) -> anyhow::Result<()> {
-    let Some(identity) = Identity::read(&places.state_dir)? else {
-        if let Some(pending) = Pending::read(&places.state_dir)? {
-            let words = pending.key.fingerprint_words();
-            return Err(match pending.stage {
-                EnrollmentStage::Known { .. } => EnrollError::StillPending { words },
-                EnrollmentStage::Asked { .. } => EnrollError::Unfinished,
-            }
-            .into());
-        }
-        return Err(NotEnrolled.into());
-    };
+    let identity = enrolled(&places.state_dir)?;
     let is_running = match State::open(&places.state_dir) {
         Err(StateError::Busy { .. }) => true,
         // An identity that another account may have put there is not this device's.

@@ -196,7 +196,8 @@ async fn from_pipe(session: &mut Session<'_>, mut code: u8) -> Result<u8, Failur
             .map_err(|_| Failure::Usage("a message is not text in UTF-8".to_owned()))?;
         match line.trim() {
             "" => {}
-            line if slash(line) == Some(Slash::Quit) => return Ok(code),
+            // A word may be the answer to a question.
+            line if line.starts_with('/') && slash(line) == Some(Slash::Quit) => return Ok(code),
             message => code = said(session, message).await?,
         }
     }

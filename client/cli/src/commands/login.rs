@@ -135,12 +135,14 @@ async fn with_secret(
     user: Option<String>,
     password: Option<Secret>,
 ) -> Result<(String, String), Failure> {
-    let secret = input::value(secret).map_err(|failure| match failure.cause() {
-        Failure::NotFound(_) => failure.hint(Hint::run(
+    let secret = input::value(secret).map_err(|failure| {
+        if !matches!(failure.cause(), Failure::NotFound(_)) {
+            return failure;
+        }
+        failure.hint(Hint::run(
             "or, where its secret was used already, sign in with your password",
             "orion login --user NAME",
-        )),
-        _ => failure,
+        ))
     })?;
     let secret = secret.trim().to_owned();
     // A reset secret contains its account: reset:NAME:…

@@ -4,7 +4,7 @@ use orion_domain::{ErrorCode, Hint, PlanId, ToolError};
 use orion_wire::status_from;
 use tonic::Status;
 
-use super::{hinted, store, with};
+use super::{hinted, store};
 use crate::pipeline::confirm::AnswerError;
 use crate::pipeline::plan::PlanError;
 use crate::store::{ApprovalState, DecideError, DecidePlanError, StoreError};
@@ -141,7 +141,12 @@ pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError, card: &str) -> S
             status_from(&ended.with("plan_id", plan.to_string()))
         }
         DecidePlanError::NotRequester => {
-            with(ErrorCode::PermissionDenied, "only the person who asked for the plan can do this")
+            let hint = Hint::run(
+                "its requester approves it, and an operator or an admin can deny it",
+                format!("orion plan deny {plan}"),
+            );
+            let message = "only the person who asked for the plan can do this";
+            hinted(ErrorCode::PermissionDenied, message, hint)
         }
         DecidePlanError::Step { number, error } => {
             let clause = format!("step {number}: {error}. Nothing of the plan was answered");

@@ -52,9 +52,9 @@ export type More = MessageInitShape<typeof DecideApprovalRequestSchema>["more"];
 export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
   const me = useMe();
   const toast = useToast();
-  const isSettled = useSettled();
   const [reason, setReason] = useState("");
   const [isDenying, setDenying] = useState(false);
+  const isSettled = useSettled(isDenying);
   const { isAsking, error: unsigned, signed } = useSignature();
   const decide = useMutation(ApprovalService.method.decideApproval, {
     onSuccess: ({ approval: now }) => {
@@ -94,7 +94,7 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
         {because}
         <div className="row">
           <Button look="danger" type="submit" disabled={isOff}>Deny</Button>
-          <Button look="quiet" onClick={() => setDenying(false)}>Back</Button>
+          <Button look="quiet" onClick={() => { setDenying(false); setReason(""); }}>Back</Button>
         </div>
       </form>
     );
@@ -109,7 +109,7 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
           <Button look="primary" disabled={isOff || (approval.reasonRequired && reason.trim() === "")} onClick={approve} data-key="a">
             {approval.passkeyRequired ? "Approve with passkey" : "Approve once"} on {oneLine(approval.device, 24)} <kbd aria-hidden>a</kbd>
           </Button>
-          <Button look="danger" disabled={isOff} onClick={() => setDenying(true)} data-key="d">
+          <Button look="danger" disabled={isOff} onClick={() => { setDenying(true); setReason(""); }} data-key="d">
             Deny… <kbd aria-hidden>d</kbd>
           </Button>
           <MoreAnswers approval={approval} disabled={isOff} send={(more) => send(true, more)} />

@@ -1,7 +1,7 @@
 // What came of a call: its message, its error with the next steps, and its data.
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { Link } from "react-router";
-import { AccessRequestService, AccessRequestState } from "../gen/orion/v1/accessrequest_pb";
+import { type AccessRequest, AccessRequestService, AccessRequestState } from "../gen/orion/v1/accessrequest_pb";
 import { type Call, CallState } from "../gen/orion/v1/tool_pb";
 import { outcome } from "../lib/call";
 import { type Hint, type OrionError, lacking } from "../lib/errors";
@@ -11,13 +11,13 @@ import { Diff } from "../ui/Diff";
 import { ErrorNote, Problem } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 
-/** What an admin would grant so that a denied call runs: they see it as a draft of the device's permissions. */
+/** What an admin would grant on the device so that a denied call runs: they see it as a draft of the device's permissions. */
 export function AllowThis({ error, device, look = "small" }: { error: OrionError; device: string; look?: string }) {
   const me = useMe();
   const wanted = lacking(error);
   if (!me.is("admin") || wanted.length === 0 || device === "") return null;
-  const owner = (error.hints ?? []).filter(({ who }) => who === "owner").map(({ text, command }) => command ?? text);
-  return <Link className={`button ${look}`} to={`/devices/${encodeURIComponent(device)}`} state={{ wanted, owner }}>Allow just this…</Link>;
+  const owner = (error.hints ?? []).filter(({ who }) => who === "owner").map(({ text, command }) => (command?.startsWith("orion") ? command : text));
+  return <Link className={`button ${look}`} to={`/devices/${encodeURIComponent(device)}`} state={{ wanted, owner }}>Allow on this device…</Link>;
 }
 
 /** The command that asks for access, which the backend names where an admin can grant it. The page has a button for it. */
@@ -26,19 +26,23 @@ const isRequest = ({ command }: Hint) => command?.startsWith("orion request ") ?
 /** A denied call can be asked for: exactly what it lacked, for two hours, by an admin's yes. */
 function RequestAccess({ callId }: { callId: string }) {
   const toast = useToast();
-  const { data, refetch } = useQuery(AccessRequestService.method.listAccessRequests, { all: true }, { refetchInterval: 5_000 });
+  const isOf = (it: AccessRequest) => it.callId === callId;
+  const { data, isPending, refetch } = useQuery(AccessRequestService.method.listAccessRequests, { all: true }, {
+    refetchInterval: ({ state }) => (state.data?.requests.find(isOf)?.state === AccessRequestState.OPEN ? 5_000 : false),
+  });
   const request = useMutation(AccessRequestService.method.requestAccess, {
     onSuccess: () => {
       void refetch();
       toast("An admin sees your request under Access requests.");
     },
   });
-  const made = data?.requests.find((it) => it.callId === callId);
+  const made = data?.requests.find(isOf);
+  if (isPending) return null;
   switch (made?.state) {
     case AccessRequestState.OPEN:
       return <Link to="/access" className="small">Requested: an admin answers</Link>;
     case AccessRequestState.GRANTED:
-      return <p className="note good">Granted until <Time at={made.grantedUntil} />. Make the call again.</p>;
+      return <p className="note good">Granted: make the call again. It ends <Time at={made.grantedUntil} />.</p>;
     default:
       return (
         <>
@@ -51,13 +55,14 @@ function RequestAccess({ callId }: { callId: string }) {
 }
 
 function Denied({ error, call }: { error: OrionError; call: Call }) {
+  const me = useMe();
   const hints = error.hints ?? [];
   return (
     <>
       <Problem error={{ ...error, hints: hints.filter((it) => !isRequest(it)) }} />
       <div className="row">
         <AllowThis error={error} device={call.device} />
-        {hints.some(isRequest) && <RequestAccess callId={call.callId} />}
+        {call.caller === me.user && hints.some(isRequest) && <RequestAccess callId={call.callId} />}
       </div>
     </>
   );

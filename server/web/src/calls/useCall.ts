@@ -39,7 +39,7 @@ export function useCall(callId: string, known?: Call) {
   const loaded = useQuery(
     ToolService.method.getCall,
     { callId },
-    { enabled: isLoaded, staleTime: isPolled ? 0 : 5_000, refetchInterval: isPolled ? REFRESH_MS : false },
+    { enabled: isLoaded, staleTime: isPolled ? 0 : 5_000, ...(isPolled && { refetchInterval: REFRESH_MS }) },
   );
   useEffect(() => {
     setLive(undefined);

@@ -16,12 +16,12 @@ function RecordedCalls({ turnId }: { turnId: string }) {
 }
 
 /** The planner's text without the steps after an error: the card of the call has them, with buttons. */
-const withoutSteps = (text: string) => text.split("\n").filter((line) => !/^(Hint|Tip)\b/.test(line)).join("\n");
+const withoutSteps = (text: string) => text.split("\n").filter((line) => !/^(Hint|Tip( voor [a-z ]+)?): /.test(line)).join("\n");
 
-function ItemView({ item, isPlain }: { item: Item; isPlain: boolean }) {
+function ItemView({ item, isPlain, hasCard }: { item: Item; isPlain: boolean; hasCard: boolean }) {
   switch (item.kind) {
     case "text":
-      return <Markdown text={isPlain ? withoutSteps(item.text) : item.text} isPlain={isPlain} />;
+      return <Markdown text={isPlain && hasCard ? withoutSteps(item.text) : item.text} isPlain={isPlain} />;
     case "note":
       return <p className="note small">{visible(item.text)}</p>;
     case "call":
@@ -44,7 +44,7 @@ export function TurnView({ turn }: { turn: Turn }) {
     <>
       {!turn.isContinued && <div className="said" dir="auto"><span className="sr">You: </span>{visible(turn.said)}</div>}
       {turn.isRecorded && turn.turnIds.map((id) => <RecordedCalls key={id} turnId={id} />)}
-      {turn.items.map((item, index) => <ItemView key={item.kind === "call" ? item.callId : index} item={item} isPlain={isPlain} />)}
+      {turn.items.map((item, index) => <ItemView key={item.kind === "call" ? item.callId : index} item={item} isPlain={isPlain} hasCard={turn.isRecorded || turn.items.some((it) => it.kind === "call")} />)}
       {!turn.isDone && !asking && <Loading what="the answer" />}
     </>
   );

@@ -30,7 +30,8 @@ export function useConversation(id: string | undefined) {
   const recorded = useQuery(
     ChatService.method.getChat,
     { conversationId: id ?? "" },
-    { enabled: id !== undefined, staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: false },
+    // The turns of this visit are kept beside it, so another visit loads it anew.
+    { enabled: id !== undefined, staleTime: Number.POSITIVE_INFINITY, gcTime: 0, refetchOnWindowFocus: false },
   );
   useEffect(() => {
     if (current.current === id) return;

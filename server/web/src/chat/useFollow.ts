@@ -6,19 +6,18 @@ export function useFollow(chat: string | undefined) {
   const element = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const lastTop = useRef(0);
-  /** The question whose beginning was shown: that is done once. */
+  /** The call that waits for an answer, of which the beginning was shown: that is done once. */
   const shown = useRef<string>(undefined);
   const show = useCallback((box: HTMLDivElement) => {
-    const question = [...box.querySelectorAll<HTMLElement>("[data-approval]")].at(-1);
-    const card = question?.closest<HTMLElement>(".call") ?? question;
-    const isNew = question && question.dataset.approval !== shown.current;
-    if (!card || !isNew || card.offsetHeight <= box.clientHeight || card.contains(document.activeElement)) {
+    const card = [...box.querySelectorAll<HTMLElement>(".call.ask")].at(-1);
+    if (!card || card.offsetHeight <= box.clientHeight) {
       box.scrollTop = box.scrollHeight;
-      return;
+    } else if (card.dataset.call !== shown.current) {
+      shown.current = card.dataset.call;
+      box.scrollTop += card.getBoundingClientRect().top - box.getBoundingClientRect().top;
     }
-    shown.current = question.dataset.approval;
-    isAtEnd.current = false;
-    box.scrollTop += card.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    // This is no scrolling of the person.
+    lastTop.current = box.scrollTop;
   }, []);
   const toEnd = useCallback(() => {
     isAtEnd.current = true;

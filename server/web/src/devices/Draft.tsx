@@ -44,8 +44,9 @@ export function Draft({ device, before, draft, version, rows, onChange, onClose 
   useEffect(() => {
     if (!section.current?.contains(document.activeElement)) section.current?.focus();
   }, [draft]);
-  const diff = difference(readable(comparable(before, draft, rows)), readable(comparable(draft, before, rows)));
-  const isNowList = !Array.isArray(before.tools) && Array.isArray(draft.tools);
+  const diff = difference(readable(comparable(before, draft, rows)), readable(draft));
+  const isSame = readable(before) === readable(draft);
+  const [wasList, isList] = [Array.isArray(before.tools), Array.isArray(draft.tools)];
   const lost = dropped(before, draft, rows);
   const used = lost.filter(({ uses }) => uses > 0n);
   const isBroken = text !== undefined && !parsed(text);
@@ -53,8 +54,9 @@ export function Draft({ device, before, draft, version, rows, onChange, onClose 
     <section ref={section} tabIndex={-1} className="panel" aria-label="Draft">
       <header><h2>What this changes</h2></header>
       <div className="body stack">
-        {diff === "" ? <p className="muted">Nothing yet. Remove or narrow an entry below, or grant more.</p> : <Diff text={diff} />}
-        {isNowList && <p className="note">The tools become a list: tools that later versions add to the profile are not granted by themselves.</p>}
+        {isSame ? <p className="muted">Nothing yet. Remove or narrow an entry below, or grant more.</p> : <Diff text={diff} />}
+        {!wasList && isList && <p className="note">The tools become a list: tools that later versions add to the profile are not granted by themselves.</p>}
+        {wasList && !isList && <p className="note warn">The tools are not listed any more: every tool of the profile or of the capabilities is granted.</p>}
         {used.length > 0 && (
           <div className="note warn">
             These were used in the last 30 days and would be denied:
@@ -80,7 +82,7 @@ export function Draft({ device, before, draft, version, rows, onChange, onClose 
         </details>
         <ErrorNote error={apply.error} />
         <div className="row">
-          <Button look="primary" busy={apply.isPending} disabled={diff === "" || isBroken} onClick={() => apply.mutate({ device, grants: JSON.stringify(draft), expectedVersion: read })}>Apply</Button>
+          <Button look="primary" busy={apply.isPending} disabled={isSame || isBroken} onClick={() => apply.mutate({ device, grants: JSON.stringify(draft), expectedVersion: read })}>Apply</Button>
           <Button onClick={onClose}>Discard</Button>
         </div>
       </div>

@@ -43,7 +43,7 @@ export function Invited({ invitation, closed, before, onAgain }: Props) {
           </p>
           {closed.length > 0 && (
             <div className="note">
-              Then open the folders there for what is granted. Until then, calls that touch them are denied:
+              The folders stay closed until they are opened on the device, for what is granted or a little more. In its shell:
               {closed.map((command) => <div key={command} className="command"><code>{command}</code><Copy text={command} /></div>)}
             </div>
           )}

@@ -3,11 +3,12 @@ import { useEffect, useState } from "react";
 
 const SETTLE_MS = 600;
 
-export function useSettled(): boolean {
-  const [isSettled, setSettled] = useState(false);
+/** Returns whether what is shown has been there for a moment. With another `view`, something else has just appeared. */
+export function useSettled(view: unknown = null): boolean {
+  const [settled, setSettled] = useState<{ view: unknown }>();
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(true), SETTLE_MS);
+    const timer = setTimeout(() => setSettled({ view }), SETTLE_MS);
     return () => clearTimeout(timer);
-  }, []);
-  return isSettled;
+  }, [view]);
+  return settled !== undefined && settled.view === view;
 }

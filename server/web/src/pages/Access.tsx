@@ -74,7 +74,7 @@ export default function Access() {
       </Head>
       <ErrorNote error={error} retry={() => void refetch()} />
       {isPending && <Loading what="requests" />}
-      {data?.requests.length === 0 && <Empty title="No requests">Where a call is denied, its card has a button that asks for what it lacked.</Empty>}
+      {data?.requests.length === 0 && <Empty title="No requests">Where an admin can allow a call that was denied, its card has a button that asks for what it lacked.</Empty>}
       {data?.requests.slice(0, 200).map((request) => <Request key={request.requestId} request={request} refetch={() => void refetch()} />)}
     </main>
   );

@@ -8,6 +8,7 @@ const CHORD_MS = 1_200;
 /** Returns whether a key press belongs to a field or a dialog, and to nothing else. */
 export function isTyping(event: KeyboardEvent): boolean {
   const target = event.target;
+  if (document.querySelector("dialog[open]")) return true;
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || target.closest("input, textarea, select, dialog") !== null;
 }

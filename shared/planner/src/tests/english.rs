@@ -58,6 +58,11 @@ pub(super) const SAID: &[(&str, &str)] = &[
         "create folder Test as a preview on kiosk",
         r#"{"tool":"create_directory","device":"kiosk","path":"Test","dry_run":true}"#,
     ),
+    ("what is in Proef", r#"{"tool":"list_directory","path":"Proef"}"#),
+    ("list Preview", r#"{"tool":"list_directory","path":"Preview"}"#),
+    ("how many files are in Preview", r#"{"tool":"list_directory","path":"Preview"}"#),
+    ("create folder Sub in Preview", r#"{"tool":"create_directory","path":"Preview/Sub"}"#),
+    ("create folder Sub, preview", r#"{"tool":"create_directory","path":"Sub","dry_run":true}"#),
     ("create folder preview", r#"{"tool":"create_directory","path":"preview"}"#),
     (
         "On the kiosk, create folder Test",

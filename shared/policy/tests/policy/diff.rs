@@ -54,20 +54,32 @@ fn a_change_is_told_by_device_and_rule() {
 }
 
 #[test]
-fn a_list_that_goes_takes_nothing_away_by_name() {
-    let of = |device: &str| valid(&format!("devices:\n  a: {device}"));
-    let [listed, profile] =
-        [of("{ profile: reader, tools: [read_file] }"), of("{ profile: reader }")];
-    let lines = |old, new| diff(old, new).iter().map(ToString::to_string).collect::<Vec<_>>();
+fn a_list_that_comes_or_goes_is_told_by_what_is_granted_then() {
+    let of = |device: &str| valid(&format!("devices:\n  a: {{ {device} }}"));
+    let told = |old: &str, new: &str| -> Vec<String> {
+        let lines = diff(&of(old), &of(new));
+        lines.iter().map(|line| line.to_string().replacen("~ device a: ", "", 1)).collect()
+    };
+    let (profile, tools) = ("profile: developer", "profile: developer, tools: [read_file]");
+    assert_eq!(told(profile, tools), ["tools become a list, and no others are granted: read_file"]);
     assert_eq!(
-        lines(&listed, &profile),
+        told(tools, profile),
+        ["tools are not listed any more, and every tool of the granted capabilities is granted"]
+    );
+    let programs = "profile: developer, commands: [git]";
+    assert_eq!(told(profile, programs), ["commands become a list, and no others are granted: git"]);
+    assert_eq!(
+        told(programs, profile),
         [
-            "~ device a: tools are not listed any more, and every tool of its capabilities is granted"
+            "commands are not listed any more, and every program is granted that does not give the whole machine"
         ]
     );
+    let none = "profile: developer, commands: []";
+    assert_eq!(told(profile, none), ["commands become a list, and no others are granted: none"]);
+    let capabilities = "profile: developer, capabilities: [file_read]";
     assert_eq!(
-        lines(&profile, &listed),
-        ["~ device a: tools become a list, and no others are granted: read_file"]
+        told(capabilities, profile),
+        ["capabilities are not listed any more, and those of the profile are granted"]
     );
 }
 

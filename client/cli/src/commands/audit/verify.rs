@@ -97,8 +97,12 @@ impl Verify {
 fn known_key(given: &str) -> Result<VerifierKey, Failure> {
     let text = input::value(given)?;
     text.trim().parse().map_err(|error: NoteError| {
-        Failure::Usage(format!("the value of --key: {error}"))
-            .hint(Hint::run("print the key", "orion audit key"))
+        let is_file = !given.starts_with('@') && std::path::Path::new(given).is_file();
+        let hint = match is_file {
+            true => Hint::new(format!("for the file of that name, write --key @{given}")),
+            false => Hint::run("print the key", "orion audit key"),
+        };
+        Failure::Usage(format!("the value of --key: {error}")).hint(hint)
     })
 }
 

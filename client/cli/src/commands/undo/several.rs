@@ -1,7 +1,7 @@
 //! Undoes all calls of a plan or of a turn of a chat, the last one first.
 
 use orion_catalog::tools::undo_call::{ALREADY_UNDONE, changed_nothing};
-use orion_domain::{CallState, Envelope, ErrorCode};
+use orion_domain::{CallState, Envelope, ErrorCode, Hint};
 use orion_wire::{call_state_from, v1};
 
 use super::undoing;
@@ -73,7 +73,10 @@ pub(super) async fn undo(
 ) -> Result<u8, Failure> {
     if calls.is_empty() {
         let message = "no call was made there, so there is nothing to take back";
-        return Err(Failure::Conflict(message.to_owned()));
+        return Err(Failure::Conflict(message.to_owned()).hint(Hint::run(
+            "see what was done and can be undone, or deny a plan that still waits",
+            "orion status",
+        )));
     }
     let mut requests = Vec::new();
     let mut stay = Vec::new();

@@ -82,11 +82,12 @@ enum Looked {
 
 async fn look_again(pipeline: &Pipeline, id: ApprovalId) -> Result<Looked, StoreError> {
     let row = pipeline.store.approval(id).await?;
-    if is_held(pipeline, &row) {
-        return Ok(Looked::Held);
+    let was_held = is_held(pipeline, &row);
+    if end_if_outdated(pipeline, &row).await?.is_some() {
+        return Ok(Looked::Ended);
     }
-    let ended = end_if_outdated(pipeline, &row).await?;
-    Ok(if ended.is_some() { Looked::Ended } else { Looked::Stands })
+    // A hold that begins or ends meanwhile counts, too.
+    Ok(if was_held || is_held(pipeline, &row) { Looked::Held } else { Looked::Stands })
 }
 
 /// Ends an open request if its call can no longer run as it was shown, and returns why.
