@@ -79,8 +79,8 @@ pub use macros::{MAX_MACRO_BYTES, MAX_MACROS, MacroRow};
 pub use memories::{MAX_MEMORIES, MAX_MEMORY_BYTES, MemoryFilter, MemoryRow};
 pub use passkeys::{MAX_PASSKEYS, NewPasskeyError, PasskeyRow};
 pub use people::{
-    AccountRow, ChangeUserError, LinkedSession, NewToken, TokenError, TokenFilter, TokenRow,
-    UserRow,
+    AccountRow, ChangeUserError, LinkedSession, NewToken, SessionsAfter, TokenError, TokenFilter,
+    TokenRow, UserRow,
 };
 pub use plans::{
     DecidePlanError, EarlierChanges, MakePlanError, NewPlan, NewPlanVote, NewStep, PlanRow,

@@ -275,7 +275,9 @@ async fn a_password_is_changed_with_the_old_one_and_ends_the_other_sessions() {
     fine(world.cli().run(&["users", "password", "bob", "--password", "@given.txt"]).await);
     assert_eq!(bob.run(&["devices", "list"]).await.code, 4);
     fine(sign_in(&bob, "bob", "given by the admin").await);
-    // One's own first password needs none before it.
+    // One's own first password needs none before it, and ends no session.
+    let wrong = ["users", "password", "--old-password", "@old.txt", "--password", "@given.txt"];
+    assert_eq!(world.cli().run(&wrong).await.code, 2);
     fine(world.cli().run(&["users", "password", "--password", "@given.txt"]).await);
     assert_eq!(world.cli().run(&["users", "password", "--password", "@new.txt"]).await.code, 5);
     let set: Vec<_> = audited(&world, "user.password_set").await;

@@ -103,12 +103,22 @@ test("what is said while an answer comes waits for its end, and can be taken bac
   await say(admin, "list files");
   const waiting = admin.getByRole("list", { name: "Sent when the answer is complete" });
   assert.equal(await waiting.getByRole("listitem").count(), 2);
-  // Who leaves the chat and comes back finds it as it was.
+  // Who leaves the chat is told what is not sent, and who comes back finds the request.
   await admin.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Devices" }).click();
   await admin.getByRole("heading", { name: "Devices" }).waitFor();
+  await admin.getByText("Not sent: 2 messages that waited in the chat you left.").waitFor();
   await admin.goBack();
   await asked.waitFor();
-  assert.equal(await waiting.getByRole("listitem").count(), 2);
+  assert.equal(await waiting.count(), 0);
+  await asked.getByRole("button", { name: "Approve once" }).click();
+  await eventually("the first folder gone", () => !existsSync(join(device.files, "First")));
+  await answered(admin);
+  mkdirSync(join(device.files, "First"));
+  await admin.goto("/chat");
+  await say(admin, "delete the folder First with everything in it");
+  await asked.waitFor();
+  await say(admin, "delete the folder Second with everything in it");
+  await say(admin, "list files");
   await waiting.getByRole("button", { name: /Second/ }).click();
   assert.equal(await admin.getByRole("article", { name: "Call of list_directory" }).count(), 0);
   await asked.getByRole("button", { name: "Approve once" }).click();

@@ -17,17 +17,17 @@ pub async fn person(
     token: Option<Digest>,
 ) -> Result<Result<Caller, ToolError>, StoreError> {
     let denied = |message: String| ToolError::new(ErrorCode::PermissionDenied, message);
-    let disabled = || {
-        denied(format!("The account of {} is disabled, so its calls are not made.", caller.user))
+    let no_account = |why: &str| {
+        denied(format!("The account of {} {why}, so its calls are not made.", caller.user))
     };
     let user = match pipeline.store.user(&caller.user).await {
         Ok(user) if user.disabled_at.is_none() => user,
         Ok(_) => {
             let enable = format!("orion users enable {}", caller.user);
             let hint = Hint::run("enable the account", enable).by(Actor::Admin);
-            return Ok(Err(disabled().hint(hint)));
+            return Ok(Err(no_account("is disabled").hint(hint)));
         }
-        Err(StoreError::NotFound) => return Ok(Err(disabled())),
+        Err(StoreError::NotFound) => return Ok(Err(no_account("is gone"))),
         Err(error) => return Err(error),
     };
     if let Some(token) = token

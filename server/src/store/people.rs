@@ -10,6 +10,7 @@ mod tokens;
 use orion_domain::{Role, UserName};
 use serde::Serialize;
 
+pub use change::SessionsAfter;
 pub use linked_session::LinkedSession;
 pub use token::{NewToken, TokenError, TokenFilter, TokenRow};
 

@@ -1,5 +1,6 @@
 //! Removes what surrounds a request: courtesies and the wish for a preview.
 
+use crate::function_words::is_joining;
 use crate::words::Word;
 
 /// Removes courtesies from both ends.
@@ -59,16 +60,39 @@ pub(crate) fn preview(words: &[Word]) -> Option<&[Word]> {
         "bij_wijze_van_proef",
         "proefdraaien",
     ];
-    /// Words that are names as well: they count behind a comma.
-    const SET_OFF: [&str; 2] = ["preview", "proef"];
+    /// Words that are names as well.
+    const OR_A_NAME: [&str; 2] = ["preview", "proef"];
     AT_THE_START
         .iter()
         .find_map(|phrase| after(words, phrase))
         .or_else(|| AT_THE_END.iter().find_map(|phrase| before(words, phrase)))
         .or_else(|| {
-            let rest = SET_OFF.iter().find_map(|phrase| before(words, phrase))?;
-            rest.last().is_some_and(|word| word.breaks).then_some(rest)
+            let rest = OR_A_NAME.iter().find_map(|phrase| before(words, phrase))?;
+            (!wants_a_name(rest)).then_some(rest)
         })
+}
+
+/// Returns whether the word that follows these is a name: "delete the folder Preview", "what is in Preview", "list
+/// Preview".
+fn wants_a_name(words: &[Word]) -> bool {
+    const THINGS: [&str; 9] = [
+        "file",
+        "folder",
+        "directory",
+        "document",
+        "device",
+        "bestand",
+        "map",
+        "mapje",
+        "apparaat",
+    ];
+    match words {
+        [] | [_] => true,
+        [.., last] => {
+            let is_open = is_joining(&last.key) || THINGS.contains(&&*last.key);
+            is_open && last.quoted.is_none() && !last.breaks
+        }
+    }
 }
 
 /// Returns the name in an answer such as "call it Photos" or "on the kiosk".

@@ -245,6 +245,7 @@ fn is_listed(grants: &Grants, name: &str) -> bool {
         "tools" => grants.tools.is_some(),
         "capabilities" => grants.capabilities.is_some(),
         "commands" => grants.commands.is_some(),
+        "hosts" => !grants.hosts.is_empty(),
         _ => true,
     }
 }
@@ -252,8 +253,9 @@ fn is_listed(grants: &Grants, name: &str) -> bool {
 /// Returns what is granted without the list of this name.
 fn unlisted(grants: &Grants, name: &str) -> &'static str {
     match (name, grants.effective_capabilities()) {
-        ("commands", _) => "every program is granted that does not give the whole machine",
         (_, Some(capabilities)) if capabilities.is_empty() => "none is granted",
+        ("commands", _) => "any program may be started that does not give the whole machine",
+        ("hosts", _) => "any URL may be opened, and no host contacted",
         ("tools", _) => "every tool of the granted capabilities is granted",
         (_, Some(_)) => "those of the profile are granted",
         (_, None) => "those of the listed tools are granted",

@@ -141,10 +141,7 @@ pub(crate) fn decide_plan(plan: PlanId, error: DecidePlanError, card: &str) -> S
             status_from(&ended.with("plan_id", plan.to_string()))
         }
         DecidePlanError::NotRequester => {
-            let hint = Hint::run(
-                "its requester approves it, and an operator or an admin can deny it",
-                format!("orion plan deny {plan}"),
-            );
+            let hint = "its requester approves it, and an operator or an admin can deny it";
             let message = "only the person who asked for the plan can do this";
             hinted(ErrorCode::PermissionDenied, message, hint)
         }

@@ -10,6 +10,29 @@ use crate::store::db::{AuditEvent, Durability, Tx, sql, values};
 use crate::store::memories::forget_all;
 use crate::store::{Store, StoreError, macros, passkeys, schedules};
 
+/// The sessions of an account that stay when its password changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionsAfter {
+    /// None: somebody else set the password.
+    None,
+    /// The one that changed it.
+    One(Digest),
+    /// All: it is the first password.
+    All,
+}
+
+impl SessionsAfter {
+    /// Returns the session that alone stays, if there is one. None where no session ends.
+    #[must_use]
+    pub const fn ends_all_but(self) -> Option<Option<Digest>> {
+        match self {
+            Self::None => Some(None),
+            Self::One(session) => Some(Some(session)),
+            Self::All => None,
+        }
+    }
+}
+
 /// The audit event of a changed role.
 #[derive(Serialize)]
 struct RoleChanged<'a> {
@@ -192,7 +215,7 @@ impl Store {
         .await?
     }
 
-    /// Changes a password and ends the account's sessions, except the one that is kept. Returns how many
+    /// Changes a password and ends the account's sessions, except those that are kept. Returns how many
     /// ended.
     ///
     /// # Errors
@@ -202,7 +225,7 @@ impl Store {
         name: &UserName,
         password_hash: String,
         by: &UserName,
-        keep: Option<Digest>,
+        sessions: SessionsAfter,
         now: i64,
     ) -> Result<u64, ChangeUserError> {
         let (name, by) = (name.clone(), by.clone());
@@ -218,7 +241,10 @@ impl Store {
                 if changed == 0 {
                     return Ok(Err(ChangeUserError::NotFound));
                 }
-                let ended = sign_out::end_sessions(tx, &name, keep).await?;
+                let ended = match sessions.ends_all_but() {
+                    Some(kept) => sign_out::end_sessions(tx, &name, kept).await?,
+                    None => 0,
+                };
                 let body = UserChanged { user: &name, by: Some(&by), ended: Some(ended) };
                 tx.record(AuditEvent::new(now, "user.password_set", String::new(), &body)?);
                 Ok(Ok(ended))

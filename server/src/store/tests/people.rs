@@ -4,7 +4,8 @@ use orion_domain::TurnId;
 
 use super::*;
 use crate::store::{
-    ChangeUserError, LinkedSession, MessageRow, NewToken, StoreError, TokenError, TokenFilter,
+    ChangeUserError, LinkedSession, MessageRow, NewToken, SessionsAfter, StoreError, TokenError,
+    TokenFilter,
 };
 
 #[tokio::test]
@@ -187,8 +188,11 @@ async fn signing_out_ends_one_session_or_all_and_no_api_token() {
     assert_eq!(store.sign_out(&admin, Some(hash("ci")), 20).await, Ok(0));
     assert_eq!(store.sign_out(&admin, Some(hash("a")), 20).await, Ok(1));
     assert_eq!(store.sign_out(&admin, Some(hash("a")), 20).await, Ok(0));
-    let kept = store.set_password(&admin, "hash".to_owned(), &admin, Some(hash("b")), 30).await;
-    assert_eq!(kept, Ok(1));
+    let set =
+        async |sessions| store.set_password(&admin, "hash".to_owned(), &admin, sessions, 30).await;
+    assert_eq!(set(SessionsAfter::All).await, Ok(0), "the first password");
+    assert!(store.token(hash("c"), 40).await.unwrap().is_some());
+    assert_eq!(set(SessionsAfter::One(hash("b"))).await, Ok(1));
     assert!(store.token(hash("b"), 40).await.unwrap().is_some());
     assert_eq!(store.token(hash("c"), 40).await, Ok(None));
     assert_eq!(store.sign_out(&admin, None, 50).await, Ok(1));
@@ -261,7 +265,7 @@ async fn an_admin_who_cannot_sign_in_is_none_to_count_on() {
     assert_eq!(store.disable_user(&admin, &robot, 100).await, Err(last), "the session is over");
     assert_eq!(store.disable_user(&robot, &admin, 100).await, Ok(Vec::new()));
     store.enable_user(&robot, &admin, 110).await.unwrap();
-    store.set_password(&robot, "hash".to_owned(), &admin, None, 120).await.unwrap();
+    store.set_password(&robot, "hash".to_owned(), &admin, SessionsAfter::None, 120).await.unwrap();
     assert_eq!(store.disable_user(&admin, &robot, 130).await, Ok(Vec::new()));
 }
 

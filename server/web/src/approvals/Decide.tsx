@@ -75,10 +75,12 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
       decide.mutate({ approvalId, approve: true, reason, detailsShown, passkey }),
     );
   };
-  const isOff = !isSettled || !isWhole || decide.isPending || isAsking;
+  const isBusy = !isWhole || decide.isPending || isAsking;
+  const isOff = !isSettled || isBusy;
   const deny = (event: FormEvent) => {
     event.preventDefault();
-    if (!isOff) send(false);
+    // Enter that is held down on the button before is no answer.
+    if (!isBusy && (isSettled || reason !== "")) send(false);
   };
   const failed = <ErrorNote error={decide.error ?? unsigned} />;
   const because = (

@@ -21,6 +21,7 @@ export function useFollow(chat: string | undefined) {
   }, []);
   const toEnd = useCallback(() => {
     isAtEnd.current = true;
+    shown.current = undefined;
     if (element.current) show(element.current);
   }, [show]);
   useEffect(toEnd, [chat, toEnd]);

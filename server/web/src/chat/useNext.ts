@@ -1,5 +1,7 @@
 // Messages that were sent while an answer was still coming: they wait for its end, in order.
 import { useCallback, useEffect, useRef, useState } from "react";
+import { counted } from "../lib/text";
+import { useToast } from "../ui/toasts";
 
 /** How many messages wait at most. */
 export const MOST_WAITING = 5;
@@ -9,59 +11,39 @@ export interface Next {
   model: string;
 }
 
-/** What waited in a conversation when another page or conversation was chosen, until the person comes back. */
-const kept = new Map<string, Next[]>();
+const NOTHING: Next[] = [];
 
-interface Conversation {
-  id: string | undefined;
-  /** How often another one was chosen. */
-  switches: number;
-  isBusy: boolean;
-  isCutOff: boolean;
-  send: (text: string, model: string) => unknown;
-}
-
-/** What waits belongs to one conversation. What waited when the person left is sent behind the next answer. */
-export function useNext({ id, switches, isBusy, isCutOff, send }: Conversation) {
-  const [waiting, setWaiting] = useState<Next[]>([]);
-  const [isHeld, setHeld] = useState(false);
-  /** The conversation, and what waits in it. It stays that of before until another one is shown. */
-  const latest = useRef({ id, waiting });
-  const chosen = useRef(id);
+/** What waits belongs to one visit of a conversation: it is never sent to another one. Who leaves is told. */
+export function useNext(visit: number, isBusy: boolean, isCutOff: boolean, send: (text: string, model: string) => unknown) {
+  const toast = useToast();
+  const [state, setState] = useState({ visit, list: NOTHING });
+  const waiting = state.visit === visit ? state.list : NOTHING;
+  const latest = useRef(waiting);
+  const change = useCallback(
+    (next: (list: Next[]) => Next[]) => setState((before) => ({ visit, list: next(before.visit === visit ? before.list : NOTHING) })),
+    [visit],
+  );
   useEffect(() => {
-    chosen.current = id;
-    const { id: before } = latest.current;
-    if (before === undefined || before === id) latest.current = { id, waiting };
-  }, [id, waiting]);
-  useEffect(() => {
-    const now = chosen.current ?? "";
-    const restored = kept.get(now) ?? [];
-    kept.delete(now);
-    latest.current = { id: chosen.current, waiting: restored };
-    setWaiting(restored);
-    setHeld(restored.length > 0);
+    const left = latest;
     return () => {
-      const { id: left, waiting: rest } = latest.current;
-      if (left !== undefined && rest.length > 0) kept.set(left, rest);
+      if (left.current.length > 0) toast(`Not sent: ${counted(left.current.length, "message")} that waited in the chat you left.`);
     };
-  }, [switches]);
+  }, [visit, toast]);
   useEffect(() => {
-    if (isBusy) setHeld(false);
-  }, [isBusy]);
+    latest.current = waiting;
+  }, [waiting]);
   const add = useCallback((text: string, model: string) => {
-    if (isBusy || waiting.length > 0) {
-      setHeld(false);
-      setWaiting((all) => (all.length < MOST_WAITING ? [...all, { text, model }] : all));
-    } else void send(text, model);
-  }, [isBusy, waiting.length, send]);
+    if (isBusy) change((all) => (all.length < MOST_WAITING ? [...all, { text, model }] : all));
+    else void send(text, model);
+  }, [isBusy, send, change]);
   useEffect(() => {
     const first = waiting[0];
     // After a failure nothing is sent by itself: what waits may depend on what failed.
-    if (!first || isBusy || isCutOff || isHeld) return;
-    setWaiting(waiting.slice(1));
+    if (!first || isBusy || isCutOff) return;
+    change((all) => all.slice(1));
     void send(first.text, first.model);
-  }, [waiting, isBusy, isCutOff, isHeld, send]);
-  const drop = useCallback((index: number) => setWaiting((all) => all.filter((_, at) => at !== index)), []);
-  const clear = useCallback(() => setWaiting([]), []);
+  }, [waiting, isBusy, isCutOff, send, change]);
+  const drop = useCallback((index: number) => change((all) => all.filter((_, at) => at !== index)), [change]);
+  const clear = useCallback(() => change(() => NOTHING), [change]);
   return { waiting, add, drop, clear, isFull: waiting.length >= MOST_WAITING };
 }

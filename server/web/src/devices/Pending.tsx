@@ -11,7 +11,7 @@ export function PendingDevice({ device, mayDecide }: { device: Device; mayDecide
   const toast = useToast();
   const isSettled = useSettled();
   const approve = useMutation(DeviceService.method.approveDevice, {
-    onSuccess: () => { toast("The device is approved and connects by itself."); return refreshDevices(); },
+    onSuccess: () => { toast("The device is approved."); return refreshDevices(); },
   });
   const reject = useMutation(DeviceService.method.rejectDevice, { onSuccess: () => { toast("The device is rejected."); return refreshDevices(); } });
   return (

@@ -8,7 +8,10 @@ export function useSettled(view: unknown = null): boolean {
   const [settled, setSettled] = useState<{ view: unknown }>();
   useEffect(() => {
     const timer = setTimeout(() => setSettled({ view }), SETTLE_MS);
-    return () => clearTimeout(timer);
+    return () => {
+      clearTimeout(timer);
+      setSettled(undefined);
+    };
   }, [view]);
   return settled !== undefined && settled.view === view;
 }

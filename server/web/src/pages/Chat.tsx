@@ -78,7 +78,7 @@ export default function Chat() {
   const [isOpen, setOpen] = useState(false);
   const [draft, setDraft] = useState("");
   const { turns, send, again, isCutOff, stop, isRunning, failure, recorded, switches } = useConversation(id);
-  const next = useNext({ id, switches, isBusy: isRunning, isCutOff: isCutOff && failure !== null, send });
+  const next = useNext(switches, isRunning, isCutOff && failure !== null, send);
   const follow = useFollow(id);
   const isEmpty = turns.length === 0 && id === undefined;
   return (

@@ -23,7 +23,7 @@ export function Password() {
       <h2>Your password</h2>
       <form className="panel" onSubmit={submit}>
         <div className="body row align-end">
-          <div className="grow wide"><Field label="Old password">{(props) => <input {...props} name="old" type="password" autoComplete="current-password" />}</Field></div>
+          <div className="grow wide"><Field label="Old password, if you have one">{(props) => <input {...props} name="old" type="password" autoComplete="current-password" />}</Field></div>
           <div className="grow wide"><Field label="New password (12 characters or more)">{(props) => <input {...props} name="new" type="password" autoComplete="new-password" minLength={12} required />}</Field></div>
           <Button type="submit" busy={set.isPending}>Change</Button>
         </div>

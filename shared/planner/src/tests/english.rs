@@ -63,6 +63,11 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ("how many files are in Preview", r#"{"tool":"list_directory","path":"Preview"}"#),
     ("create folder Sub in Preview", r#"{"tool":"create_directory","path":"Preview/Sub"}"#),
     ("create folder Sub, preview", r#"{"tool":"create_directory","path":"Sub","dry_run":true}"#),
+    (
+        "rename notes.txt to b.txt preview",
+        r#"{"tool":"move_path","source":"notes.txt","destination":"b.txt","dry_run":true}"#,
+    ),
+    ("create folder Test (preview)", r#"{"tool":"create_directory","path":"Test","dry_run":true}"#),
     ("create folder preview", r#"{"tool":"create_directory","path":"preview"}"#),
     (
         "On the kiosk, create folder Test",

@@ -71,11 +71,15 @@ fn a_list_that_comes_or_goes_is_told_by_what_is_granted_then() {
     assert_eq!(
         told(programs, profile),
         [
-            "commands are not listed any more, and every program is granted that does not give the whole machine"
+            "commands are not listed any more, and any program may be started that does not give the whole machine"
         ]
     );
     let none = "profile: developer, commands: []";
     assert_eq!(told(profile, none), ["commands become a list, and no others are granted: none"]);
+    assert_eq!(
+        told("profile: developer, hosts: [\"example.com:443\"]", profile),
+        ["hosts are not listed any more, and any URL may be opened, and no host contacted"]
+    );
     let capabilities = "profile: developer, capabilities: [file_read]";
     assert_eq!(
         told(capabilities, profile),
