@@ -105,6 +105,9 @@ pub enum ChangeUserError {
     /// There is no such account.
     #[error("there is no such account")]
     NotFound,
+    /// A first password was to be set, and there is one by now.
+    #[error("a password was set meanwhile")]
+    IsSet,
     /// It is the only admin who can sign in.
     #[error("this is the last admin who can sign in")]
     LastAdmin,

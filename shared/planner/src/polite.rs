@@ -1,6 +1,5 @@
 //! Removes what surrounds a request: courtesies and the wish for a preview.
 
-use crate::function_words::is_joining;
 use crate::words::Word;
 
 /// Removes courtesies from both ends.
@@ -75,24 +74,14 @@ pub(crate) fn preview(words: &[Word]) -> Option<&[Word]> {
 /// Returns whether the word that follows these is a name: "delete the folder Preview", "what is in Preview", "list
 /// Preview".
 fn wants_a_name(words: &[Word]) -> bool {
-    const THINGS: [&str; 9] = [
-        "file",
-        "folder",
-        "directory",
-        "document",
-        "device",
-        "bestand",
-        "map",
-        "mapje",
-        "apparaat",
-    ];
-    match words {
-        [] | [_] => true,
-        [.., last] => {
-            let is_open = is_joining(&last.key) || THINGS.contains(&&*last.key);
-            is_open && last.quoted.is_none() && !last.breaks
-        }
-    }
+    const BEFORE_A_NAME: &str = "\
+        file folder directory document device bestand map mapje apparaat a an the my een de mijn in inside \
+        into on onto of to from with for by under over called named op aan van naar uit onder voor door bij \
+        genaamd \
+    ";
+    let Some(last) = words.last() else { return true };
+    let is_open = words.len() == 1 || BEFORE_A_NAME.split_whitespace().any(|it| it == last.key);
+    is_open && last.quoted.is_none() && !last.breaks
 }
 
 /// Returns the name in an answer such as "call it Photos" or "on the kiosk".

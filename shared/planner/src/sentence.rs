@@ -38,8 +38,13 @@ pub(crate) fn readings(text: &str, words: &[Word]) -> Vec<(Vec<Word>, Placement)
     let named = polite::preview(words);
     let (plain, preview) = named.map_or((words, false), |rest| (rest, true));
     if plain.first().is_some_and(|word| REMEMBER.contains(&&*word.key)) {
-        // What a person wants to be kept is kept whole, whatever it names.
-        return vec![(plain.to_vec(), Placement { device: None, dry_run: preview })];
+        // What a person wants to be kept is kept whole, whatever it names. A last word that is also a name is a part of it.
+        let is_set_off = plain.last().is_some_and(|word| word.breaks);
+        let (kept, dry_run) = match preview && plain.len() + 1 == words.len() && !is_set_off {
+            true if plain.first() == words.first() => (words, false),
+            _ => (plain, preview),
+        };
+        return vec![(kept.to_vec(), Placement { device: None, dry_run })];
     }
     let (placed, device) = devices::device(text, plain);
     let late = polite::preview(&placed);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use orion_domain::evaluate::{Decision, RiskDefaults};
 use orion_domain::rule::{Hours, Rule, RuleAction};
-use orion_domain::{Grants, Risk};
+use orion_domain::{Capability, Grants, Risk};
 use serde::Serialize;
 
 use crate::file::PolicyFile;
@@ -222,6 +222,11 @@ pub fn diff_grants(old: &Grants, new: &Grants) -> Vec<String> {
     }
     for ((name, before), (_, after)) in lists(old).into_iter().zip(lists(new)) {
         match (is_listed(old, name), is_listed(new, name)) {
+            // A host that is listed may be contacted, too.
+            (false, true) if name == "hosts" => lines.push(format!(
+                "hosts become a list, whose URLs alone may be opened, and which may be contacted: {}",
+                joined(&after)
+            )),
             (false, true) => {
                 let after = if after.is_empty() { "none".to_owned() } else { joined(&after) };
                 lines.push(format!("{name} become a list, and no others are granted: {after}"));
@@ -254,6 +259,9 @@ fn is_listed(grants: &Grants, name: &str) -> bool {
 fn unlisted(grants: &Grants, name: &str) -> &'static str {
     match (name, grants.effective_capabilities()) {
         (_, Some(capabilities)) if capabilities.is_empty() => "none is granted",
+        ("commands", Some(capabilities)) if !capabilities.contains(&Capability::CommandExecute) => {
+            "none may be started"
+        }
         ("commands", _) => "any program may be started that does not give the whole machine",
         ("hosts", _) => "any URL may be opened, and no host contacted",
         ("tools", _) => "every tool of the granted capabilities is granted",

@@ -43,6 +43,11 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
         ChangeUserError::NotFound => {
             hinted(ErrorCode::NotFound, "no account has that name, or it was deleted", list_users())
         }
+        ChangeUserError::IsSet => hinted(
+            ErrorCode::PreconditionFailed,
+            "this account has a password by now, which somebody set meanwhile",
+            "change it with the old one",
+        ),
         ChangeUserError::LastAdmin => hinted(
             ErrorCode::PreconditionFailed,
             "this is the last enabled admin who can sign in, and nobody could make another",

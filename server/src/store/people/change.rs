@@ -233,13 +233,18 @@ impl Store {
             Box::pin(async move {
                 let changed = tx
                     .execute(
-                        sql("UPDATE users SET password_hash = $1 WHERE name = $2 AND deleted_at IS NULL")
+                        sql("UPDATE users SET password_hash = $1 WHERE name = $2 AND deleted_at IS NULL \
+                             AND ($3 OR password_hash IS NULL)")
                             .bind(password_hash)
-                            .bind(name.as_str()),
+                            .bind(name.as_str())
+                            .bind(sessions != SessionsAfter::All),
                     )
                     .await?;
                 if changed == 0 {
-                    return Ok(Err(ChangeUserError::NotFound));
+                    // The first password is none where somebody set one meanwhile.
+                    let is_set = sessions == SessionsAfter::All && find(tx, &name).await?.is_some();
+                    let error = if is_set { ChangeUserError::IsSet } else { ChangeUserError::NotFound };
+                    return Ok(Err(error));
                 }
                 let ended = match sessions.ends_all_but() {
                     Some(kept) => sign_out::end_sessions(tx, &name, kept).await?,

@@ -190,13 +190,27 @@ async fn signing_out_ends_one_session_or_all_and_no_api_token() {
     assert_eq!(store.sign_out(&admin, Some(hash("a")), 20).await, Ok(0));
     let set =
         async |sessions| store.set_password(&admin, "hash".to_owned(), &admin, sessions, 30).await;
-    assert_eq!(set(SessionsAfter::All).await, Ok(0), "the first password");
-    assert!(store.token(hash("c"), 40).await.unwrap().is_some());
     assert_eq!(set(SessionsAfter::One(hash("b"))).await, Ok(1));
     assert!(store.token(hash("b"), 40).await.unwrap().is_some());
     assert_eq!(store.token(hash("c"), 40).await, Ok(None));
     assert_eq!(store.sign_out(&admin, None, 50).await, Ok(1));
     assert!(store.token(hash("ci"), 60).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_first_password_ends_no_session_and_there_is_one() {
+    let place = Place::new().await;
+    let (store, admin) = (&place.store, user("admin"));
+    store.create_first_admin(&admin, None, 1).await.unwrap();
+    let session = new_token("s", "session", 10_000);
+    let hash = session.hash;
+    store.create_token(session, 10).await.unwrap();
+    let set = async || {
+        store.set_password(&admin, "hash".to_owned(), &admin, SessionsAfter::All, 30).await
+    };
+    assert_eq!(set().await, Ok(0));
+    assert!(store.token(hash, 40).await.unwrap().is_some());
+    assert_eq!(set().await, Err(ChangeUserError::IsSet));
 }
 
 #[tokio::test]

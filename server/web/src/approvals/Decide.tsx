@@ -95,7 +95,7 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
         {failed}
         {because}
         <div className="row">
-          <Button look="danger" type="submit" disabled={isOff}>Deny</Button>
+          <Button look="danger" type="submit" disabled={isBusy || (!isSettled && reason === "")}>Deny</Button>
           <Button look="quiet" onClick={() => { setDenying(false); setReason(""); }}>Back</Button>
         </div>
       </form>

@@ -28,7 +28,7 @@ function RequestAccess({ callId }: { callId: string }) {
   const toast = useToast();
   const isOf = (it: AccessRequest) => it.callId === callId;
   const { data, isPending, refetch } = useQuery(AccessRequestService.method.listAccessRequests, { all: true }, {
-    refetchInterval: ({ state: { status, data: now } }) => (status === "error" || now?.requests.find(isOf)?.state === AccessRequestState.OPEN ? 5_000 : 60_000),
+    refetchInterval: ({ state: { status, data: now } }) => (status === "error" || now?.requests.find(isOf)?.state === AccessRequestState.OPEN ? 5_000 : false),
   });
   const request = useMutation(AccessRequestService.method.requestAccess, {
     onSuccess: () => {

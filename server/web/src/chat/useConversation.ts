@@ -23,10 +23,13 @@ export function useConversation(id: string | undefined) {
   const [failure, setFailure] = useState<unknown>(null);
   const running = useRef<AbortController>(null);
   const [isRunning, setRunning] = useState(false);
-  /** How often another conversation was chosen. */
-  const [switches, setSwitches] = useState(0);
   /** The conversation of the turns of this visit. */
   const current = useRef(id);
+  /** The conversation that is shown, and how often another one was chosen: both change at once. */
+  const [shown, setShown] = useState({ id, switches: 0 });
+  /** The conversation that began here: its address is no other conversation. */
+  const [begunHere, setBegunHere] = useState<string>();
+  if (shown.id !== id) setShown({ id, switches: shown.switches + (shown.id === undefined && id === begunHere ? 0 : 1) });
   const recorded = useQuery(
     ChatService.method.getChat,
     { conversationId: id ?? "" },
@@ -39,7 +42,6 @@ export function useConversation(id: string | undefined) {
     current.current = id;
     setTurns([]);
     setFailure(null);
-    setSwitches((count) => count + 1);
   }, [id]);
   useEffect(() => () => running.current?.abort(), []);
 
@@ -60,6 +62,7 @@ export function useConversation(id: string | undefined) {
           isKnown = true;
           if (current.current === event.event.value.conversationId) continue;
           current.current = event.event.value.conversationId;
+          setBegunHere(event.event.value.conversationId);
           void navigate(`/chat/${event.event.value.conversationId}`, { replace: true });
           refreshHistory();
         }
@@ -120,5 +123,5 @@ export function useConversation(id: string | undefined) {
     return turnsOf(recorded.data?.messages ?? [], models).filter(({ turnIds }) => !turnIds.some((it) => known.has(it)));
   }, [recorded.data, turns]);
   const isCutOff = !isRunning && (turns.length === 0 ? recorded.data?.canGoOn === true : failure !== null);
-  return { turns: useMemo(() => [...earlier, ...turns], [earlier, turns]), send, again, isCutOff, stop, isRunning, failure, recorded, switches };
+  return { turns: useMemo(() => [...earlier, ...turns], [earlier, turns]), send, again, isCutOff, stop, isRunning, failure, recorded, switches: shown.switches };
 }

@@ -33,9 +33,9 @@ export function useNext(visit: number, isBusy: boolean, isCutOff: boolean, send:
     latest.current = waiting;
   }, [waiting]);
   const add = useCallback((text: string, model: string) => {
-    if (isBusy) change((all) => (all.length < MOST_WAITING ? [...all, { text, model }] : all));
+    if (isBusy || waiting.length > 0) change((all) => (all.length < MOST_WAITING ? [...all, { text, model }] : all));
     else void send(text, model);
-  }, [isBusy, send, change]);
+  }, [isBusy, waiting.length, send, change]);
   useEffect(() => {
     const first = waiting[0];
     // After a failure nothing is sent by itself: what waits may depend on what failed.

@@ -68,6 +68,14 @@ pub(super) const SAID: &[(&str, &str)] = &[
         r#"{"tool":"move_path","source":"notes.txt","destination":"b.txt","dry_run":true}"#,
     ),
     ("create folder Test (preview)", r#"{"tool":"create_directory","path":"Test","dry_run":true}"#),
+    (
+        "remember that I use Apple Preview",
+        r#"{"tool":"write_memory","text":"I use Apple Preview"}"#,
+    ),
+    (
+        "delete file a.txt, preview",
+        r#"{"tool":"delete_file","path":"a.txt","confirm":true,"dry_run":true}"#,
+    ),
     ("create folder preview", r#"{"tool":"create_directory","path":"preview"}"#),
     (
         "On the kiosk, create folder Test",

@@ -940,7 +940,7 @@ export const AuthService: GenService<{
   },
   /**
    * Sets the caller's password, with the old one, or another account's as an admin. Ends the account's other
-   * sessions.
+   * sessions, unless it is the caller's first password.
    *
    * @generated from rpc orion.v1.AuthService.SetPassword
    */
