@@ -202,14 +202,12 @@ async fn a_first_password_ends_no_session_and_there_is_one() {
     let place = Place::new().await;
     let (store, admin) = (&place.store, user("admin"));
     store.create_first_admin(&admin, None, 1).await.unwrap();
-    let session = new_token("s", "session", 10_000);
-    let hash = session.hash;
-    store.create_token(session, 10).await.unwrap();
+    let session = store.create_token(new_token("s", "session", 10_000), 10).await.unwrap();
     let set = async || {
         store.set_password(&admin, "hash".to_owned(), &admin, SessionsAfter::All, 30).await
     };
     assert_eq!(set().await, Ok(0));
-    assert!(store.token(hash, 40).await.unwrap().is_some());
+    assert!(store.token(session.hash, 40).await.unwrap().is_some());
     assert_eq!(set().await, Err(ChangeUserError::IsSet));
 }
 
