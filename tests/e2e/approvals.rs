@@ -268,7 +268,7 @@ async fn what_ended_a_request_in_quarantine_ends_it_once_the_device_is_back() {
     take_back(&world).await;
     tokio::time::sleep(Duration::from_millis(1500)).await;
     let waiting: Vec<_> = open(&world).await.into_iter().map(|it| it.call_id).collect();
-    assert_eq!(waiting, std::slice::from_ref(&asked.id), "nothing is decided meanwhile");
+    assert_eq!(waiting, std::slice::from_ref(&asked.id), "nothing is decided in quarantine");
     let freed = world.cli().run(&["devices", "approve", "kiosk", "--yes"]).await;
     assert_eq!(freed.code, 0, "{freed:?}");
     let ended = world.admin().ended(&asked.id).await.unwrap();

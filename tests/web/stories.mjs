@@ -103,7 +103,7 @@ test("what is said while an answer comes waits for its end, and can be taken bac
   await say(admin, "list files");
   const waiting = admin.getByRole("list", { name: "Sent when the answer is complete" });
   assert.equal(await waiting.getByRole("listitem").count(), 2);
-  // Who leaves the chat is told what is not sent, and who comes back finds the request.
+  // Who leaves the chat sees what is not sent, and who comes back finds the request.
   await admin.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Devices" }).click();
   await admin.getByRole("heading", { name: "Devices" }).waitFor();
   await admin.getByText("Not sent: 2 messages that waited in the chat you left.").waitFor();

@@ -106,7 +106,7 @@ pub enum ChangeUserError {
     #[error("there is no such account")]
     NotFound,
     /// A first password was to be set, and there is one by now.
-    #[error("a password was set meanwhile")]
+    #[error("the account has a password by now")]
     IsSet,
     /// It is the only admin who can sign in.
     #[error("this is the last admin who can sign in")]

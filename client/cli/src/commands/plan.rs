@@ -205,8 +205,8 @@ impl Plan {
                 if decided.state == "open" {
                     more_must_approve(app, &decided);
                 } else if !wait {
-                    let id = text::one_line(text::short_id(&decided.plan_id), 40);
-                    app.out.next(&format!("`orion plan show {id}` says how it goes"));
+                    let show = show_command(&decided);
+                    app.out.next(&format!("`{show}` says how it goes"));
                 }
                 if wait {
                     return follow(app, client, decided).await;
@@ -226,8 +226,11 @@ impl Plan {
 }
 
 fn more_must_approve(app: &App<'_>, plan: &PlanView) {
-    let id = text::one_line(text::short_id(&plan.plan_id), 40);
-    app.out.next(&format!("more people must approve it; `orion plan show {id}` says who"));
+    app.out.next(&format!("more people must approve it; `{}` says who", show_command(plan)));
+}
+
+fn show_command(plan: &PlanView) -> String {
+    format!("orion plan show {}", text::one_line(text::short_id(&plan.plan_id), 40))
 }
 
 fn state_line(plan: &PlanView) -> String {

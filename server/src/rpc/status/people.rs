@@ -45,7 +45,7 @@ pub(crate) fn change_user(error: ChangeUserError) -> Status {
         }
         ChangeUserError::IsSet => hinted(
             ErrorCode::PreconditionFailed,
-            "this account has a password by now, which somebody set meanwhile",
+            "this account has a password by now",
             "change it with the old one",
         ),
         ChangeUserError::LastAdmin => hinted(

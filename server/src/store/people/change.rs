@@ -241,7 +241,7 @@ impl Store {
                     )
                     .await?;
                 if changed == 0 {
-                    // The first password is none where somebody set one meanwhile.
+                    // Somebody else may have set the first password.
                     let is_set = sessions == SessionsAfter::All && find(tx, &name).await?.is_some();
                     let error = if is_set { ChangeUserError::IsSet } else { ChangeUserError::NotFound };
                     return Ok(Err(error));

@@ -33,7 +33,7 @@ export function useConversation(id: string | undefined) {
   const recorded = useQuery(
     ChatService.method.getChat,
     { conversationId: id ?? "" },
-    // The turns of this visit are kept beside it, so another visit loads it anew.
+    // The turns of this visit are kept beside it, so another visit loads it again.
     { enabled: id !== undefined, staleTime: Number.POSITIVE_INFINITY, gcTime: 0, refetchOnWindowFocus: false },
   );
   useEffect(() => {

@@ -13,7 +13,7 @@ export interface Next {
 
 const NOTHING: Next[] = [];
 
-/** What waits belongs to one visit of a conversation: it is never sent to another one. Who leaves is told. */
+/** What waits belongs to one visit of a conversation: it is never sent to another one. Who leaves sees how many were not sent. */
 export function useNext(visit: number, isBusy: boolean, isCutOff: boolean, send: (text: string, model: string) => unknown) {
   const toast = useToast();
   const [state, setState] = useState({ visit, list: NOTHING });

@@ -62,14 +62,13 @@ fn tip(hint: &Hint) -> String {
         Actor::Owner => " voor de eigenaar van het apparaat",
         Actor::Requester | Actor::Approver | Actor::Nobody => "",
     };
-    match hint.command.as_deref() {
-        Some(command) if command.starts_with("orion") => format!("\nTip{who}: {command}"),
-        Some(_) if hint.who == Actor::Owner => {
-            format!("\nTip{who}: pas [ceiling] in agent.toml aan, dat orion-agent status vindt")
-        }
-        Some(command) => format!("\nTip{who}: {command}"),
-        None => String::new(),
-    }
+    let Some(command) = hint.command.as_deref() else { return String::new() };
+    let is_edit = hint.who == Actor::Owner && !command.starts_with("orion");
+    let step = match is_edit {
+        true => "pas [ceiling] in agent.toml aan, dat orion-agent status vindt",
+        false => command,
+    };
+    format!("\nTip{who}: {step}")
 }
 
 fn in_dutch(code: &str, result: &ResultFacts) -> String {

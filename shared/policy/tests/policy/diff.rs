@@ -54,35 +54,44 @@ fn a_change_is_told_by_device_and_rule() {
 }
 
 #[test]
-fn a_list_that_comes_or_goes_is_told_by_what_is_granted_then() {
+fn a_list_that_comes_or_goes_is_described_by_what_is_granted_then() {
     let of = |device: &str| valid(&format!("devices:\n  a: {{ {device} }}"));
-    let told = |old: &str, new: &str| -> Vec<String> {
+    let lines_of = |old: &str, new: &str| -> Vec<String> {
         let lines = diff(&of(old), &of(new));
         lines.iter().map(|line| line.to_string().replacen("~ device a: ", "", 1)).collect()
     };
     let (profile, tools) = ("profile: developer", "profile: developer, tools: [read_file]");
-    assert_eq!(told(profile, tools), ["tools become a list, and no others are granted: read_file"]);
     assert_eq!(
-        told(tools, profile),
+        lines_of(profile, tools),
+        ["tools become a list, and no others are granted: read_file"]
+    );
+    assert_eq!(
+        lines_of(tools, profile),
         ["tools are not listed any more, and every tool of the granted capabilities is granted"]
     );
     let programs = "profile: developer, commands: [git]";
-    assert_eq!(told(profile, programs), ["commands become a list, and no others are granted: git"]);
     assert_eq!(
-        told(programs, profile),
+        lines_of(profile, programs),
+        ["commands become a list, and no others are granted: git"]
+    );
+    assert_eq!(
+        lines_of(programs, profile),
         [
             "commands are not listed any more, and any program may be started that does not give the whole machine"
         ]
     );
     let none = "profile: developer, commands: []";
-    assert_eq!(told(profile, none), ["commands become a list, and no others are granted: none"]);
     assert_eq!(
-        told("profile: developer, hosts: [\"example.com:443\"]", profile),
+        lines_of(profile, none),
+        ["commands become a list, and no others are granted: none"]
+    );
+    assert_eq!(
+        lines_of("profile: developer, hosts: [\"example.com:443\"]", profile),
         ["hosts are not listed any more, and any URL may be opened, and no host contacted"]
     );
     let capabilities = "profile: developer, capabilities: [file_read]";
     assert_eq!(
-        told(capabilities, profile),
+        lines_of(capabilities, profile),
         ["capabilities are not listed any more, and those of the profile are granted"]
     );
 }

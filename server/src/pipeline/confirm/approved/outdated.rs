@@ -86,7 +86,7 @@ async fn look_again(pipeline: &Pipeline, id: ApprovalId) -> Result<Looked, Store
     if end_if_outdated(pipeline, &row).await?.is_some() {
         return Ok(Looked::Ended);
     }
-    // A hold that begins or ends meanwhile counts, too.
+    // A hold that begins or ends during the look counts, too.
     Ok(if was_held || is_held(pipeline, &row) { Looked::Held } else { Looked::Stands })
 }
 
