@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs `make dist` in two clones of the last commit, in folders of other names, and compares what both made: the three
-# programs, the tarball and the checksums. Where they differ, what was made stays there.
+# programs, the tarball and the checksums. What is the same is left in target/packaged, as `make dist` does. Where they
+# differ, both stay where they are.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -24,4 +25,7 @@ if ! diff -r "$folder/one.packaged" "$folder/another.packaged"; then
     exit 1
 fi
 (cd "$folder/one.packaged/programs" && sha256sum ./*)
-echo 'both clones made the same files'
+mkdir -p "$root/target"
+rm -rf -- "$root/target/packaged"
+mv "$folder/one.packaged" "$root/target/packaged"
+echo 'both clones made the same files, which are in target/packaged'

@@ -334,13 +334,14 @@ test("an answer that is cut off goes on by itself", async (context) => {
   await page.context().close();
 });
 
-test("a session that ends leads to the sign-in and back", async () => {
-  await ann.goto("/devices");
-  await heading(ann, "Devices").waitFor();
+test("a session that ends leads to the sign-in and back, and what was being written is still there", async () => {
+  await ann.goto("/chat");
+  await ann.getByLabel("Message", { exact: true }).fill("Make a folder Later");
   await admin.goto("/people");
   await admin.getByRole("row", { name: /^ann/ }).getByRole("button", { name: "Disable" }).click();
   await admin.getByRole("dialog", { name: "Disable ann?" }).getByRole("button", { name: "Disable ann" }).click();
-  await ann.waitForURL("**/sign-in?next=%2Fdevices");
+  await ann.waitForURL("**/sign-in?next=%2Fchat");
+  await ann.getByText("Your session has ended.").waitFor();
   await admin.getByRole("row", { name: /^ann/ }).getByRole("button", { name: "Enable" }).click();
   await admin.getByRole("dialog", { name: "Enable ann?" }).getByRole("button", { name: "Enable ann" }).click();
   await admin.getByRole("row", { name: /^ann/ }).getByRole("button", { name: "Disable" }).waitFor();
@@ -348,7 +349,8 @@ test("a session that ends leads to the sign-in and back", async () => {
   await ann.getByText("The name or the password is wrong.").waitFor();
   await ann.getByLabel("Password").fill(PASSWORD);
   await ann.keyboard.press("Enter");
-  await heading(ann, "Devices").waitFor();
+  assert.equal(await ann.getByLabel("Message", { exact: true }).inputValue(), "Make a folder Later");
+  await ann.getByLabel("Message", { exact: true }).fill("");
   await ann.getByRole("button", { name: "Sign out" }).click();
   await ann.waitForURL("**/sign-in");
   assert.deepEqual(await ann.context().cookies(), []);

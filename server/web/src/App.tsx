@@ -2,6 +2,7 @@
 import { Component, type ReactNode, Suspense, lazy, useEffect } from "react";
 import { Link, Navigate, Route, Routes, matchPath, useNavigate } from "react-router";
 import { onSignedOut, queries } from "./lib/api";
+import { lastUser } from "./lib/session";
 import { PAGES, type Page, SIGNED_OUT } from "./routes";
 import { Shell } from "./shell/Shell";
 import { Button, Empty, Loading } from "./ui/basics";
@@ -82,9 +83,10 @@ export function App() {
       // answered late until then must not change it again.
       const { pathname, search } = location;
       if (SIGNED_OUT.some(({ path }) => path === pathname)) return;
+      const hasEnded = lastUser() !== "";
       queries.clear();
       const next = pathname === "/" ? "" : `?next=${encodeURIComponent(pathname + search)}`;
-      void navigate(`/sign-in${next}`, { replace: true });
+      void navigate(`/sign-in${next}`, { replace: true, state: { hasEnded } });
     });
   }, [navigate]);
   return (

@@ -89,7 +89,7 @@ fn words(result: &str, path: &str) -> String {
     let folder = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
     let whole = format!("\\\"{folder}\\\"");
     let text = envelope.to_string().replace(path, "[path]").replace(&whole, "[folder]");
-    [",", " --read,", " --write,"].iter().fold(text, |text, option| {
+    ["\"", " --read\"", " --write\""].iter().fold(text, |text, option| {
         let pasted = format!("orion-agent allow {folder}{option}");
         text.replace(&pasted, &format!("orion-agent allow [folder]{option}"))
     })

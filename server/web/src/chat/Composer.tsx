@@ -5,6 +5,7 @@ import { ChatService } from "../gen/orion/v1/chat_pb";
 import { DeviceService, DeviceState } from "../gen/orion/v1/device_pb";
 import { oneLine } from "../lib/text";
 import { Button } from "../ui/basics";
+import { keepUnsent, unsent } from "./unsent";
 
 interface Props {
   isRunning: boolean;
@@ -30,7 +31,7 @@ const Devices = memo(function Devices({ device, setDevice }: { device: string; s
 });
 
 export function Composer({ isRunning, isFull, send, stop, draft }: Props) {
-  const [text, setText] = useState(draft);
+  const [text, setText] = useState(() => draft || unsent());
   const [device, setDevice] = useState("");
   const [model, setModel] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
@@ -45,7 +46,9 @@ export function Composer({ isRunning, isFull, send, stop, draft }: Props) {
     const said = text.trim();
     if (said === "" || isFull) return;
     const isNamed = device === "" || said.toLowerCase().includes(device.toLowerCase());
-    send(isNamed ? said : `${said} on ${device}`, model);
+    const whole = isNamed ? said : `${said} on ${device}`;
+    keepUnsent(whole);
+    send(whole, model);
     setText("");
   };
   const press = (event: KeyboardEvent) => {
@@ -63,7 +66,10 @@ export function Composer({ isRunning, isFull, send, stop, draft }: Props) {
           rows={Math.min(8, text.split("\n").length + 1)}
           value={text}
           maxLength={100_000}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => {
+            setText(event.target.value);
+            keepUnsent(event.target.value);
+          }}
           onKeyDown={press}
         />
         <div className="row">

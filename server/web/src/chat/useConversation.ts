@@ -8,6 +8,7 @@ import { ToolService } from "../gen/orion/v1/tool_pb";
 import { client, isPassing, noticeError, queries } from "../lib/api";
 import { isEnded } from "../lib/call";
 import { pause } from "../lib/stream";
+import { dropUnsent } from "./unsent";
 import { type Turn, after, begun, turnsOf } from "./turns";
 
 /** How often an answer that was cut off is taken up again by itself. */
@@ -60,6 +61,7 @@ export function useConversation(id: string | undefined) {
           change((it) => after(it, event));
           if (event.event.case !== "began") continue;
           isKnown = true;
+          dropUnsent(request.text ?? "");
           if (current.current === event.event.value.conversationId) continue;
           current.current = event.event.value.conversationId;
           setBegunHere(event.event.value.conversationId);

@@ -1,7 +1,7 @@
 // Who is signed in, and how one signs in and out. The session itself is in a cookie that this code cannot read.
-import { useQuery } from "@connectrpc/connect-query";
+import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { AuthService } from "../gen/orion/v1/auth_pb";
-import { FROM_PAGE, queries } from "./api";
+import { FROM_PAGE, queries, transport } from "./api";
 import { type OrionError, errorFrom } from "./errors";
 
 export type Role = "viewer" | "operator" | "admin";
@@ -13,6 +13,11 @@ export function useMe() {
   const role = (data?.role ?? "viewer") as Role;
   return { user: data?.user ?? "", tokenId: data?.token?.tokenId ?? "", role, error, isPending, is: (least: Role) => RANK[role] >= RANK[least] };
 }
+
+const WHO = createConnectQueryKey({ schema: AuthService.method.whoAmI, input: {}, transport, cardinality: "finite" });
+
+/** Returns who was signed in when the backend last said so; empty where nobody was. */
+export const lastUser = () => queries.getQueryData(WHO)?.user ?? "";
 
 /** Asks one of the sign-in routes. Returns what it answers, or what was wrong. */
 async function post<T>(path: string, body: object): Promise<{ answer: T; error?: undefined } | { error: OrionError }> {

@@ -38,7 +38,7 @@ export default function Device() {
     <main className="page">
       <Link className="small" to="/devices">← Devices</Link>
       <Head title={<><Line text={device?.name ?? name} most={80} /> {state && <Badge tone={state.tone}><span className={`dot ${state.tone}`} /> {state.text}</Badge>}</>}>
-        {device && <Line text={`${device.hostname} · ${device.os} · agent ${device.agentVersion}`} most={160} />}
+        {device && <Line text={[device.hostname, device.os, device.agentVersion && `agent ${device.agentVersion}`].filter(Boolean).join(" · ")} most={160} />}
       </Head>
       {isPending && <Loading what="the device" />}
       {!device && <ErrorNote error={error} retry={isMissing(error) ? undefined : () => void refetch()} />}

@@ -9,7 +9,8 @@ import { Problem } from "../ui/ErrorNote";
 
 export default function SignIn() {
   const navigate = useNavigate();
-  const { search, hash } = useLocation();
+  const { search, hash, state } = useLocation();
+  const hasEnded = (state as { hasEnded?: unknown } | null)?.hasEnded === true;
   const [secret, setSecret] = useState(secretInAddress);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<OrionError>();
@@ -43,7 +44,7 @@ export default function SignIn() {
           <img src="/icon.svg" alt="" width="32" height="32" />
           <h1>Sign in to Orion</h1>
         </div>
-        {problem && <Problem error={problem} />}
+        {problem ? <Problem error={problem} /> : hasEnded && <p className="note" role="status">Your session has ended. Sign in again to go on where you were.</p>}
         {secret !== "" ? (
           <ByLink secret={secret} onSignedIn={finish} onLeave={leave} />
         ) : (

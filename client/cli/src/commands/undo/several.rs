@@ -107,7 +107,7 @@ pub(super) async fn undo(
     app.out.note(match (dry_run, is_left) {
         (true, _) => "This would be taken back:",
         (false, true) => "This could be taken back, and is left:",
-        (false, false) => "This is taken back:",
+        (false, false) => "To be taken back:",
     });
     requests.iter().for_each(|(line, _)| app.out.note(&format!("  {line}")));
     if dry_run {
@@ -126,6 +126,7 @@ pub(super) async fn undo(
             }
             return Ok(result.exit_code());
         }
+        app.out.note("Nothing is left to take back.");
         return Ok(0);
     }
     if !stay.is_empty() && !app.yes {
@@ -138,12 +139,14 @@ pub(super) async fn undo(
         }
     }
     let count = requests.len();
+    let mut is_past = true;
     for (index, (line, request)) in requests.into_iter().enumerate() {
         let result = perform(app, client, request, wait).await?;
         if is_undone(&result) {
             app.out.note(&format!("{line} was taken back already"));
             continue;
         }
+        is_past = false;
         print(app, client, &result).await?;
         let code = result.exit_code();
         if code != 0 {
@@ -154,6 +157,9 @@ pub(super) async fn undo(
             }
             return Ok(code);
         }
+    }
+    if is_past {
+        app.out.note("Nothing was left to take back.");
     }
     Ok(0)
 }
