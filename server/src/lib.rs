@@ -22,6 +22,7 @@ pub mod jobs;
 pub mod listen;
 pub mod local_tools;
 pub mod log;
+mod median;
 pub mod model;
 pub mod notary;
 pub mod passkeys;

@@ -46,8 +46,10 @@ async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
     assert_eq!(names(laptop.tree()), ["A", "A/a.txt"]);
     // One call was taken back by itself before.
     let alone = made.calls.last().unwrap().id.clone();
-    let alone = cli.run(&["undo", &alone]).await;
-    assert_eq!(alone.code, 0, "{alone:?}");
+    let undo = cli.run(&["undo", &alone, "-o", "json"]).await;
+    assert_eq!(undo.code, 0, "{undo:?}");
+    let shown = cli.run(&["calls", "show", &alone, "-o", "json"]).await.json();
+    assert_eq!(shown["undone_by"], undo.json()["meta"]["call_id"], "{shown}");
     let rest = cli.run(&["undo", &turn, "--dry-run"]).await;
     assert_eq!(rest.code, 0, "{rest:?}");
     assert!(rest.stderr.contains("was taken back already"), "{rest:?}");

@@ -364,6 +364,9 @@ async fn a_no_to_a_plan_that_runs_keeps_the_next_steps_from_being_begun() {
     hanging(&world, &kiosk, &plan).await;
     let refused = ann.decide_plan(&plan, false, "").await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied, "{refused:?}");
+    // What is still changed is not taken back.
+    let undo = world.cli().run(&["undo", &plan.plan_id]).await;
+    assert!(undo.code == 9 && undo.stderr.contains("is still running"), "{undo:?}");
     world.admin().decide_plan(&plan, false, "").await.unwrap();
     kiosk.agent().thaw();
     let ended = world.admin().plan_of(&plan, true).await.unwrap();

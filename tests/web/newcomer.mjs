@@ -109,10 +109,24 @@ test("a change is taken back", async () => {
     await newcomer.click("Activity");
     await newcomer.click("delete_file");
     await newcomer.click("Undo");
-    await newcomer.sees("Undone");
+    await newcomer.sees("Taken back");
   });
   assert.ok(existsSync(join(device.files, "list.txt")));
   atMost(took, 4, 0);
+  // A person who looks later sees it, and is offered nothing that is done.
+  await page.reload();
+  await page.getByRole("link", { name: "Taken back" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Undo" }).count(), 0);
+});
+
+test("a change that is taken back by a message says so on its card", async () => {
+  await ann.goto("/chat");
+  await say(ann, "make a folder Brief");
+  await card(ann, "create_directory").getByRole("button", { name: "Undo" }).waitFor();
+  await answered(ann);
+  await say(ann, "undo that");
+  await card(ann, "create_directory").getByRole("link", { name: "Taken back" }).waitFor();
+  assert.ok(!existsSync(join(device.files, "Brief")));
 });
 
 test("an answer keeps its lines, and a chat that is opened again shows its end", async () => {
@@ -122,6 +136,8 @@ test("an answer keeps its lines, and a chat that is opened again shows its end",
   await answered(ann);
   const text = await ann.locator(".answer").last().innerText();
   assert.ok(text.split("\n").length > 10, text);
+  // The messages scroll, and not the page around them.
+  assert.ok(await ann.evaluate(() => document.documentElement.scrollHeight <= innerHeight));
   await say(ann, "list files");
   await card(ann, "list_directory").getByText("succeeded").waitFor();
   await answered(ann);

@@ -302,6 +302,14 @@ impl<'a> Session<'a> {
             .hint(Hint::run("see what was done until then", "orion audit list")))
     }
 
+    /// Says how a question is answered: another message alone begins another chat.
+    pub(crate) fn say_how_to_go_on(&self) {
+        if self.out.is_for_people() {
+            let chat = text::short_id(&self.conversation);
+            self.out.next(&format!("{DIM}answer:{DIM:#} orion ask TEXT --conversation {chat}"));
+        }
+    }
+
     /// Says how the last call is taken back, if it can be: a message alone has no next one that could say "undo that".
     pub(crate) fn say_how_to_undo(&self) {
         if let Some(Ok(last)) = self.last_call.clone().map(CallResult::of) {

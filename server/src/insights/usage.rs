@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use orion_domain::CallState;
 
 use super::succeeded;
+use crate::median::median;
 use crate::store::CallRow;
 
 /// The most names of a list.
@@ -45,15 +46,13 @@ fn of_group(name: String, rows: &[&CallRow]) -> Usage {
     let count = |is: &dyn Fn(&CallRow) -> bool| {
         u32::try_from(rows.iter().filter(|row| is(row)).count()).unwrap_or(u32::MAX)
     };
-    let mut times: Vec<_> =
-        rows.iter().filter(|row| succeeded(row)).map(|row| row.duration_us).collect();
-    times.sort_unstable();
+    let times = rows.iter().filter(|row| succeeded(row)).map(|row| row.duration_us).collect();
     Usage {
         name,
         calls: count(&|_| true),
         succeeded: count(&succeeded),
         denied: count(&|row| row.state == CallState::Denied),
         asked: count(&|row| row.approval.is_some()),
-        median_ms: times.get(times.len() / 2).map_or(0, |micros| micros / 1000),
+        median_ms: median(times) / 1000,
     }
 }

@@ -16,7 +16,7 @@ pub enum Problem {
     #[error("{0}")]
     Broken(#[from] Break),
     /// The first line is not an export's.
-    #[error("line 1: it is not the first line of an export, or was changed")]
+    #[error("line 1: it is not the first line of an export of the backend, or was changed")]
     Header,
     /// The export names another key than the known one.
     #[error(

@@ -40,8 +40,9 @@ fn explain(mut error: Error, command: Command, words: impl Iterator<Item = Strin
         let usage = typed.command.clone().render_usage();
         error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
-    if error.kind() == ErrorKind::InvalidValue && is_far_fetched(&error) {
+    if is_far_fetched(&error) {
         error.remove(ContextKind::SuggestedValue);
+        error.remove(ContextKind::SuggestedSubcommand);
     }
     if error.kind() == ErrorKind::MissingSubcommand {
         // The help that follows says more.
@@ -62,14 +63,16 @@ fn explain(mut error: Error, command: Command, words: impl Iterator<Item = Strin
     }
 }
 
-/// Returns whether the value that the parser suggests is another word than a misspelling of what was typed.
+/// Returns whether what the parser suggests is another word than a misspelling of what was typed.
 fn is_far_fetched(error: &Error) -> bool {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
+        Some(ContextValue::Strings(texts)) => texts.last().map(String::as_str),
         _ => None,
     };
-    let pair = text(ContextKind::InvalidValue).zip(text(ContextKind::SuggestedValue));
-    pair.is_some_and(|(typed, near)| {
+    let value = text(ContextKind::InvalidValue).zip(text(ContextKind::SuggestedValue));
+    let command = text(ContextKind::InvalidSubcommand).zip(text(ContextKind::SuggestedSubcommand));
+    value.or(command).is_some_and(|(typed, near)| {
         strsim::damerau_levenshtein(typed, near) * 3 > typed.chars().count()
     })
 }

@@ -6,6 +6,7 @@ use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
+use orion_domain::Hint;
 use orion_wire::v1;
 
 use super::slash::{Names, Slash, help, slash};
@@ -13,6 +14,7 @@ use super::typed::Typed;
 use super::{ChatAnswer, Session};
 use crate::failure::Failure;
 use crate::output::{DIM, Output};
+use crate::text;
 
 /// The maximum length of a message, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
@@ -137,11 +139,16 @@ async fn obey(
             out.note(&format!("a new conversation with {name}"));
             session.assistant = name;
         }
+        Slash::Device(name) if name.is_empty() => {
+            out.note("no device is added to your messages");
+            session.device = name;
+        }
         Slash::Device(name) => {
-            out.note(&match name.as_str() {
-                "" => "no device is added to your messages".to_owned(),
-                name => format!("your messages are about {name}"),
-            });
+            let devices = names(session).await.devices;
+            if !devices.contains(&name) {
+                return Err(no_device(&name, &devices));
+            }
+            out.note(&format!("your messages are about {name}"));
             session.device = name;
         }
         Slash::Undo => match session.last_turn.clone() {
@@ -157,6 +164,17 @@ async fn obey(
         }
     }
     Ok(())
+}
+
+fn no_device(name: &str, devices: &[String]) -> Failure {
+    let known = devices.iter().map(|it| text::one_line(it, 80)).collect::<Vec<_>>().join(", ");
+    Failure::NotFound(format!("there is no device {}", text::one_line(name, 80))).hint(
+        if known.is_empty() {
+            Hint::run("list the devices", "orion devices list")
+        } else {
+            Hint::new(format!("the devices are {known}"))
+        },
+    )
 }
 
 /// Returns the names that commands take. A backend that does not tell them completes none.

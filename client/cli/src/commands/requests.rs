@@ -159,12 +159,13 @@ async fn grant(
     if let Some(error) = shown.obstacle {
         return Err(Failure::Tool(Box::new(error)));
     }
-    if seconds != 0 && shown.request.state == "open" {
+    let is_open = shown.request.state == "open";
+    if seconds != 0 && is_open {
         // What is granted is shown, and not what was asked for.
         shown.request.seconds = seconds;
     }
     app.out.error_line(&shown.card(app.out));
-    if !app.yes && terminal::is_interactive() {
+    if is_open && !app.yes && terminal::is_interactive() {
         let time = crate::show::length(shown.request.seconds);
         if !terminal::confirm(&format!("Grant this for {time}?")).await? {
             return Err(Failure::Conflict("nothing was granted".to_owned()));

@@ -169,11 +169,7 @@ impl Users {
                 let answer = client.ask(client.auth().set_user_role(request)).await?;
                 changed(app, answer.user)
             }
-            UsersCommand::Disable(UserArgument { user }) => {
-                let request = v1::DisableUserRequest { user };
-                let answer = client.ask(client.auth().disable_user(request)).await?;
-                changed(app, answer.user)
-            }
+            UsersCommand::Disable(UserArgument { user }) => disable(app, client, user).await,
             UsersCommand::Enable(UserArgument { user }) => {
                 let request = v1::EnableUserRequest { user };
                 let answer = client.ask(client.auth().enable_user(request)).await?;
@@ -185,6 +181,21 @@ impl Users {
             }
         }
     }
+}
+
+async fn disable(app: &App<'_>, client: &Client, user: String) -> Result<u8, Failure> {
+    if !app.yes && terminal::is_interactive() {
+        let me = client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?.user;
+        let question = "Disable your own account? You are signed out, and another admin has to enable it again.";
+        if user == me && !terminal::confirm(question).await? {
+            return Err(Failure::Conflict(format!(
+                "{} was not disabled",
+                text::one_line(&user, 80)
+            )));
+        }
+    }
+    let answer = client.ask(client.auth().disable_user(v1::DisableUserRequest { user })).await?;
+    changed(app, answer.user)
 }
 
 async fn delete(app: &App<'_>, client: &Client, user: String) -> Result<u8, Failure> {

@@ -40,6 +40,9 @@ pub(crate) struct CallView {
     pub(crate) closed_at: i64,
     /// Only lists tell this.
     pub(crate) touches: Vec<String>,
+    /// Lists do not tell this.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) undone_by: String,
 }
 
 impl From<v1::Call> for CallView {
@@ -59,6 +62,7 @@ impl From<v1::Call> for CallView {
             advance,
             queued_until,
             touches,
+            undone_by,
         } = call;
         let v1::CallAdvance { done, total, note } = advance.unwrap_or_default();
         Self {
@@ -78,6 +82,7 @@ impl From<v1::Call> for CallView {
             queued_until,
             closed_at,
             touches,
+            undone_by,
         }
     }
 }
@@ -150,5 +155,6 @@ pub(crate) fn call_page(out: &Output, call: &CallView) -> String {
         ("waits until", times(call.queued_until)),
         ("ended", times(call.closed_at)),
         ("result", text::one_line(message, 400)),
+        ("taken back", call.undone_by.clone()),
     ])
 }

@@ -6,6 +6,7 @@ use orion_domain::UserName;
 use orion_domain::rule::Rate;
 
 use crate::clock::now_ms;
+use crate::median::median;
 use crate::pipeline::Pipeline;
 use crate::store::{StoreError, VoteRecord};
 
@@ -20,7 +21,7 @@ pub struct ApproverHabits {
     /// How often the person denied.
     pub denied: u64,
     /// The median time from the request to the approval, in milliseconds.
-    pub median_ms: i64,
+    pub median_ms: u64,
     /// How many approvals came within five seconds of their request.
     pub fast: u64,
     /// How many approvals were given without the details, or by a client that does not say.
@@ -54,7 +55,7 @@ fn habits_of(
 ) -> BTreeMap<UserName, ApproverHabits> {
     let spent_since = budget.map(|rate| now.saturating_sub(i64::from(rate.per_seconds) * 1000));
     let mut plans = HashSet::new();
-    let mut times: BTreeMap<UserName, Vec<i64>> = BTreeMap::new();
+    let mut times: BTreeMap<UserName, Vec<u64>> = BTreeMap::new();
     let mut habits: BTreeMap<UserName, ApproverHabits> = BTreeMap::new();
     for vote in votes {
         // The steps of a plan are voted on at once.
@@ -71,13 +72,11 @@ fn habits_of(
         of.fast += u64::from(took < FAST_MS);
         of.without_details += u64::from(vote.details_shown != Some(true));
         of.in_budget += u64::from(spent_since.is_some_and(|since| vote.at > since));
-        times.entry(vote.user).or_default().push(took);
+        times.entry(vote.user).or_default().push(took.unsigned_abs());
     }
-    for (user, mut times) in times {
-        times.sort_unstable();
-        let median = times.get(times.len() / 2).copied().unwrap_or_default();
+    for (user, times) in times {
         if let Some(of) = habits.get_mut(&user) {
-            of.median_ms = median;
+            of.median_ms = median(times);
         }
     }
     habits
@@ -115,7 +114,7 @@ mod tests {
             ApproverHabits {
                 approved: 4,
                 denied: 1,
-                median_ms: 9_000,
+                median_ms: 5_500,
                 fast: 2,
                 without_details: 2,
                 in_budget: 3,

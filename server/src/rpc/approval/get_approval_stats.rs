@@ -27,7 +27,7 @@ pub(super) async fn get_approval_stats(
             user: user.to_string(),
             approved,
             denied,
-            median_ms: u64::try_from(median_ms).unwrap_or_default(),
+            median_ms,
             fast,
             without_details,
             in_budget,

@@ -39,6 +39,20 @@ impl Store {
         self.db().query_one(sql("SELECT * FROM calls WHERE id = $1").bind(id)).await
     }
 
+    /// Returns the call that took this one back. None if none did, or if it was done again since.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn undone_by(&self, id: CallId) -> Result<Option<CallId>, StoreError> {
+        self.db().flush().await?;
+        let newest = sql("SELECT id, json_extract(undo_json, '$.redo') FROM calls \
+             WHERE undo_json IS NOT NULL AND json_extract(undo_json, '$.first') = $1 \
+             AND state = 'succeeded' AND NOT dry_run ORDER BY id DESC LIMIT 1");
+        let newest: Option<(String, bool)> = self.db().query_optional(newest.bind(id)).await?;
+        let undo = newest.and_then(|(id, is_redo)| (!is_redo).then_some(id));
+        undo.map(|text| text.parse().map_err(|_| StoreError::Corrupt)).transpose()
+    }
+
     /// Returns the device of a call. None if the call has no device.
     ///
     /// # Errors

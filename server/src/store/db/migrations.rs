@@ -8,7 +8,7 @@ use sqlx::SqlStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Every migration, oldest first. A file here never changes: a database refuses another text.
-const FILES: [(i64, &str, &str); 11] = [
+const FILES: [(i64, &str, &str); 12] = [
     (1, "first", include_str!("../../../migrations/sqlite/0001_first.sql")),
     (2, "chats", include_str!("../../../migrations/sqlite/0002_chats.sql")),
     (
@@ -28,6 +28,7 @@ const FILES: [(i64, &str, &str); 11] = [
     (40, "invite scope", include_str!("../../../migrations/sqlite/0040_invite_scope.sql")),
     (50, "device labels", include_str!("../../../migrations/sqlite/0050_device_labels.sql")),
     (60, "pending reason", include_str!("../../../migrations/sqlite/0060_pending_reason.sql")),
+    (70, "undoings", include_str!("../../../migrations/sqlite/0070_undoings.sql")),
 ];
 
 /// The migrations in the driver's form.

@@ -14,7 +14,7 @@ import { Progress } from "./Progress";
 import { ResultView } from "./ResultView";
 import { Reveal } from "./Reveal";
 import { WhyDialog } from "./WhyDialog";
-import { useCall } from "./useCall";
+import { refreshCalls, useCall } from "./useCall";
 
 interface Props {
   callId: string;
@@ -29,25 +29,29 @@ interface Props {
 function Undo({ call }: { call: Call }) {
   const toast = useToast();
   const tools = useQuery(ToolService.method.listTools, {}, { staleTime: 600_000 }).data?.tools ?? [];
+  const paths = undoPaths(call);
+  const isOffered = paths.length > 0 && tools.some((tool) => tool.name === call.tool && tool.undo);
+  const now = useQuery(ToolService.method.getCall, { callId: call.callId }, { enabled: isOffered, staleTime: 5_000 });
   const undo = useMutation(ToolService.method.callTool, {
     onSuccess: ({ call: made }) => {
       if (!made) return;
+      void refreshCalls();
       const said = outcome(made.result)?.message;
       toast(made.state === CallState.AWAITING_APPROVAL ? "The undo needs an approval." : (said ?? `Undo: ${stateOf(made.state).text}`));
     },
   });
-  const paths = undoPaths(call);
-  if (paths.length === 0 || !tools.some((tool) => tool.name === call.tool && tool.undo)) return null;
+  const undoneBy = now.data?.call?.undoneBy ?? "";
+  if (!isOffered) return null;
+  if (undoneBy !== "") return <Link className="small" to={`/calls/${encodeURIComponent(undoneBy)}`}>Taken back</Link>;
   const made = undo.data?.call;
   return (
     <>
       <Button
         look="small"
         busy={undo.isPending}
-        disabled={made?.state === CallState.SUCCEEDED}
         onClick={() => undo.mutate({ tool: "undo_call", device: call.device, arguments: bytesOf({ call_id: call.callId, paths }), idempotencyKey: crypto.randomUUID() })}
       >
-        {made?.state === CallState.SUCCEEDED ? "Undone" : "Undo"}
+        Undo
       </Button>
       {made && made.state !== CallState.SUCCEEDED && <ResultView call={made} isBrief />}
       <ErrorNote error={undo.error} />

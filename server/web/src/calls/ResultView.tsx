@@ -17,7 +17,14 @@ export function AllowThis({ error, device, look = "small" }: { error: OrionError
   const wanted = lacking(error);
   if (!me.is("admin") || wanted.length === 0 || device === "") return null;
   const owner = (error.hints ?? []).filter(({ who }) => who === "owner").map(({ text, command }) => (command?.startsWith("orion") ? command : text));
-  return <Link className={`button ${look}`} to={`/devices/${encodeURIComponent(device)}`} state={{ wanted, owner }}>Allow on this device…</Link>;
+  // A file is granted with its folder, which nobody should take for the file alone.
+  const folders = wanted.filter(({ kind, entry }) => kind === "path" && entry !== error.details?.attempted_path).map(({ entry }) => entry);
+  return (
+    <>
+      <Link className={`button ${look}`} to={`/devices/${encodeURIComponent(device)}`} state={{ wanted, owner }}>Allow on this device…</Link>
+      {folders.map((folder) => <span key={folder} className="small muted">opens the whole folder <Line text={folder} mono /></span>)}
+    </>
+  );
 }
 
 /** The command that asks for access, which the backend names where an admin can grant it. The page has a button for it. */

@@ -1,14 +1,18 @@
 // One call, live until it has ended.
-import { useQuery } from "@connectrpc/connect-query";
+import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { useCallback, useEffect, useState } from "react";
 import { type Call, ToolService, type WatchCallResponse } from "../gen/orion/v1/tool_pb";
-import { client } from "../lib/api";
+import { client, queries } from "../lib/api";
 import { isEnded } from "../lib/call";
 import { useSlot } from "../lib/slots";
 import { useStream } from "../lib/stream";
 
 const MOST_OUTPUT = 64 * 1024;
 const REFRESH_MS = 2_000;
+
+/** Asks again for the calls that are shown: an undo has changed what is known of another one. */
+export const refreshCalls = () =>
+  queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: ToolService.method.getCall, cardinality: "finite" }) });
 
 /** Follows a call that has not ended, by a stream where there is room for one, and loads one that has. */
 export function useCall(callId: string, known?: Call) {

@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNavigate } from "react-router";
+import { refreshCalls } from "../calls/useCall";
 import { ChatService, type SendMessageRequestSchema } from "../gen/orion/v1/chat_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
 import { client, isPassing, noticeError, queries } from "../lib/api";
@@ -59,6 +60,7 @@ export function useConversation(id: string | undefined) {
       const follow = async () => {
         for await (const event of client(ChatService).sendMessage({ ...request, conversationId: current.current ?? "" }, { signal: stop.signal })) {
           change((it) => after(it, event));
+          if (event.event.case === "callEnded" && event.event.value.call?.tool === "undo_call") void refreshCalls();
           if (event.event.case !== "began") continue;
           isKnown = true;
           dropUnsent(request.text ?? "");

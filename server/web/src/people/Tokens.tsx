@@ -51,15 +51,25 @@ function NewToken({ onClose }: { onClose: () => void }) {
 
 function Row({ token }: { token: Token }) {
   const isHere = useMe().tokenId === token.tokenId;
-  const revoke = useMutation(AuthService.method.revokeToken, { onSettled: refresh });
+  const [isAsking, setAsking] = useState(false);
+  const revoke = useMutation(AuthService.method.revokeToken, { onSettled: () => { setAsking(false); return refresh(); } });
   const scopes = SCOPES.filter(({ scope }) => token.scopes.includes(scope)).map(({ name }) => name);
   return (
     <tr>
       <td>{token.session ? <Badge>session</Badge> : <strong><Line text={token.name} most={60} /></strong>} <span className="mono muted">{token.tokenId}</span> {isHere && <Badge tone="good">this browser</Badge>}<ErrorNote error={revoke.error} /></td>
       <td data-label="May">{token.session ? "everything of yours" : scopes.join(", ")}</td>
+      <td data-label="Since"><Time at={token.createdAt} /></td>
       <td data-label="Last used"><Time at={token.lastUsedAt} /></td>
       <td data-label="Until"><Time at={token.expiresAt} /></td>
-      <td><Button look="small danger" busy={revoke.isPending} onClick={() => revoke.mutate({ token: token.tokenId })}>{token.session ? "Sign out" : "Revoke"}</Button></td>
+      <td>
+        <Button look="small danger" busy={revoke.isPending} onClick={() => setAsking(true)}>{token.session ? "Sign out…" : "Revoke…"}</Button>
+        {isAsking && (
+          <Dialog title={token.session ? "Sign out this session?" : `Revoke ${token.name}?`} onClose={() => setAsking(false)}>
+            <p>{token.session ? "The browser or the command line of this session has to sign in again." : "Programs with this token are refused at once."} It was last used <Time at={token.lastUsedAt} />.</p>
+            <div className="row end"><Button onClick={() => setAsking(false)}>Back</Button><Button look="danger" busy={revoke.isPending} onClick={() => revoke.mutate({ token: token.tokenId })}>{token.session ? "Sign out" : "Revoke"}</Button></div>
+          </Dialog>
+        )}
+      </td>
     </tr>
   );
 }
@@ -75,7 +85,7 @@ export function Tokens() {
       {data && (
         <div className="panel scroll">
           <table className="stackable">
-            <thead><tr><th>Name</th><th>May</th><th>Last used</th><th>Until</th><th><span className="sr">Actions</span></th></tr></thead>
+            <thead><tr><th>Name</th><th>May</th><th>Since</th><th>Last used</th><th>Until</th><th><span className="sr">Actions</span></th></tr></thead>
             <tbody>{data.tokens.map((token) => <Row key={token.tokenId} token={token} />)}</tbody>
           </table>
         </div>

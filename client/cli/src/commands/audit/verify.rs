@@ -176,11 +176,12 @@ fn print(app: &App<'_>, verdict: &Verdict) -> Result<u8, Failure> {
         return Ok(0);
     }
     let is_no_export = verdict.problem.as_ref().is_some_and(|problem| problem.contains("line 1:"));
-    app.out.step(&if is_no_export {
-        Hint::run("name a file that this made", "orion audit export --file FILE")
+    if is_no_export {
+        app.out.step(&Hint::run("name a file that this made", "orion audit export --file FILE"));
+        app.out.step(&Hint::new("name a device's own export with --device, beside the backend's"));
     } else {
-        Hint::new("keep the files as they are, and compare with older exports; docs/audit.md says what each problem means")
-    });
+        app.out.step(&Hint::new("keep the files as they are, and compare with older exports; docs/audit.md says what each problem means"));
+    }
     Ok(1)
 }
 

@@ -18,7 +18,7 @@ use crate::text;
 /// this id.
 ///
 /// # Errors
-/// The backend fails, or several ids begin so.
+/// The plan still runs, the backend fails, or several ids begin so.
 pub(super) async fn find(client: &Client, id: &str) -> Result<Option<Vec<v1::Call>>, Failure> {
     let request = v1::GetTurnRequest { turn_id: id.to_owned() };
     if let Some(turn) = found(client.ask(client.chat().get_turn(request)).await)? {
@@ -28,8 +28,12 @@ pub(super) async fn find(client: &Client, id: &str) -> Result<Option<Vec<v1::Cal
     let Some(answer) = found(client.ask(client.plans().get_plan(request)).await)? else {
         return Ok(None);
     };
+    let plan = answer.plan.unwrap_or_default();
+    if plan.state() == v1::PlanState::Running {
+        return Err(running(&plan.plan_id));
+    }
     let mut calls = Vec::new();
-    for step in answer.plan.unwrap_or_default().steps {
+    for step in plan.steps {
         if step.call_id.is_empty() {
             continue;
         }
@@ -44,6 +48,14 @@ pub(super) async fn find(client: &Client, id: &str) -> Result<Option<Vec<v1::Cal
         }
     }
     Ok(Some(calls))
+}
+
+/// Refuses a plan whose next steps would change what is taken back.
+fn running(plan_id: &str) -> Failure {
+    let id = text::short_id(plan_id);
+    Failure::Conflict(format!("the plan {id} is still running, so nothing of it is taken back"))
+        .hint(Hint::run("see how far it is", format!("orion plan show {id}")))
+        .hint(Hint::run("let it begin no further step", format!("orion plan deny {id}")))
 }
 
 /// Returns an answer. None where nothing was found, and where a token of calls alone may not look.
@@ -73,10 +85,9 @@ pub(super) async fn undo(
 ) -> Result<u8, Failure> {
     if calls.is_empty() {
         let message = "no call was made there, so there is nothing to take back";
-        return Err(Failure::Conflict(message.to_owned()).hint(Hint::run(
-            "see what was done and can be undone, or deny a plan that still waits",
-            "orion status",
-        )));
+        return Err(Failure::Conflict(message.to_owned())
+            .hint(Hint::run("see which of your calls changed something", "orion calls list"))
+            .hint(Hint::run("see plans that still wait", "orion plan list")));
     }
     let mut requests = Vec::new();
     let mut stay = Vec::new();
