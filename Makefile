@@ -226,7 +226,7 @@ dist: needs-rust page ## build the three programs as they ship, a tarball and SH
 	@strip $(PACKAGED)/programs/*
 	@deploy/tarball.sh $(PACKAGED)/programs $(PACKAGED)
 
-test-reproducible: needs-rust ## run `make dist` in two clones of other names, see that both make the same files, and leave them in target/packaged
+test-reproducible: needs-rust ## run `make dist` in two clones of other names, see that both make the same files, which replace target/packaged
 	@deploy/test-reproducible.sh
 
 deb: ## make packages for Debian of the programs that `make dist` built, in target/packaged

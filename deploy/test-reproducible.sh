@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs `make dist` in two clones of the last commit, in folders of other names, and compares what both made: the three
-# programs, the tarball and the checksums. What is the same is left in target/packaged, as `make dist` does. Where they
+# programs, the tarball and the checksums. Where they are the same, they replace target/packaged, unsigned. Where they
 # differ, both stay where they are.
 set -eu
 

@@ -49,7 +49,10 @@ async fn a_turn_is_taken_back_on_every_device_with_what_stays_said_first() {
     let undo = cli.run(&["undo", &alone, "-o", "json"]).await;
     assert_eq!(undo.code, 0, "{undo:?}");
     let shown = cli.run(&["calls", "show", &alone, "-o", "json"]).await.json();
-    assert_eq!(shown["undone_by"], undo.json()["meta"]["call_id"], "{shown}");
+    let undo = undo.json()["meta"]["call_id"].clone();
+    assert_eq!((&shown["undone"], &shown["undone_by"]), (&json!(true), &undo), "{shown}");
+    let later = cli.run(&["calls", "show", undo.as_str().unwrap(), "-o", "json"]).await.json();
+    assert_eq!(later["undone"], json!(null), "{later}");
     let rest = cli.run(&["undo", &turn, "--dry-run"]).await;
     assert_eq!(rest.code, 0, "{rest:?}");
     assert!(rest.stderr.contains("was taken back already"), "{rest:?}");

@@ -76,6 +76,8 @@ pub(crate) struct Session<'a> {
     last_turn: String,
     /// The newest call.
     last_call: Option<v1::Call>,
+    /// Whether the planner asks something, or did not understand.
+    is_open_question: bool,
 }
 
 /// What a conversation is begun or continued with.
@@ -125,6 +127,7 @@ impl<'a> Session<'a> {
             device: String::new(),
             last_turn: String::new(),
             last_call: None,
+            is_open_question: false,
         }
     }
 
@@ -290,6 +293,7 @@ impl<'a> Session<'a> {
                     if let (Some(last), true) = (tools_used.last(), answer.calls.is_empty()) {
                         answer.exit_code = exit_code_of(&last.code);
                     }
+                    self.is_open_question = not_understood;
                     if not_understood && answer.exit_code == 0 {
                         answer.exit_code = NOT_UNDERSTOOD;
                     }
@@ -302,11 +306,11 @@ impl<'a> Session<'a> {
             .hint(Hint::run("see what was done until then", "orion audit list")))
     }
 
-    /// Says how a question is answered: another message alone begins another chat.
+    /// Says how the planner's question is answered: another message alone begins another chat.
     pub(crate) fn say_how_to_go_on(&self) {
-        if self.out.is_for_people() {
+        if self.is_open_question && self.out.is_for_people() {
             let chat = text::short_id(&self.conversation);
-            self.out.next(&format!("{DIM}answer:{DIM:#} orion ask TEXT --conversation {chat}"));
+            self.out.next(&format!("{DIM}go on:{DIM:#} orion ask TEXT --conversation {chat}"));
         }
     }
 

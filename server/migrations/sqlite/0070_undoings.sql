@@ -1,2 +1,2 @@
--- The undoings and redoings of a call, by that call.
-CREATE INDEX calls_undoing ON calls (json_extract(undo_json, '$.first'), id) WHERE undo_json IS NOT NULL;
+-- The calls that took a call back, by that call.
+CREATE INDEX calls_undoing ON calls (json_extract(undo_json, '$.call'), id) WHERE undo_json IS NOT NULL;

@@ -68,7 +68,7 @@ fn calls_are_counted_by_tool_device_and_person() {
         .iter()
         .map(|it| (it.name.as_str(), it.calls, it.succeeded, it.denied, it.median_ms))
         .collect();
-    assert_eq!(shown, [("read_file", 3, 2, 1, 6), ("write_file", 1, 1, 0, 4)]);
+    assert_eq!(shown, [("read_file", 3, 2, 1, 4), ("write_file", 1, 1, 0, 4)]);
     assert_eq!((insights.devices[0].calls, insights.persons[0].name.as_str()), (4, "ann"));
     assert_eq!(insights.suggestions, []);
 }

@@ -63,4 +63,12 @@ fn an_unknown_option_comes_with_those_that_exist_and_is_not_offered_as_a_value()
 fn an_unknown_command_comes_with_those_that_exist() {
     let said = said("calls shw");
     assert!(said.contains("Commands: list, show"), "{said}");
+    assert!(said.contains("a similar subcommand exists: 'show'"), "{said}");
+}
+
+#[test]
+fn another_word_is_no_misspelling_of_a_command() {
+    let said = said("calls slow-motion");
+    assert!(said.contains("Commands: list, show"), "{said}");
+    assert!(!said.contains("similar"), "{said}");
 }

@@ -120,6 +120,11 @@ async fn of_a_call_of_somebody_else_no_more_is_told_than_of_none() {
     assert_eq!(again.error().code, ErrorCode::PreconditionFailed);
     assert!(!format!("{again:?}").contains(&taken.id), "{again:?}");
     assert_eq!(*undoing(&ann, &taken.id, &["hers"]).await.error(), said);
+    for (person, by) in [(&ann, ""), (world.admin(), taken.id.as_str())] {
+        let request = v1::GetCallRequest { call_id: hers.id.clone(), wait_ms: 0 };
+        let shown = person.tools().get_call(request).await.unwrap().into_inner().call.unwrap();
+        assert_eq!((shown.undone, shown.undone_by.as_str()), (true, by));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -144,9 +144,13 @@ async fn obey(
             session.device = name;
         }
         Slash::Device(name) => {
-            let devices = names(session).await.devices;
-            if !devices.contains(&name) {
-                return Err(no_device(&name, &devices));
+            let client = session.client;
+            let request = v1::ListDevicesRequest::default();
+            let list = client.ask(client.devices().list_devices(request)).await?;
+            if !list.devices.iter().any(|it| it.name == name) {
+                let shown = text::one_line(&name, 80);
+                return Err(Failure::NotFound(format!("there is no device {shown}"))
+                    .hint(Hint::run("list the devices", "orion devices list")));
             }
             out.note(&format!("your messages are about {name}"));
             session.device = name;
@@ -164,17 +168,6 @@ async fn obey(
         }
     }
     Ok(())
-}
-
-fn no_device(name: &str, devices: &[String]) -> Failure {
-    let known = devices.iter().map(|it| text::one_line(it, 80)).collect::<Vec<_>>().join(", ");
-    Failure::NotFound(format!("there is no device {}", text::one_line(name, 80))).hint(
-        if known.is_empty() {
-            Hint::run("list the devices", "orion devices list")
-        } else {
-            Hint::new(format!("the devices are {known}"))
-        },
-    )
 }
 
 /// Returns the names that commands take. A backend that does not tell them completes none.

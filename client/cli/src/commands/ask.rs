@@ -9,9 +9,6 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::input;
 
-/// The exit code where the planner did not understand, or asks something.
-const NOT_UNDERSTOOD: u8 = 2;
-
 /// Sends a model one message, and prints its answer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -57,9 +54,7 @@ impl Ask {
         let mut session = Session::new(app, client, Choice { conversation, model, assistant });
         let code = said(&mut session, text.trim()).await?;
         session.say_how_to_undo();
-        if code == NOT_UNDERSTOOD {
-            session.say_how_to_go_on();
-        }
+        session.say_how_to_go_on();
         Ok(code)
     }
 }

@@ -165,7 +165,9 @@ async fn grant(
         shown.request.seconds = seconds;
     }
     app.out.error_line(&shown.card(app.out));
-    if is_open && !app.yes && terminal::is_interactive() {
+    // What was answered is not asked about: the backend refuses it.
+    let is_answered = !matches!(shown.request.state, "open" | "unknown");
+    if !is_answered && !app.yes && terminal::is_interactive() {
         let time = crate::show::length(shown.request.seconds);
         if !terminal::confirm(&format!("Grant this for {time}?")).await? {
             return Err(Failure::Conflict("nothing was granted".to_owned()));

@@ -41,6 +41,8 @@ pub(crate) struct CallView {
     /// Only lists tell this.
     pub(crate) touches: Vec<String>,
     /// Lists do not tell this.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) undone: bool,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) undone_by: String,
 }
@@ -62,6 +64,7 @@ impl From<v1::Call> for CallView {
             advance,
             queued_until,
             touches,
+            undone,
             undone_by,
         } = call;
         let v1::CallAdvance { done, total, note } = advance.unwrap_or_default();
@@ -82,6 +85,7 @@ impl From<v1::Call> for CallView {
             queued_until,
             closed_at,
             touches,
+            undone,
             undone_by,
         }
     }
@@ -144,6 +148,11 @@ pub(crate) fn call_page(out: &Output, call: &CallView) -> String {
     let arguments = short_arguments(&call.tool, call.arguments.to_string().as_bytes());
     let message = call.result["message"].as_str().unwrap_or_default();
     let times = |ms| text::when(&out.zone, ms);
+    let taken_back = match (call.undone, &*call.undone_by) {
+        (false, _) => String::new(),
+        (true, "") => "by somebody else".to_owned(),
+        (true, by) => format!("by {by}"),
+    };
     facts([
         ("call", call.call_id.clone()),
         ("state", call.words()),
@@ -155,6 +164,6 @@ pub(crate) fn call_page(out: &Output, call: &CallView) -> String {
         ("waits until", times(call.queued_until)),
         ("ended", times(call.closed_at)),
         ("result", text::one_line(message, 400)),
-        ("taken back", call.undone_by.clone()),
+        ("taken back", taken_back),
     ])
 }

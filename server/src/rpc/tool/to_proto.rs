@@ -116,6 +116,7 @@ pub(in crate::rpc) fn call(view: CallView) -> v1::Call {
         advance: None,
         queued_until: queued_until.unwrap_or_default(),
         touches: Vec::new(),
+        undone: false,
         undone_by: String::new(),
     }
 }

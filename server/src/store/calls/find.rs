@@ -1,6 +1,6 @@
 //! Finds a call.
 
-use orion_domain::{CallId, DeviceId};
+use orion_domain::{CallId, DeviceId, UserName};
 
 use super::CallRow;
 use crate::store::columns::{id_range, only};
@@ -39,18 +39,19 @@ impl Store {
         self.db().query_one(sql("SELECT * FROM calls WHERE id = $1").bind(id)).await
     }
 
-    /// Returns the call that took this one back. None if none did, or if it was done again since.
+    /// Returns the call that took this one back, and who made it. None if none did.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn undone_by(&self, id: CallId) -> Result<Option<CallId>, StoreError> {
+    pub async fn undone_by(&self, id: CallId) -> Result<Option<(CallId, UserName)>, StoreError> {
         self.db().flush().await?;
-        let newest = sql("SELECT id, json_extract(undo_json, '$.redo') FROM calls \
-             WHERE undo_json IS NOT NULL AND json_extract(undo_json, '$.first') = $1 \
+        let undo = sql("SELECT id, user_name FROM calls \
+             WHERE undo_json IS NOT NULL AND json_extract(undo_json, '$.call') = $1 \
              AND state = 'succeeded' AND NOT dry_run ORDER BY id DESC LIMIT 1");
-        let newest: Option<(String, bool)> = self.db().query_optional(newest.bind(id)).await?;
-        let undo = newest.and_then(|(id, is_redo)| (!is_redo).then_some(id));
-        undo.map(|text| text.parse().map_err(|_| StoreError::Corrupt)).transpose()
+        let undo: Option<(String, String)> = self.db().query_optional(undo.bind(id)).await?;
+        let Some((id, user)) = undo else { return Ok(None) };
+        let parsed = id.parse().ok().zip(user.parse().ok());
+        parsed.map(Some).ok_or(StoreError::Corrupt)
     }
 
     /// Returns the device of a call. None if the call has no device.

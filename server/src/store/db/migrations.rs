@@ -81,6 +81,7 @@ mod tests {
             (40, "951121db44cb9198"),
             (50, "a31fd9e4ce8d11aa"),
             (60, "33fe11caef0f8732"),
+            (70, "1aa83a415c8c406c"),
         ];
         let short =
             |migration: &Migration| (migration.version, hex::encode(&migration.checksum[..8]));

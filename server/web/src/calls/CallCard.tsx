@@ -35,20 +35,21 @@ function Undo({ call }: { call: Call }) {
   const undo = useMutation(ToolService.method.callTool, {
     onSuccess: ({ call: made }) => {
       if (!made) return;
-      void refreshCalls();
       const said = outcome(made.result)?.message;
       toast(made.state === CallState.AWAITING_APPROVAL ? "The undo needs an approval." : (said ?? `Undo: ${stateOf(made.state).text}`));
+      return refreshCalls();
     },
   });
-  const undoneBy = now.data?.call?.undoneBy ?? "";
+  const { undone = false, undoneBy = "" } = now.data?.call ?? {};
   if (!isOffered) return null;
-  if (undoneBy !== "") return <Link className="small" to={`/calls/${encodeURIComponent(undoneBy)}`}>Taken back</Link>;
+  if (undone) return undoneBy === "" ? <span className="small muted">Taken back by somebody else</span> : <Link className="small" to={`/calls/${encodeURIComponent(undoneBy)}`}>Taken back</Link>;
   const made = undo.data?.call;
   return (
     <>
       <Button
         look="small"
         busy={undo.isPending}
+        disabled={now.isPending}
         onClick={() => undo.mutate({ tool: "undo_call", device: call.device, arguments: bytesOf({ call_id: call.callId, paths }), idempotencyKey: crypto.randomUUID() })}
       >
         Undo

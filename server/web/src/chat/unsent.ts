@@ -5,10 +5,12 @@ let kept = { user: "", text: "" };
 
 /** Keeps what is written for the person who writes it. */
 export function keepUnsent(text: string) {
-  kept = { user: lastUser(), text };
+  const user = lastUser();
+  // What is typed while the sign-in is loaded adds nothing to what was kept.
+  if (user !== "") kept = { user, text };
 }
 
-/** Forgets a message that the backend has taken. */
+/** Forgets a message that the backend has taken, or the person has taken back. */
 export function dropUnsent(text: string) {
   if (kept.text.trim() === text) keepUnsent("");
 }

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { counted } from "../lib/text";
 import { useToast } from "../ui/toasts";
+import { dropUnsent } from "./unsent";
 
 /** How many messages wait at most. */
 export const MOST_WAITING = 5;
@@ -43,7 +44,13 @@ export function useNext(visit: number, isBusy: boolean, isCutOff: boolean, send:
     change((all) => all.slice(1));
     void send(first.text, first.model);
   }, [waiting, isBusy, isCutOff, send, change]);
-  const drop = useCallback((index: number) => change((all) => all.filter((_, at) => at !== index)), [change]);
-  const clear = useCallback(() => change(() => NOTHING), [change]);
+  const drop = useCallback((index: number) => {
+    dropUnsent(waiting[index]?.text ?? "");
+    change((all) => all.filter((_, at) => at !== index));
+  }, [change, waiting]);
+  const clear = useCallback(() => {
+    for (const { text } of waiting) dropUnsent(text);
+    change(() => NOTHING);
+  }, [change, waiting]);
   return { waiting, add, drop, clear, isFull: waiting.length >= MOST_WAITING };
 }

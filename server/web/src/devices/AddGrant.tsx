@@ -6,7 +6,7 @@ import { Button, Field } from "../ui/basics";
 import { type Grants, added } from "./grants";
 
 const KINDS = [
-  { kind: "path", label: "Folder", example: "~/Projects" },
+  { kind: "path", label: "Folder, or a closed file", example: "~/Projects" },
   { kind: "tool", label: "Tool", example: "read_file" },
   { kind: "app", label: "Application", example: "firefox" },
   { kind: "service", label: "Service", example: "nginx.service" },

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import { AuthService, Scope, type Token } from "../gen/orion/v1/auth_pb";
 import { queries } from "../lib/api";
 import { useMe } from "../lib/session";
+import { oneLine } from "../lib/text";
 import { Badge, Button, Copy, Field, Line, Loading, Time } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -64,7 +65,7 @@ function Row({ token }: { token: Token }) {
       <td>
         <Button look="small danger" busy={revoke.isPending} onClick={() => setAsking(true)}>{token.session ? "Sign out…" : "Revoke…"}</Button>
         {isAsking && (
-          <Dialog title={token.session ? "Sign out this session?" : `Revoke ${token.name}?`} onClose={() => setAsking(false)}>
+          <Dialog title={token.session ? "Sign out this session?" : `Revoke ${oneLine(token.name, 60)}?`} onClose={() => setAsking(false)}>
             <p>{token.session ? "The browser or the command line of this session has to sign in again." : "Programs with this token are refused at once."} It was last used <Time at={token.lastUsedAt} />.</p>
             <div className="row end"><Button onClick={() => setAsking(false)}>Back</Button><Button look="danger" busy={revoke.isPending} onClick={() => revoke.mutate({ token: token.tokenId })}>{token.session ? "Sign out" : "Revoke"}</Button></div>
           </Dialog>

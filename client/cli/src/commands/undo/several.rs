@@ -86,7 +86,7 @@ pub(super) async fn undo(
     if calls.is_empty() {
         let message = "no call was made there, so there is nothing to take back";
         return Err(Failure::Conflict(message.to_owned())
-            .hint(Hint::run("see which of your calls changed something", "orion calls list"))
+            .hint(Hint::run("list your calls", "orion calls list"))
             .hint(Hint::run("see plans that still wait", "orion plan list")));
     }
     let mut requests = Vec::new();
