@@ -299,7 +299,12 @@ test("a cut link is shown and mended, and a restart of the backend needs no relo
 
   await world.stopServer();
   await page.getByText("The backend does not answer.").first().waitFor();
+  // A part that was never loaded comes with the backend.
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Tools" }).click();
+  await page.getByText("It is shown once the backend is back.").waitFor();
   await world.start();
+  await heading(page, "Tools").waitFor();
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Approvals" }).click();
   await page.getByText("The backend does not answer.").first().waitFor({ state: "hidden" });
   mkdirSync(join(device.files, "Restart"));
   await admin.goto("/devices/laptop");

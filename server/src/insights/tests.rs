@@ -60,16 +60,23 @@ fn calls_are_counted_by_tool_device_and_person() {
         code: Some(ErrorCode::PermissionDenied),
         ..call(3, "read_file", "c")
     };
-    let rows =
-        [denied, call(2, "read_file", "b"), call(1, "write_file", "a"), call(0, "read_file", "a")];
+    let unclear = CallRow { code: Some(ErrorCode::DeviceRequired), ..denied.clone() };
+    let unclear = CallRow { tool: "write_file".to_owned(), ..unclear };
+    let rows = [
+        denied,
+        unclear,
+        call(2, "read_file", "b"),
+        call(1, "write_file", "a"),
+        call(0, "read_file", "a"),
+    ];
     let insights = of_calls(&rows, 0);
     let shown: Vec<_> = insights
         .tools
         .iter()
         .map(|it| (it.name.as_str(), it.calls, it.succeeded, it.denied, it.median_ms))
         .collect();
-    assert_eq!(shown, [("read_file", 3, 2, 1, 4), ("write_file", 1, 1, 0, 4)]);
-    assert_eq!((insights.devices[0].calls, insights.persons[0].name.as_str()), (4, "ann"));
+    assert_eq!(shown, [("read_file", 3, 2, 1, 4), ("write_file", 2, 1, 0, 4)]);
+    assert_eq!((insights.devices[0].calls, insights.persons[0].name.as_str()), (5, "ann"));
     assert_eq!(insights.suggestions, []);
 }
 

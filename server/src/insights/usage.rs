@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use orion_domain::CallState;
+use orion_domain::{CallState, ErrorCode};
 
 use super::succeeded;
 use crate::median::median;
@@ -51,7 +51,10 @@ fn of_group(name: String, rows: &[&CallRow]) -> Usage {
         name,
         calls: count(&|_| true),
         succeeded: count(&succeeded),
-        denied: count(&|row| row.state == CallState::Denied),
+        // A question back, about the device that is meant, denies nothing.
+        denied: count(&|row| {
+            row.state == CallState::Denied && row.code != Some(ErrorCode::DeviceRequired)
+        }),
         asked: count(&|row| row.approval.is_some()),
         median_ms: median(times) / 1000,
     }

@@ -1,11 +1,43 @@
 // Which page is shown at which address, and what is shown where one fails.
-import { Component, type ReactNode, Suspense, lazy, useEffect } from "react";
+import { Component, type ReactNode, Suspense, lazy, useEffect, useState } from "react";
 import { Link, Navigate, Route, Routes, matchPath, useNavigate } from "react-router";
 import { onSignedOut, queries } from "./lib/api";
 import { lastUser } from "./lib/session";
 import { PAGES, type Page, SIGNED_OUT } from "./routes";
 import { Shell } from "./shell/Shell";
 import { Button, Empty, Loading } from "./ui/basics";
+
+/** How often it is looked whether the backend is back, in milliseconds. */
+const LOOK_MS = 2_000;
+
+const isThere = () => fetch("/", { cache: "no-store" }).then(({ ok }) => ok, () => false);
+
+/** Whether the backend was away while a part was missing. */
+let wasAway = false;
+
+/** A part of the page that could not be loaded while the backend was away is loaded, with the page, once it is back. */
+function Failed() {
+  const [isAway, setAway] = useState(false);
+  useEffect(() => {
+    const look = async () => {
+      const isBack = await isThere();
+      if (isBack && wasAway) location.reload();
+      wasAway ||= !isBack;
+      setAway(!isBack);
+    };
+    void look();
+    const timer = setInterval(() => void look(), LOOK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <main className="page">
+      <div className="note bad" role="alert">
+        {isAway ? "The backend does not answer, so this page cannot be loaded. It is shown once the backend is back." : "This part of the page failed, or the backend was updated since it was loaded."}
+      </div>
+      {!isAway && <div className="row"><Button look="primary" onClick={() => location.reload()}>Load the page again</Button></div>}
+    </main>
+  );
+}
 
 /** A page that fails leaves the others usable. A missing part means that the backend was updated. */
 class Guard extends Component<{ children: ReactNode }, { failed: boolean }> {
@@ -16,19 +48,7 @@ class Guard extends Component<{ children: ReactNode }, { failed: boolean }> {
   }
 
   override render() {
-    if (!this.state.failed) return this.props.children;
-    return (
-      <main className="page">
-        <div className="note bad" role="alert">
-          This part of the page failed, or the backend was updated since it was loaded.
-        </div>
-        <div className="row">
-          <Button look="primary" onClick={() => location.reload()}>
-            Load the page again
-          </Button>
-        </div>
-      </main>
-    );
+    return this.state.failed ? <Failed /> : this.props.children;
   }
 }
 

@@ -64,9 +64,12 @@ function RequestAccess({ callId }: { callId: string }) {
 function Denied({ error, call }: { error: OrionError; call: Call }) {
   const me = useMe();
   const hints = error.hints ?? [];
+  const isOfBoth = hints.some(({ who }) => who === "owner") && hints.some(({ who }) => who === "admin");
+  const mayAskLater = isOfBoth && !me.is("admin") && call.caller === me.user && !hints.some(isRequest);
   return (
     <>
       <Problem error={{ ...error, hints: hints.filter((it) => !isRequest(it)) }} />
+      {isOfBoth && <p className="small muted">Both steps are needed: the admin's and the owner's.{mayAskLater && " Once the owner has taken theirs, make the call again, and request the admin's here."}</p>}
       <div className="row">
         <AllowThis error={error} device={call.device} />
         {call.caller === me.user && hints.some(isRequest) && <RequestAccess callId={call.callId} />}

@@ -57,7 +57,7 @@ export function Explained({ why }: { why: ExplainCallResponse }) {
       </div>
       {why.remedies.length > 0 && (
         <div>
-          <h3>The smallest change that would allow it</h3>
+          <h3>{why.remedies.length > 1 ? "The smallest changes that would allow it, all of them together" : "The smallest change that would allow it"}</h3>
           <ul>{why.remedies.map((remedy) => <li key={remedy}><Line text={remedy} most={300} /></li>)}</ul>
         </div>
       )}

@@ -44,7 +44,7 @@ export default function SignIn() {
           <img src="/icon.svg" alt="" width="32" height="32" />
           <h1>Sign in to Orion</h1>
         </div>
-        {problem ? <Problem error={problem} /> : hasEnded && <p className="note" role="status">Your session has ended. Sign in again to go on where you were.</p>}
+        {problem ? <Problem error={problem} /> : hasEnded && <p className="note" role="status">Your session has ended. Sign in again.</p>}
         {secret !== "" ? (
           <ByLink secret={secret} onSignedIn={finish} onLeave={leave} />
         ) : (
