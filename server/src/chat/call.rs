@@ -23,6 +23,7 @@ use crate::fleet::Fleet;
 use crate::pipeline::call::{CallContext, Origin};
 use crate::pipeline::validate::Target;
 use crate::pipeline::{self, CallView, names};
+use crate::store::ApprovalState;
 
 /// A call that is about to run.
 pub(super) struct Prepared {
@@ -118,7 +119,10 @@ impl Turn<'_> {
     async fn ended(&self, mut reply: CallView) -> Result<CallView, ChatError> {
         if let (Some(approval), false) = (reply.approval, reply.state.is_closed()) {
             let card = self.pipeline.store.approval(approval).await?;
-            say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
+            // A request that was answered, and whose call runs, is no question any more.
+            if card.state == ApprovalState::Open {
+                say(self.events, Event::ApprovalNeeded(Box::new(card))).await?;
+            }
         }
         let waits = |reply: &CallView| {
             reply.approval.is_some() && reply.state != CallState::Queued && !reply.state.is_closed()
