@@ -92,6 +92,7 @@ async fn a_device_in_quarantine_does_not_enrol_itself_out_of_it() {
     kiosk.run().await;
     let held = world.cli().run(&["devices", "quarantine", "kiosk", "--yes"]).await;
     assert_eq!(held.code, 0, "{held:?}");
+    assert!(held.stderr.contains("orion devices approve kiosk"), "{held:?}");
     kiosk.agent().stop().await;
 
     // The key that is held stays held.

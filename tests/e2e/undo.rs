@@ -174,3 +174,20 @@ async fn in_a_chat_the_last_change_is_taken_back() {
     let again = admin.send(request("maak dat ongedaan")).await;
     assert!(again.calls.is_empty() && again.text.contains("undo_call"), "{again:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chat_says_that_its_last_change_was_taken_back_elsewhere() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let admin = world.admin();
+    let first = admin.say("maak een map Test").await;
+    assert_eq!(undo(&world.cli(), &first.calls[0].id).await.code, 0);
+    let again = orion_wire::v1::SendMessageRequest {
+        conversation_id: first.conversation.clone(),
+        text: "maak dat ongedaan".to_owned(),
+        ..Default::default()
+    };
+    let again = admin.send(again).await;
+    assert!(again.text.contains("die aanroep is al ongedaan gemaakt"), "{again:?}");
+    assert_eq!(kiosk.tree(), files([]), "{again:?}");
+}

@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::client::Client;
 use crate::complete;
 use crate::failure::Failure;
-use crate::output::GOOD;
+use crate::output::{DIM, GOOD};
 use crate::show::{DeviceView, devices_table, pending_table};
 use crate::terminal;
 use crate::text;
@@ -191,7 +191,14 @@ impl DevicesCommand {
             Self::Quarantine(NamedWithReason { device, reason }) => {
                 let request = v1::QuarantineDeviceRequest { device, reason };
                 let answer = client.ask(client.devices().quarantine_device(request)).await?;
-                changed(app, answer.device)
+                let held = answer.device.as_ref().map(|it| text::one_line(&it.name, 80));
+                let code = changed(app, answer.device)?;
+                if let Some(held) = held {
+                    app.out.next(&format!(
+                        "{DIM}let it in again:{DIM:#} orion devices approve {held}"
+                    ));
+                }
+                Ok(code)
             }
             Self::Revoke(NamedWithReason { device, reason }) => {
                 confirm(app, &device, "revoke", "It must be enrolled again afterwards.").await?;

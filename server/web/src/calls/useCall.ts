@@ -1,8 +1,8 @@
 // One call, live until it has ended.
-import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useCallback, useEffect, useState } from "react";
 import { type Call, ToolService, type WatchCallResponse } from "../gen/orion/v1/tool_pb";
-import { client, queries } from "../lib/api";
+import { client, refresh } from "../lib/api";
 import { isEnded } from "../lib/call";
 import { useSlot } from "../lib/slots";
 import { useStream } from "../lib/stream";
@@ -11,8 +11,7 @@ const MOST_OUTPUT = 64 * 1024;
 const REFRESH_MS = 2_000;
 
 /** Asks again for the calls that are shown: an undo has changed what is known of another one. */
-export const refreshCalls = () =>
-  queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: ToolService.method.getCall, cardinality: "finite" }) });
+export const refreshCalls = () => refresh(ToolService.method.getCall);
 
 /** Follows a call that has not ended, by a stream where there is room for one, and loads one that has. */
 export function useCall(callId: string, known?: Call) {

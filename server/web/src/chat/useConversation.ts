@@ -1,12 +1,12 @@
 // The conversation that is shown: its recorded turns, and those of this visit as they stream in.
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { refreshCalls } from "../calls/useCall";
 import { ChatService, type SendMessageRequestSchema } from "../gen/orion/v1/chat_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
-import { client, isPassing, noticeError, queries } from "../lib/api";
+import { client, isPassing, noticeError, refresh } from "../lib/api";
 import { isEnded } from "../lib/call";
 import { pause } from "../lib/stream";
 import { dropUnsent } from "./unsent";
@@ -16,8 +16,7 @@ import { type Turn, after, begun, turnsOf } from "./turns";
 const MOST_RETRIES = 6;
 const PAUSE_MS = 500;
 
-const refreshHistory = () =>
-  void queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: ChatService.method.listChats, cardinality: "finite" }) });
+const refreshHistory = () => void refresh(ChatService.method.listChats);
 
 export function useConversation(id: string | undefined) {
   const navigate = useNavigate();
@@ -84,7 +83,7 @@ export function useConversation(id: string | undefined) {
           const chat = await client(ChatService).getChat({ conversationId: current.current ?? "" }, { signal: stop.signal }).catch(() => undefined);
           if (chat?.canGoOn === false) {
             // The answer was complete before the link was cut.
-            await queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: ChatService.method.getChat, cardinality: "finite" }) });
+            await refresh(ChatService.method.getChat);
             setTurns((all) => all.filter(({ turnIds }) => turnIds.length === 0));
             break;
           }

@@ -1,7 +1,6 @@
 // Devices: their states in words, and the queries that are refreshed together.
-import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { type Device, DeviceService, DeviceState } from "../gen/orion/v1/device_pb";
-import { queries } from "../lib/api";
+import { refresh } from "../lib/api";
 import type { Tone } from "../lib/call";
 
 export function deviceState(device: Device): { text: string; tone: Tone } {
@@ -22,11 +21,7 @@ export function deviceState(device: Device): { text: string; tone: Tone } {
   }
 }
 
-export const refreshDevices = () =>
-  Promise.all([
-    queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: DeviceService.method.listDevices, cardinality: "finite" }) }),
-    queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: DeviceService.method.getDevice, cardinality: "finite" }) }),
-  ]);
+export const refreshDevices = () => refresh(DeviceService.method.listDevices, DeviceService.method.getDevice);
 
 /** Returns whether the device has acknowledged the policy that it was sent. */
 export const isCurrent = (device: Device) =>

@@ -1,16 +1,16 @@
 // This person's macros: calls in order by one name.
-import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { type Macro, MacroService } from "../gen/orion/v1/macro_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
-import { queries } from "../lib/api";
+import { refresh } from "../lib/api";
 import { bytesOf, counted, object, oneLine, show } from "../lib/text";
 import { Badge, Button, Empty, Field, Line, Loading, Time } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
 
-const refresh = () => queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: MacroService.method.listMacros, cardinality: "finite" }) });
+const refreshMacros = () => refresh(MacroService.method.listMacros);
 
 function Run({ macro, onClose }: { macro: Macro; onClose: () => void }) {
   const navigate = useNavigate();
@@ -34,7 +34,7 @@ function Run({ macro, onClose }: { macro: Macro; onClose: () => void }) {
 }
 
 function Remove({ macro, onClose }: { macro: Macro; onClose: () => void }) {
-  const remove = useMutation(MacroService.method.removeMacro, { onSuccess: () => { onClose(); return refresh(); } });
+  const remove = useMutation(MacroService.method.removeMacro, { onSuccess: () => { onClose(); return refreshMacros(); } });
   return (
     <Dialog title={`Remove: ${oneLine(macro.name, 60)}`} onClose={onClose}>
       <p>Its calls are forgotten, and schedules that run it fail from then on.</p>

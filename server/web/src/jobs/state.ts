@@ -1,7 +1,6 @@
 // Tasks: their states in words, and the lists to load again after a change.
-import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { ScheduleService, ScheduleState } from "../gen/orion/v1/schedule_pb";
-import { queries } from "../lib/api";
+import { refresh } from "../lib/api";
 import type { Tone } from "../lib/call";
 
 export function stateOf(state: ScheduleState): { text: string; tone: Tone } {
@@ -17,5 +16,4 @@ export function stateOf(state: ScheduleState): { text: string; tone: Tone } {
   }
 }
 
-export const refreshSchedules = () =>
-  queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: ScheduleService.method.listSchedules, cardinality: "finite" }) });
+export const refreshSchedules = () => refresh(ScheduleService.method.listSchedules);

@@ -1,9 +1,10 @@
 // The one way to the backend: gRPC-web on the page's own origin. The session is in a cookie that no script can read;
 // the header says that this page made the request, which no other origin can.
 import { Code, ConnectError, type Interceptor, createClient } from "@connectrpc/connect";
+import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
 import { QueryCache, QueryClient } from "@tanstack/react-query";
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethodUnary, DescService } from "@bufbuild/protobuf";
 import { willRepeat } from "./errors";
 
 export const FROM_PAGE = { "x-orion-page": "1" };
@@ -89,3 +90,9 @@ export const queries = new QueryClient({
     mutations: { networkMode: "always", retry: false, onError: noticeError },
   },
 });
+
+/** Reads again what these methods answered, for every request of them. */
+export async function refresh(...methods: DescMethodUnary[]) {
+  const keys = methods.map((schema) => createConnectQueryKey({ schema, cardinality: "finite" }));
+  await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
+}

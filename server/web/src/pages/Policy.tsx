@@ -1,9 +1,9 @@
 // The policy file: edited with a live check, tried on recorded calls, applied, and its versions.
-import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { PolicyService } from "../gen/orion/v1/policy_pb";
-import { queries } from "../lib/api";
+import { refresh } from "../lib/api";
 import { useMe } from "../lib/session";
 import { Changes, WhatIf } from "../policy/Changes";
 import { Editor } from "../policy/Editor";
@@ -36,7 +36,9 @@ function useSettled(text: string): string {
   return settled;
 }
 
-function EditPolicy({ active, version, refresh }: { active: string; version: bigint; refresh: () => void }) {
+const refreshPolicy = () => void refresh(PolicyService.method.getPolicy, PolicyService.method.listPolicyVersions);
+
+function EditPolicy({ active, version }: { active: string; version: bigint }) {
   const me = useMe();
   const toast = useToast();
   const [text, setText] = useState(active === "" ? FIRST : active);
@@ -49,7 +51,7 @@ function EditPolicy({ active, version, refresh }: { active: string; version: big
       if (!isApplied) return;
       toast(`Policy version ${now?.version ?? ""} is now active.`);
       setNote("");
-      refresh();
+      refreshPolicy();
     },
   });
   const findings = isChanged ? (apply.data?.isApplied === false ? apply.data.findings : (check.data?.findings ?? [])) : [];
@@ -80,10 +82,6 @@ function EditPolicy({ active, version, refresh }: { active: string; version: big
 export default function Policy() {
   const me = useMe();
   const policy = useQuery(PolicyService.method.getPolicy, {}, { enabled: me.is("operator"), refetchInterval: 10_000 });
-  const refresh = () => {
-    void queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: PolicyService.method.getPolicy, cardinality: "finite" }) });
-    void queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: PolicyService.method.listPolicyVersions, cardinality: "finite" }) });
-  };
   if (!me.is("operator")) return <main className="page"><Head title="Policy" /><Empty title="Operators read the policy, admins change it">Ask why a call was denied on the call itself.</Empty></main>;
   const { data } = policy;
   const version = data?.version?.version ?? 0n;
@@ -93,9 +91,9 @@ export default function Policy() {
       <ErrorNote error={policy.error} retry={() => void policy.refetch()} />
       {policy.isPending && <Loading what="the policy" />}
       {data?.unreadable.map((finding) => <p key={finding.message} className="note bad" role="alert">The active policy cannot be read, so every call is denied. Line {finding.line}: {finding.message}</p>)}
-      {data && <EditPolicy key={`${version} ${data.version?.sha256 ?? ""}`} active={data.text} version={version} refresh={refresh} />}
+      {data && <EditPolicy key={`${version} ${data.version?.sha256 ?? ""}`} active={data.text} version={version} />}
       {data && data.devices.length > 0 && <OnDevices devices={data.devices} isApplied={version > 0n} />}
-      {data && <section className="stack tight"><h2>Versions</h2><Versions active={data.text} onRestored={refresh} /></section>}
+      {data && <section className="stack tight"><h2>Versions</h2><Versions active={data.text} onRestored={refreshPolicy} /></section>}
     </main>
   );
 }

@@ -1,8 +1,8 @@
 // One's own passkeys, with which one signs approvals.
-import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { type FormEvent, useState } from "react";
 import { type Passkey, PasskeyService } from "../gen/orion/v1/passkey_pb";
-import { client, noticeError, queries } from "../lib/api";
+import { client, noticeError, refresh } from "../lib/api";
 import { useMe } from "../lib/session";
 import { Button, Field, Line, Loading, Time } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
@@ -10,7 +10,7 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 import { create, obstacle } from "./browser";
 
-const refresh = () => queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: PasskeyService.method.listPasskeys, cardinality: "finite" }) });
+const refreshPasskeys = () => refresh(PasskeyService.method.listPasskeys);
 
 function NewPasskey({ onClose }: { onClose: () => void }) {
   const me = useMe();
@@ -26,7 +26,7 @@ function NewPasskey({ onClose }: { onClose: () => void }) {
       await service.finishPasskeyRegistration({ name, ...(await create(request, me.user, userHandle, algorithms)) });
       toast("The passkey is registered.");
       onClose();
-      await refresh();
+      await refreshPasskeys();
     } catch (problem) {
       noticeError(problem);
       setError(problem);
@@ -53,7 +53,7 @@ function NewPasskey({ onClose }: { onClose: () => void }) {
 
 function Row({ passkey }: { passkey: Passkey }) {
   const [isSure, setSure] = useState(false);
-  const remove = useMutation(PasskeyService.method.removePasskey, { onSettled: refresh });
+  const remove = useMutation(PasskeyService.method.removePasskey, { onSettled: refreshPasskeys });
   return (
     <tr>
       <td><strong><Line text={passkey.name} most={64} /></strong> <span className="muted">{passkey.algorithm}</span><ErrorNote error={remove.error} /></td>

@@ -1,8 +1,8 @@
 // One's own sessions and API tokens.
-import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { type FormEvent, useState } from "react";
 import { AuthService, Scope, type Token } from "../gen/orion/v1/auth_pb";
-import { queries } from "../lib/api";
+import { refresh } from "../lib/api";
 import { useMe } from "../lib/session";
 import { oneLine } from "../lib/text";
 import { Badge, Button, Copy, Field, Line, Loading, Time } from "../ui/basics";
@@ -16,10 +16,10 @@ const SCOPES = [
   { scope: Scope.ADMIN, name: "admin", text: "change devices, permissions and accounts" },
 ];
 
-const refresh = () => queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: AuthService.method.listTokens, cardinality: "finite" }) });
+const refreshTokens = () => refresh(AuthService.method.listTokens);
 
 function NewToken({ onClose }: { onClose: () => void }) {
-  const create = useMutation(AuthService.method.createToken, { onSuccess: refresh });
+  const create = useMutation(AuthService.method.createToken, { onSuccess: refreshTokens });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -53,7 +53,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
 function Row({ token }: { token: Token }) {
   const isHere = useMe().tokenId === token.tokenId;
   const [isAsking, setAsking] = useState(false);
-  const revoke = useMutation(AuthService.method.revokeToken, { onSettled: () => { setAsking(false); return refresh(); } });
+  const revoke = useMutation(AuthService.method.revokeToken, { onSettled: () => { setAsking(false); return refreshTokens(); } });
   const scopes = SCOPES.filter(({ scope }) => token.scopes.includes(scope)).map(({ name }) => name);
   return (
     <tr>

@@ -1,8 +1,8 @@
 // The accounts: their roles, and the way to make, change and disable them.
-import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { type FormEvent, useState } from "react";
 import { AuthService, type User } from "../gen/orion/v1/auth_pb";
-import { queries } from "../lib/api";
+import { refresh } from "../lib/api";
 import { useMe } from "../lib/session";
 import { counted, oneLine } from "../lib/text";
 import { Badge, Button, Field, Line, Loading, Time } from "../ui/basics";
@@ -11,11 +11,11 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 
 const ROLES = ["viewer", "operator", "admin"];
-const refresh = () => queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: AuthService.method.listUsers, cardinality: "finite" }) });
+const refreshUsers = () => refresh(AuthService.method.listUsers);
 
 function NewUser({ onClose }: { onClose: () => void }) {
   const toast = useToast();
-  const create = useMutation(AuthService.method.createUser, { onSuccess: () => { toast("The account is made."); onClose(); return refresh(); } });
+  const create = useMutation(AuthService.method.createUser, { onSuccess: () => { toast("The account is made."); onClose(); return refreshUsers(); } });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -44,7 +44,7 @@ const MAY: Record<string, string> = {
 
 /** A change of an account, said before it is made. */
 function Ask({ user, change, onClose }: { user: User; change: Change; onClose: () => void }) {
-  const options = { onSuccess: () => { onClose(); return refresh(); } };
+  const options = { onSuccess: () => { onClose(); return refreshUsers(); } };
   const role = useMutation(AuthService.method.setUserRole, options);
   const disable = useMutation(AuthService.method.disableUser, options);
   const enable = useMutation(AuthService.method.enableUser, options);

@@ -1,9 +1,9 @@
 // What waits for this person, live on every page: the numbers in the navigation, and a notification of the browser.
-import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { type ReactNode, createContext, useCallback, useContext, useMemo } from "react";
 import { AccessRequestService, AccessRequestState } from "../gen/orion/v1/accessrequest_pb";
 import { type Approval, ApprovalService, ApprovalState, type WatchApprovalsResponse } from "../gen/orion/v1/approval_pb";
-import { client, queries, transport } from "../lib/api";
+import { client, refresh } from "../lib/api";
 import { useMe } from "../lib/session";
 import { type Link, useStream } from "../lib/stream";
 import { oneLine } from "../lib/text";
@@ -23,11 +23,8 @@ const Context = createContext<Live>({ approvals: [], waiting: 0, access: 0, isPe
 
 export const useLive = () => useContext(Context);
 
-const LIST = { schema: ApprovalService.method.listApprovals, transport, cardinality: "finite" as const };
-const refresh = () =>
-  void queries.invalidateQueries({ queryKey: createConnectQueryKey(LIST) }).then(() =>
-    queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: ApprovalService.method.getApproval, cardinality: "finite" }) }),
-  );
+const refreshApprovals = () =>
+  void refresh(ApprovalService.method.listApprovals).then(() => refresh(ApprovalService.method.getApproval));
 
 function notify({ approval }: WatchApprovalsResponse) {
   if (approval?.state !== ApprovalState.OPEN || document.hasFocus()) return;
@@ -57,9 +54,9 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   );
   const onEvent = useCallback((event: WatchApprovalsResponse) => {
     notify(event);
-    refresh();
+    refreshApprovals();
   }, []);
-  const link = useStream(isApprover ? watch : undefined, onEvent, refresh);
+  const link = useStream(isApprover ? watch : undefined, onEvent, refreshApprovals);
   const value = useMemo(
     () => ({ approvals: data ?? [], waiting: new Set(data?.map(({ approvalId, planId }) => planId || approvalId)).size, access, isPending: isApprover && isPending, error, link: isApprover ? link : ("open" as const) }),
     [data, access, isApprover, isPending, error, link],

@@ -1,12 +1,11 @@
 // What is stopped, on every page, with the button that lets it run again.
-import { createConnectQueryKey, useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { ToolService } from "../gen/orion/v1/tool_pb";
-import { queries } from "../lib/api";
+import { refresh } from "../lib/api";
 import { oneLine } from "../lib/text";
 import { Button } from "../ui/basics";
 
-export const refreshStops = () =>
-  queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: ToolService.method.listStops, cardinality: "finite" }) });
+export const refreshStops = () => refresh(ToolService.method.listStops);
 
 export function StopBanner() {
   const { data } = useQuery(ToolService.method.listStops, {}, { refetchInterval: 15_000 });

@@ -1,6 +1,7 @@
 //! Describes the failure of a call. The backend's messages are English, so in Dutch the code says what
 //! happened.
 
+use orion_catalog::tools::undo_call::ALREADY_UNDONE;
 use orion_domain::{Actor, Hint};
 
 use super::envelope::ResultFacts;
@@ -93,6 +94,11 @@ fn in_dutch(code: &str, result: &ResultFacts) -> String {
         "ALREADY_EXISTS" => "daar staat al iets met die naam",
         "NOT_EMPTY" => "de map is niet leeg",
         "TEXT_NOT_UNIQUE" => "die tekst staat er niet precies één keer in",
+        "PRECONDITION_FAILED"
+            if result.at(&format!("/error/details/{ALREADY_UNDONE}")).is_some() =>
+        {
+            "die aanroep is al ongedaan gemaakt"
+        }
         "PRECONDITION_FAILED" => "het is veranderd sinds het werd getoond; vraag het opnieuw",
         "APP_NOT_WHITELISTED" => "die applicatie staat niet op de lijst van het apparaat",
         "COMMAND_NOT_ALLOWED" => "die opdracht is niet toegestaan",
