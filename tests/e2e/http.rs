@@ -188,15 +188,20 @@ async fn a_request_that_is_too_large_or_none_is_refused() {
         assert!(is_refused, "{answer:?}");
     }
     for garbage in ["\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r!"] {
+        let world = World::new().await;
         let mut stream = connect(&world).await;
         stream.write_all(garbage.as_bytes()).await.unwrap();
         let answer = read(&mut stream, true).await;
         assert_eq!(answer.unwrap().status(), "400", "{garbage:?}");
-        // Its address is slowed.
-        let began = Instant::now();
-        let mut stream = connect(&world).await;
-        assert_eq!(ask(&mut stream, "GET", "/healthz", "").await.unwrap().status(), "200");
-        assert!(began.elapsed() >= Duration::from_millis(250), "{garbage:?}");
+        // Its address is slowed once the backend is done with the connection, a moment after it answered.
+        let mut slowest = Duration::ZERO;
+        for _ in 0..3 {
+            let began = Instant::now();
+            let mut stream = connect(&world).await;
+            assert_eq!(ask(&mut stream, "GET", "/healthz", "").await.unwrap().status(), "200");
+            slowest = slowest.max(began.elapsed());
+        }
+        assert!(slowest >= Duration::from_millis(250), "{garbage:?}: {slowest:?}");
     }
 }
 
