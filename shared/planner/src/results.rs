@@ -209,6 +209,21 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_was_not_taken_back_says_why() {
+        for (details, why) in [
+            (json!({"already_undone": true}), "die aanroep is al ongedaan gemaakt"),
+            (json!({"conflicts": [{"path": "/a"}]}), "er is daarna nog iets veranderd"),
+            (json!({}), "die aanroep kan niet ongedaan worden gemaakt"),
+        ] {
+            let content = json!({"success": false, "message": "No.", "meta": {"tool": "undo_call"},
+                "error": {"code": "PRECONDITION_FAILED", "details": details}})
+            .to_string();
+            let text = say(&[content.as_str()], View::Sentences, Language::Dutch);
+            assert_eq!(text, format!("Dat is niet gelukt: {why} (PRECONDITION_FAILED)."));
+        }
+    }
+
+    #[test]
     fn an_answer_has_an_end() {
         let content = json!({"success": true, "message": "é".repeat(100_000)}).to_string();
         assert_eq!(

@@ -1,7 +1,8 @@
 //! Describes the failure of a call. The backend's messages are English, so in Dutch the code says what
 //! happened.
 
-use orion_catalog::tools::undo_call::ALREADY_UNDONE;
+use orion_catalog::Tool as _;
+use orion_catalog::tools::undo_call::{ALREADY_UNDONE, UndoCall};
 use orion_domain::{Actor, Hint};
 
 use super::envelope::ResultFacts;
@@ -94,11 +95,7 @@ fn in_dutch(code: &str, result: &ResultFacts) -> String {
         "ALREADY_EXISTS" => "daar staat al iets met die naam",
         "NOT_EMPTY" => "de map is niet leeg",
         "TEXT_NOT_UNIQUE" => "die tekst staat er niet precies één keer in",
-        "PRECONDITION_FAILED"
-            if result.at(&format!("/error/details/{ALREADY_UNDONE}")).is_some() =>
-        {
-            "die aanroep is al ongedaan gemaakt"
-        }
+        "PRECONDITION_FAILED" if result.text("/meta/tool") == UndoCall::NAME => not_undone(result),
         "PRECONDITION_FAILED" => "het is veranderd sinds het werd getoond; vraag het opnieuw",
         "APP_NOT_WHITELISTED" => "die applicatie staat niet op de lijst van het apparaat",
         "COMMAND_NOT_ALLOWED" => "die opdracht is niet toegestaan",
@@ -119,4 +116,15 @@ fn in_dutch(code: &str, result: &ResultFacts) -> String {
         _ => "de aanroep is mislukt",
     };
     format!("{what}{path}")
+}
+
+/// Returns why a call was not taken back.
+fn not_undone(result: &ResultFacts) -> &'static str {
+    if result.is(&format!("/error/details/{ALREADY_UNDONE}")) {
+        "die aanroep is al ongedaan gemaakt"
+    } else if result.at("/error/details/conflicts").is_some() {
+        "er is daarna nog iets veranderd"
+    } else {
+        "die aanroep kan niet ongedaan worden gemaakt"
+    }
 }
