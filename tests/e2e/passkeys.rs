@@ -180,7 +180,7 @@ async fn without_a_passkey_nothing_approves_and_each_refusal_names_the_page() {
         More::ForThisChat(v1::ForThisChat {}),
         More::NarrowRule(v1::NarrowRule {
             expires_at: orion_tests::now_ms() + 60_000,
-            folder: false,
+            ..Default::default()
         }),
     ];
     for more in more {

@@ -54,6 +54,40 @@ test("a plan over two devices is read as a whole, approved once, and done on bot
   assert.ok(!existsSync(join(laptop.files, "Old")) && !existsSync(join(server.files, "Old")));
 });
 
+test("a rule made from an approval names what it covers, and is listed until it is ended", async () => {
+  mkdirSync(join(laptop.files, "drafts/deep"), { recursive: true });
+  const draft = (name) => writeFileSync(join(laptop.files, "drafts", name), "");
+  for (const name of ["one.txt", "deep/two.txt", "three.txt"]) draft(name);
+  const deletion = (name) => ["call", "laptop", "delete_file", `path=drafts/${name}`, "confirm=true"];
+  orion(6, ...deletion("one.txt"));
+  await ann.goto("/approvals");
+  await ann.getByRole("button", { name: "More…" }).click();
+  const covered = ann.getByRole("list", { name: "Covered by the rule" });
+  await covered.getByText(join(laptop.files, "drafts/one.txt"), { exact: true }).waitFor();
+  await ann.getByLabel("the whole folder that holds it").check();
+  await covered.getByText(join(laptop.files, "drafts"), { exact: true }).waitFor();
+  await ann.getByRole("button", { name: "Approve and make the rule" }).click();
+  await ann.getByRole("status").getByText("its rule is listed under Approvals").waitFor();
+  const rules = ann.getByRole("region", { name: "Rules made from approvals" });
+  await rules.getByText(join(laptop.files, "drafts"), { exact: true }).waitFor();
+  await rules.getByText(/^delete_file/).waitFor();
+  orion(0, ...deletion("deep/two.txt"));
+  await rules.getByRole("button", { name: "End the rule" }).click();
+  await rules.waitFor({ state: "detached" });
+  orion(6, ...deletion("three.txt"));
+  await ann.getByRole("navigation", { name: "Requests" }).getByRole("link", { name: /three/ }).click();
+  await ann.getByRole("button", { name: "Deny…" }).click();
+  await ann.getByLabel(/^Reason/).fill("no more");
+  await ann.getByRole("button", { name: "Deny", exact: true }).click();
+  await ann.getByText("denied").first().waitFor();
+  assert.ok(existsSync(join(laptop.files, "drafts/three.txt")));
+  // The answered ones are listed with the first click where none is open.
+  await ann.goto("/approvals");
+  await ann.getByRole("button", { name: "Also answered ones" }).click();
+  await ann.getByRole("button", { name: "Only open ones" }).waitFor();
+  await ann.getByRole("navigation", { name: "Requests" }).getByRole("link").nth(1).waitFor();
+});
+
 test("a plan whose files change after it was shown does not touch them", async () => {
   for (const { files } of [laptop, server]) writeFileSync(join(files, "old.txt"), "old");
   orion(6, "plan", "call", "laptop,server", "delete_file", "path=old.txt", "confirm=true");

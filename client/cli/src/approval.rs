@@ -141,7 +141,7 @@ pub(crate) async fn typed_answer(
 pub(crate) async fn waiting(client: &Client, id: &str) -> Result<(ApprovalView, String), Failure> {
     let request = v1::GetApprovalRequest { approval_id: id.to_owned() };
     let answer = client.ask(client.approvals().get_approval(request)).await?;
-    let v1::GetApprovalResponse { approval, refused } = answer;
+    let v1::GetApprovalResponse { approval, refused, rule: _, folder_rule: _ } = answer;
     Ok((ApprovalView::from(approval.unwrap_or_default()), refused))
 }
 

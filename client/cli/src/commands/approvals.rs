@@ -201,7 +201,7 @@ async fn approve(
     } else if let Some(time) = as_rule {
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2);
         let expires_at = jiff::Timestamp::now().as_millisecond() + time;
-        Some(More::NarrowRule(v1::NarrowRule { expires_at, folder }))
+        Some(More::NarrowRule(v1::NarrowRule { expires_at, folder, ..Default::default() }))
     } else if change.is_empty() {
         None
     } else {

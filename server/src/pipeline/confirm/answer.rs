@@ -34,7 +34,7 @@ pub enum ApprovalAnswer {
 }
 
 /// What an approval covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerScope {
     /// This call only.
     Once,
@@ -46,6 +46,8 @@ pub enum AnswerScope {
         expires_at: i64,
         /// Whether the rule covers the folders of the paths, and not only the paths.
         folder: bool,
+        /// The paths that the person was shown as covered; empty if none were shown.
+        shown: Vec<String>,
     },
 }
 
@@ -96,8 +98,12 @@ async fn take(
         ApprovalAnswer::No => (false, ApprovalScope::Once),
         ApprovalAnswer::Yes(AnswerScope::Once) => (true, ApprovalScope::Once),
         ApprovalAnswer::Yes(AnswerScope::Chat) => (true, standing::for_chat(&row)?),
-        ApprovalAnswer::Yes(AnswerScope::Rule { expires_at, folder }) => {
-            (true, standing::as_rule(pipeline, &row, by, expires_at, folder).await?)
+        ApprovalAnswer::Yes(AnswerScope::Rule { expires_at, folder, shown }) => {
+            let made = standing::rule(pipeline, &row, by, expires_at, folder).await?;
+            if !shown.is_empty() && shown != made.rule.paths {
+                return Err(DecideError::OtherPaths.into());
+            }
+            (true, ApprovalScope::AsRule(Box::new(made)))
         }
         ApprovalAnswer::Change(arguments) => {
             return change::change(pipeline, by, row, arguments, reason).await;

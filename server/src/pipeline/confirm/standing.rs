@@ -16,8 +16,8 @@ use crate::store::{
     StoreError,
 };
 
-pub use rule::MAX_RULE_MS;
-pub(super) use rule::as_rule;
+pub(super) use rule::rule;
+pub use rule::{MAX_RULE_MS, coverage};
 
 /// How long a standing approval covers a chat, in milliseconds.
 const CHAT_MS: i64 = 8 * 3600 * 1000;

@@ -56,8 +56,9 @@ fn answer(approve: bool, more: Option<More>) -> Result<ApprovalAnswer, Status> {
             ));
         }
         (true, Some(More::ForThisChat(v1::ForThisChat {}))) => AnswerScope::Chat,
-        (true, Some(More::NarrowRule(v1::NarrowRule { expires_at, folder }))) => {
-            AnswerScope::Rule { expires_at, folder }
+        (true, Some(More::NarrowRule(rule))) => {
+            let v1::NarrowRule { expires_at, folder, shown_paths: shown } = rule;
+            AnswerScope::Rule { expires_at, folder, shown }
         }
         (true, Some(More::ChangedArguments(v1::ChangedArguments { arguments }))) => {
             return match json::parse_object(&arguments) {

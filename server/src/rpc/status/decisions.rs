@@ -53,7 +53,9 @@ fn hint_of(error: &DecideError, card: &str, command: impl Fn(&str) -> String) ->
             "another person can approve it, or you can when some time has passed".into()
         }
         DecideError::PasskeyMissing => Hint::new(format!("approve it on the page: {card}")),
-        DecideError::OtherSigned => "read the request again, then approve it".into(),
+        DecideError::OtherSigned | DecideError::OtherPaths => {
+            "read the request again, then approve it".into()
+        }
         DecideError::PasskeyGone => Hint::new(format!("approve it again on the page: {card}")),
         DecideError::Store(_) => {
             Hint::run("see whether the answer counts", "orion approvals list --all")
@@ -83,6 +85,7 @@ const fn code_of(error: &DecideError) -> ErrorCode {
         | DecideError::OnlyOnce(_)
         | DecideError::RuleTime
         | DecideError::OtherSigned
+        | DecideError::OtherPaths
         | DecideError::PasskeyGone
         | DecideError::PartOfPlan(_) => ErrorCode::PreconditionFailed,
         DecideError::Expired => ErrorCode::ApprovalExpired,

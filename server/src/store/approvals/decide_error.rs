@@ -43,6 +43,9 @@ pub enum DecideError {
         "your passkey signed something else than this request shows now, so nothing was approved"
     )]
     OtherSigned,
+    /// A rule would cover other paths than the person was shown.
+    #[error("a rule would now cover other paths than were shown, so nothing was approved")]
+    OtherPaths,
     /// The passkey was removed or signed again since.
     #[error("your passkey was removed or used elsewhere since, so nothing was approved")]
     PasskeyGone,

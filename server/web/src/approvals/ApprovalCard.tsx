@@ -76,11 +76,13 @@ function Details({ approval }: { approval: Approval }) {
   );
 }
 
+/** The requests whose details were shown in this tab, on whichever of its cards. */
+const opened = new Set<string>();
+
 export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecided?: () => void }) {
   const { approval, isWhole, error } = useApproval(listed);
   const me = useMe();
   const [isOpen, setOpen] = useState(false);
-  const [wasOpen, setWasOpen] = useState(false);
   const [isAnswered, setAnswered] = useState(false);
   const mayEnd = approval.state === ApprovalState.OPEN && !isAnswered;
   const risk = riskOf(approval.risk);
@@ -90,7 +92,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
     .map(([name, value]) => argument(name, value));
   const toggle = () => {
     setOpen(!isOpen);
-    setWasOpen(true);
+    opened.add(approval.approvalId);
   };
   const decided = (now: Approval | undefined) => {
     setAnswered(now !== undefined && now.state !== ApprovalState.OPEN);
@@ -118,7 +120,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <Button look="small" aria-expanded={isOpen} onClick={toggle} data-key="e">{isOpen ? "Hide the details" : "Show the details"}</Button>
       </div>
       {isOpen && <Details approval={approval} />}
-      <Decide key={approval.approvalId} approval={approval} isWhole={isWhole} detailsShown={wasOpen} onDecided={decided} />
+      <Decide key={approval.approvalId} approval={approval} isWhole={isWhole} detailsShown={opened.has(approval.approvalId)} onDecided={decided} />
     </section>
   );
 }

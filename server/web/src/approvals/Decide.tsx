@@ -11,6 +11,7 @@ import { Badge, Button, Field, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 import { MoreAnswers } from "./MoreAnswers";
+import { refreshRules } from "./StandingRules";
 
 export function endOf(state: ApprovalState): string {
   switch (state) {
@@ -57,8 +58,10 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
   const isSettled = useSettled(isDenying);
   const { isAsking, error: unsigned, signed } = useSignature();
   const decide = useMutation(ApprovalService.method.decideApproval, {
-    onSuccess: ({ approval: now }) => {
-      if (now) toast(now.state === ApprovalState.OPEN ? "Your answer counts; others must answer, too." : `${oneLine(now.tool, 40)}: ${endOf(now.state)}`);
+    onSuccess: ({ approval: now }, { more }) => {
+      const made = more?.case === "narrowRule" && now?.state === ApprovalState.APPROVED ? "; its rule is listed under Approvals" : "";
+      if (made !== "") void refreshRules();
+      if (now) toast(now.state === ApprovalState.OPEN ? "Your answer counts; others must answer, too." : `${oneLine(now.tool, 40)}: ${endOf(now.state)}${made}`);
       onDecided?.(now);
     },
   });

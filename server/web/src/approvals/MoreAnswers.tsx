@@ -1,11 +1,10 @@
 // The answers that cover more than one call, or another one: for this chat, as a narrow rule, with changed arguments.
 import { useState } from "react";
 import type { Approval } from "../gen/orion/v1/approval_pb";
-import { Button, Field } from "../ui/basics";
+import { Button } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import type { More } from "./Decide";
-
-const DAY_MS = 86_400_000;
+import { NarrowRule } from "./NarrowRule";
 
 interface Props {
   approval: Approval;
@@ -31,8 +30,6 @@ function editable(given: Uint8Array): string {
 
 export function MoreAnswers({ approval, disabled, send }: Props) {
   const [isOpen, setOpen] = useState(false);
-  const [days, setDays] = useState("7");
-  const [isFolder, setFolder] = useState(false);
   const [text, setText] = useState(() => editable(approval.arguments));
   const changed = asObject(text);
   const answer = (more: More) => {
@@ -54,27 +51,7 @@ export function MoreAnswers({ approval, disabled, send }: Props) {
                 </p>
                 <div><Button disabled={approval.conversationId === ""} onClick={() => answer({ case: "forThisChat", value: {} })}>Approve for this chat</Button></div>
               </div>
-              <div className="stack tight">
-                <h3>As a narrow rule</h3>
-                <p className="small muted">Approves this person's calls of this tool on these paths of this device.</p>
-                <div className="row">
-                  <Field label="For">
-                    {(props) => (
-                      <select {...props} value={days} onChange={(event) => setDays(event.target.value)}>
-                        <option value="1">a day</option>
-                        <option value="7">a week</option>
-                        <option value="30">30 days</option>
-                      </select>
-                    )}
-                  </Field>
-                  <label className="check"><input type="checkbox" checked={isFolder} onChange={(event) => setFolder(event.target.checked)} /> the folders of the paths, too</label>
-                </div>
-                <div>
-                  <Button onClick={() => answer({ case: "narrowRule", value: { expiresAt: BigInt(Date.now() + Number(days) * DAY_MS), folder: isFolder } })}>
-                    Approve and make the rule
-                  </Button>
-                </div>
-              </div>
+              <NarrowRule approval={approval} answer={answer} />
             </>
           ) : (
             <p className="note">This request can be approved once only: its risk, its paths or untrusted content in its chat allow no more.</p>

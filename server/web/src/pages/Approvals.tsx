@@ -6,6 +6,7 @@ import { ApprovalCard } from "../approvals/ApprovalCard";
 import { endOf } from "../approvals/Decide";
 import { Notify } from "../approvals/Notify";
 import { OpenPlans } from "../approvals/OpenPlans";
+import { StandingRules } from "../approvals/StandingRules";
 import { useKeys } from "../approvals/useKeys";
 import { type Approval, ApprovalService, ApprovalState } from "../gen/orion/v1/approval_pb";
 import { riskOf } from "../lib/call";
@@ -74,7 +75,7 @@ export default function Approvals() {
   const first = shown[0]?.approvalId;
   useEffect(() => {
     // On a wide screen one card is always shown; on a phone the list comes first.
-    if (!id && first && window.matchMedia("(min-width: 861px)").matches) void navigate(`/approvals/${first}`, { replace: true });
+    if (!id && first && window.matchMedia("(min-width: 861px)").matches) void navigate({ pathname: `/approvals/${first}`, search: location.search }, { replace: true });
   }, [id, first, navigate]);
   const onDecided = useCallback(() => {}, []);
   if (!me.is("operator")) {
@@ -91,7 +92,7 @@ export default function Approvals() {
       <OpenPlans />
       {isPending && <Loading what="approvals" />}
       {!isPending && !error && shown.length === 0 && live.waiting === 0 && !id && (
-        <Empty title="Nothing waits for you">A call of high risk, or one that a rule selects, appears here the moment it is asked for. Rules are made in the policy.</Empty>
+        <Empty title="Nothing waits for you">A call of high risk, or one that a rule selects, appears here the moment it is asked for. Such rules are made in the policy.</Empty>
       )}
       <div className={shown.length === 0 ? "" : id ? "split detail" : "split"}>
         {shown.length > 0 && <nav className="list" aria-label="Requests">{shown.map((approval) => <Row key={approval.approvalId} approval={approval} />)}</nav>}
@@ -104,6 +105,7 @@ export default function Approvals() {
           </div>
         )}
       </div>
+      <StandingRules />
     </main>
   );
 }

@@ -26,7 +26,7 @@ function NewUser({ onClose }: { onClose: () => void }) {
       <form className="stack" onSubmit={submit}>
         <Field label="Name">{(props) => <input {...props} name="user" autoComplete="off" autoCapitalize="none" required />}</Field>
         <Field label="Role" hint="Viewers read. Operators call tools and answer approvals. Admins decide who may do what.">{(props) => <select {...props} name="role" defaultValue="operator">{ROLES.map((role) => <option key={role}>{role}</option>)}</select>}</Field>
-        <Field label="First password" hint="At least 12 characters; left empty, the account has tokens only">{(props) => <input {...props} name="password" type="password" autoComplete="new-password" minLength={12} />}</Field>
+        <Field label="First password" hint="At least 12 characters; left empty, nobody signs in with it until orion users password NAME sets one">{(props) => <input {...props} name="password" type="password" autoComplete="new-password" minLength={12} />}</Field>
         <ErrorNote error={create.error} />
         <div className="row end"><Button onClick={onClose}>Back</Button><Button look="primary" type="submit" busy={create.isPending}>Make the account</Button></div>
       </form>

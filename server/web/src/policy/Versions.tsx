@@ -33,7 +33,7 @@ export function Versions({ active, onRestored }: { active: string; onRestored: (
   return (
     <div className="stack">
       <ErrorNote error={error} />
-      {data?.versions.length === 0 && <p className="muted">No policy was applied yet. Devices have the grants that they were invited with.</p>}
+      {data?.versions.length === 0 && <p className="muted">No policy was applied yet. Each device has its own grants: those of its invitation, and what was changed since.</p>}
       {data && data.versions.length > 0 && (
         <div className="panel scroll">
           <table className="stackable">

@@ -10,20 +10,33 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::call::CallContext;
 use crate::pipeline::confirm::answer::AnswerError;
 use crate::pipeline::evaluate::evaluate;
-use crate::store::{ApprovalRow, ApprovalScope, DecideError, StandingRule, StoreError};
+use crate::store::{ApprovalRow, DecideError, StandingRule, StoreError};
 
 /// The maximum lifetime of a rule made by an approval, in milliseconds.
 pub const MAX_RULE_MS: i64 = 90 * 24 * 3600 * 1000;
 
-/// Returns the scope of an approval that becomes a rule for this person, this tool and these paths of the
-/// device.
-pub(in crate::pipeline::confirm) async fn as_rule(
+/// Returns the paths that a rule of this approval would cover, each with everything below it.
+///
+/// # Errors
+/// No rule can be made of it, or the database cannot be read.
+pub async fn coverage(
+    pipeline: &Pipeline,
+    row: &ApprovalRow,
+    by: &Caller,
+    folder: bool,
+) -> Result<Vec<String>, AnswerError> {
+    let made = rule(pipeline, row, by, now_ms() + MAX_RULE_MS, folder).await?;
+    Ok(made.rule.paths)
+}
+
+/// Returns the rule that an approval makes for this person, this tool and these paths of the device.
+pub(in crate::pipeline::confirm) async fn rule(
     pipeline: &Pipeline,
     row: &ApprovalRow,
     by: &Caller,
     expires_at: i64,
     folder: bool,
-) -> Result<ApprovalScope, AnswerError> {
+) -> Result<StandingRule, AnswerError> {
     let now = now_ms();
     if expires_at <= now || expires_at > now + MAX_RULE_MS {
         return Err(DecideError::RuleTime.into());
@@ -48,14 +61,14 @@ pub(in crate::pipeline::confirm) async fn as_rule(
     if let Some(finding) = lint(&rule, &row.device.1, places) {
         return Err(AnswerError::Rule(finding));
     }
-    Ok(ApprovalScope::AsRule(Box::new(StandingRule {
+    Ok(StandingRule {
         id: row.id,
         device: row.device.clone(),
         rule,
         made_by: by.user.clone(),
         created_at: now,
         expires_at,
-    })))
+    })
 }
 
 /// Returns whether a rule of the policy requires the approval. A call that can no longer run is reported elsewhere.

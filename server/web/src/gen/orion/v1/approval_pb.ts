@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file orion/v1/approval.proto.
  */
 export const file_orion_v1_approval: GenFile = /*@__PURE__*/
-  fileDesc("Chdvcmlvbi92MS9hcHByb3ZhbC5wcm90bxIIb3Jpb24udjEi9QYKCEFwcHJvdmFsEhMKC2FwcHJvdmFsX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSJgoFc3RhdGUYAyABKA4yFy5vcmlvbi52MS5BcHByb3ZhbFN0YXRlEgwKBHRvb2wYBCABKAkSDgoGZGV2aWNlGAUgASgJEhEKCWFyZ3VtZW50cxgGIAEoDBIcCgRyaXNrGAcgASgOMg4ub3Jpb24udjEuUmlzaxIPCgd0b3VjaGVzGAggAygJEgwKBHJ1bGUYCSABKAkSEQoJcmVxdWVzdGVyGAogASgJEhIKCmNyZWF0ZWRfYXQYCyABKAMSEgoKZXhwaXJlc19hdBgMIAEoAxISCgpkZWNpZGVkX2J5GA0gASgJEhIKCmRlY2lkZWRfYXQYDiABKAMSDgoGcmVhc29uGA8gASgJEg8KB3ByZXZpZXcYECABKAwSFQoNYXBwcm92ZXJfcm9sZRgRIAEoCRIWCg5hcHByb3Zlcl9jb3VudBgSIAEoDRIVCg1ub3RfcmVxdWVzdGVyGBMgASgIEhUKDXNlY29uZF9pZl9hbnkYFCABKAgSFwoPcmVhc29uX3JlcXVpcmVkGBUgASgIEh0KBXZvdGVzGBYgAygLMg4ub3Jpb24udjEuVm90ZRIRCgltYXlfc3RhbmQYFyABKAgSFwoPY29udmVyc2F0aW9uX2lkGBggASgJEhQKDHJpc2tfYmVjYXVzZRgZIAMoCRIQCghjYW5fdW5kbxgaIAEoCBInCgdjb250ZW50GBsgAygLMhYub3Jpb24udjEuQ29udGVudExhYmVsEhkKEW9jY3Vyc19pbl9jb250ZW50GBwgAygJEg4KBnF1b3RlZBgdIAEoCBIUCgdlbnRyaWVzGB4gASgESACIAQESEgoFYnl0ZXMYHyABKARIAYgBARIaChJieV9zdGFuZGluZ19hbnN3ZXIYICABKAgSDgoGaXNfY3V0GCEgASgIEg8KB3BsYW5faWQYIiABKAkSEgoKd3JpdHRlbl9ieRgjIAEoCRIrCgtjb3BpZWRfZnJvbRgkIAMoCzIWLm9yaW9uLnYxLkNvbnRlbnRMYWJlbBIYChBwYXNza2V5X3JlcXVpcmVkGCUgASgIEhQKDHNob3duX2RpZ2VzdBgmIAEoDEIKCghfZW50cmllc0IICgZfYnl0ZXMijQEKBFZvdGUSDAoEdXNlchgBIAEoCRIMCgRyb2xlGAIgASgJEgsKA3llcxgDIAEoCBIOCgZyZWFzb24YBCABKAkSCgoCYXQYBSABKAMSGgoNZGV0YWlsc19zaG93bhgGIAEoCEgAiAEBEhIKCmJ5X3Bhc3NrZXkYByABKAhCEAoOX2RldGFpbHNfc2hvd24iTAoMQ29udGVudExhYmVsEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIOCgZkZXZpY2UYAyABKAkSDQoFcGxhY2UYBCABKAkiIwoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSCwoDYWxsGAEgASgIIj4KFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIlCglhcHByb3ZhbHMYASADKAsyEi5vcmlvbi52MS5BcHByb3ZhbCIpChJHZXRBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkiTAoTR2V0QXBwcm92YWxSZXNwb25zZRIkCghhcHByb3ZhbBgBIAEoCzISLm9yaW9uLnYxLkFwcHJvdmFsEg8KB3JlZnVzZWQYAiABKAkixgIKFURlY2lkZUFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIPCgdhcHByb3ZlGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIuCg1mb3JfdGhpc19jaGF0GAQgASgLMhUub3Jpb24udjEuRm9yVGhpc0NoYXRIABIrCgtuYXJyb3dfcnVsZRgFIAEoCzIULm9yaW9uLnYxLk5hcnJvd1J1bGVIABI3ChFjaGFuZ2VkX2FyZ3VtZW50cxgGIAEoCzIaLm9yaW9uLnYxLkNoYW5nZWRBcmd1bWVudHNIABIaCg1kZXRhaWxzX3Nob3duGAcgASgISAGIAQESKwoHcGFzc2tleRgIIAEoCzIaLm9yaW9uLnYxLlBhc3NrZXlBc3NlcnRpb25CBgoEbW9yZUIQCg5fZGV0YWlsc19zaG93biINCgtGb3JUaGlzQ2hhdCIwCgpOYXJyb3dSdWxlEhIKCmV4cGlyZXNfYXQYASABKAMSDgoGZm9sZGVyGAIgASgIIiUKEENoYW5nZWRBcmd1bWVudHMSEQoJYXJndW1lbnRzGAEgASgMIl8KFkRlY2lkZUFwcHJvdmFsUmVzcG9uc2USJAoIYXBwcm92YWwYASABKAsyEi5vcmlvbi52MS5BcHByb3ZhbBIfCgdjaGFuZ2VkGAIgASgLMg4ub3Jpb24udjEuQ2FsbCIaChhMaXN0U3RhbmRpbmdSdWxlc1JlcXVlc3QiQgoZTGlzdFN0YW5kaW5nUnVsZXNSZXNwb25zZRIlCgVydWxlcxgBIAMoCzIWLm9yaW9uLnYxLlN0YW5kaW5nUnVsZSKXAQoMU3RhbmRpbmdSdWxlEhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBmRldmljZRgCIAEoCRIMCgR0b29sGAMgASgJEgwKBHVzZXIYBCABKAkSDQoFcGF0aHMYBSADKAkSDwoHbWFkZV9ieRgGIAEoCRISCgpjcmVhdGVkX2F0GAcgASgDEhIKCmV4cGlyZXNfYXQYCCABKAMiMAoZUmV2b2tlU3RhbmRpbmdSdWxlUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCSJCChpSZXZva2VTdGFuZGluZ1J1bGVSZXNwb25zZRIkCgRydWxlGAEgASgLMhYub3Jpb24udjEuU3RhbmRpbmdSdWxlIhcKFVdhdGNoQXBwcm92YWxzUmVxdWVzdCI+ChZXYXRjaEFwcHJvdmFsc1Jlc3BvbnNlEiQKCGFwcHJvdmFsGAEgASgLMhIub3Jpb24udjEuQXBwcm92YWwiKAoXR2V0QXBwcm92YWxTdGF0c1JlcXVlc3QSDQoFc2luY2UYASABKAMihwEKGEdldEFwcHJvdmFsU3RhdHNSZXNwb25zZRIqCglhcHByb3ZlcnMYASADKAsyFy5vcmlvbi52MS5BcHByb3ZlclN0YXRzEhgKEGJ1ZGdldF9hcHByb3ZhbHMYAiABKA0SFgoOYnVkZ2V0X3NlY29uZHMYAyABKA0SDQoFc2luY2UYBCABKAMijAEKDUFwcHJvdmVyU3RhdHMSDAoEdXNlchgBIAEoCRIQCghhcHByb3ZlZBgCIAEoBBIOCgZkZW5pZWQYAyABKAQSEQoJbWVkaWFuX21zGAQgASgEEgwKBGZhc3QYBSABKAQSFwoPd2l0aG91dF9kZXRhaWxzGAYgASgEEhEKCWluX2J1ZGdldBgHIAEoBCq6AQoNQXBwcm92YWxTdGF0ZRIeChpBUFBST1ZBTF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0FQUFJPVkFMX1NUQVRFX09QRU4QARIbChdBUFBST1ZBTF9TVEFURV9BUFBST1ZFRBACEhkKFUFQUFJPVkFMX1NUQVRFX0RFTklFRBADEhoKFkFQUFJPVkFMX1NUQVRFX0VYUElSRUQQBBIcChhBUFBST1ZBTF9TVEFURV9XSVRIRFJBV04QBTL1BAoPQXBwcm92YWxTZXJ2aWNlElAKDUxpc3RBcHByb3ZhbHMSHi5vcmlvbi52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBofLm9yaW9uLnYxLkxpc3RBcHByb3ZhbHNSZXNwb25zZRJKCgtHZXRBcHByb3ZhbBIcLm9yaW9uLnYxLkdldEFwcHJvdmFsUmVxdWVzdBodLm9yaW9uLnYxLkdldEFwcHJvdmFsUmVzcG9uc2USUwoORGVjaWRlQXBwcm92YWwSHy5vcmlvbi52MS5EZWNpZGVBcHByb3ZhbFJlcXVlc3QaIC5vcmlvbi52MS5EZWNpZGVBcHByb3ZhbFJlc3BvbnNlElUKDldhdGNoQXBwcm92YWxzEh8ub3Jpb24udjEuV2F0Y2hBcHByb3ZhbHNSZXF1ZXN0GiAub3Jpb24udjEuV2F0Y2hBcHByb3ZhbHNSZXNwb25zZTABElwKEUxpc3RTdGFuZGluZ1J1bGVzEiIub3Jpb24udjEuTGlzdFN0YW5kaW5nUnVsZXNSZXF1ZXN0GiMub3Jpb24udjEuTGlzdFN0YW5kaW5nUnVsZXNSZXNwb25zZRJZChBHZXRBcHByb3ZhbFN0YXRzEiEub3Jpb24udjEuR2V0QXBwcm92YWxTdGF0c1JlcXVlc3QaIi5vcmlvbi52MS5HZXRBcHByb3ZhbFN0YXRzUmVzcG9uc2USXwoSUmV2b2tlU3RhbmRpbmdSdWxlEiMub3Jpb24udjEuUmV2b2tlU3RhbmRpbmdSdWxlUmVxdWVzdBokLm9yaW9uLnYxLlJldm9rZVN0YW5kaW5nUnVsZVJlc3BvbnNlYgZwcm90bzM", [file_orion_v1_passkey, file_orion_v1_tool]);
+  fileDesc("Chdvcmlvbi92MS9hcHByb3ZhbC5wcm90bxIIb3Jpb24udjEi9QYKCEFwcHJvdmFsEhMKC2FwcHJvdmFsX2lkGAEgASgJEg8KB2NhbGxfaWQYAiABKAkSJgoFc3RhdGUYAyABKA4yFy5vcmlvbi52MS5BcHByb3ZhbFN0YXRlEgwKBHRvb2wYBCABKAkSDgoGZGV2aWNlGAUgASgJEhEKCWFyZ3VtZW50cxgGIAEoDBIcCgRyaXNrGAcgASgOMg4ub3Jpb24udjEuUmlzaxIPCgd0b3VjaGVzGAggAygJEgwKBHJ1bGUYCSABKAkSEQoJcmVxdWVzdGVyGAogASgJEhIKCmNyZWF0ZWRfYXQYCyABKAMSEgoKZXhwaXJlc19hdBgMIAEoAxISCgpkZWNpZGVkX2J5GA0gASgJEhIKCmRlY2lkZWRfYXQYDiABKAMSDgoGcmVhc29uGA8gASgJEg8KB3ByZXZpZXcYECABKAwSFQoNYXBwcm92ZXJfcm9sZRgRIAEoCRIWCg5hcHByb3Zlcl9jb3VudBgSIAEoDRIVCg1ub3RfcmVxdWVzdGVyGBMgASgIEhUKDXNlY29uZF9pZl9hbnkYFCABKAgSFwoPcmVhc29uX3JlcXVpcmVkGBUgASgIEh0KBXZvdGVzGBYgAygLMg4ub3Jpb24udjEuVm90ZRIRCgltYXlfc3RhbmQYFyABKAgSFwoPY29udmVyc2F0aW9uX2lkGBggASgJEhQKDHJpc2tfYmVjYXVzZRgZIAMoCRIQCghjYW5fdW5kbxgaIAEoCBInCgdjb250ZW50GBsgAygLMhYub3Jpb24udjEuQ29udGVudExhYmVsEhkKEW9jY3Vyc19pbl9jb250ZW50GBwgAygJEg4KBnF1b3RlZBgdIAEoCBIUCgdlbnRyaWVzGB4gASgESACIAQESEgoFYnl0ZXMYHyABKARIAYgBARIaChJieV9zdGFuZGluZ19hbnN3ZXIYICABKAgSDgoGaXNfY3V0GCEgASgIEg8KB3BsYW5faWQYIiABKAkSEgoKd3JpdHRlbl9ieRgjIAEoCRIrCgtjb3BpZWRfZnJvbRgkIAMoCzIWLm9yaW9uLnYxLkNvbnRlbnRMYWJlbBIYChBwYXNza2V5X3JlcXVpcmVkGCUgASgIEhQKDHNob3duX2RpZ2VzdBgmIAEoDEIKCghfZW50cmllc0IICgZfYnl0ZXMijQEKBFZvdGUSDAoEdXNlchgBIAEoCRIMCgRyb2xlGAIgASgJEgsKA3llcxgDIAEoCBIOCgZyZWFzb24YBCABKAkSCgoCYXQYBSABKAMSGgoNZGV0YWlsc19zaG93bhgGIAEoCEgAiAEBEhIKCmJ5X3Bhc3NrZXkYByABKAhCEAoOX2RldGFpbHNfc2hvd24iTAoMQ29udGVudExhYmVsEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIOCgZkZXZpY2UYAyABKAkSDQoFcGxhY2UYBCABKAkiIwoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSCwoDYWxsGAEgASgIIj4KFUxpc3RBcHByb3ZhbHNSZXNwb25zZRIlCglhcHByb3ZhbHMYASADKAsyEi5vcmlvbi52MS5BcHByb3ZhbCIpChJHZXRBcHByb3ZhbFJlcXVlc3QSEwoLYXBwcm92YWxfaWQYASABKAkinwEKE0dldEFwcHJvdmFsUmVzcG9uc2USJAoIYXBwcm92YWwYASABKAsyEi5vcmlvbi52MS5BcHByb3ZhbBIPCgdyZWZ1c2VkGAIgASgJEiQKBHJ1bGUYAyABKAsyFi5vcmlvbi52MS5SdWxlQ292ZXJhZ2USKwoLZm9sZGVyX3J1bGUYBCABKAsyFi5vcmlvbi52MS5SdWxlQ292ZXJhZ2UiLgoMUnVsZUNvdmVyYWdlEg0KBXBhdGhzGAEgAygJEg8KB3JlZnVzZWQYAiABKAkixgIKFURlY2lkZUFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCRIPCgdhcHByb3ZlGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIuCg1mb3JfdGhpc19jaGF0GAQgASgLMhUub3Jpb24udjEuRm9yVGhpc0NoYXRIABIrCgtuYXJyb3dfcnVsZRgFIAEoCzIULm9yaW9uLnYxLk5hcnJvd1J1bGVIABI3ChFjaGFuZ2VkX2FyZ3VtZW50cxgGIAEoCzIaLm9yaW9uLnYxLkNoYW5nZWRBcmd1bWVudHNIABIaCg1kZXRhaWxzX3Nob3duGAcgASgISAGIAQESKwoHcGFzc2tleRgIIAEoCzIaLm9yaW9uLnYxLlBhc3NrZXlBc3NlcnRpb25CBgoEbW9yZUIQCg5fZGV0YWlsc19zaG93biINCgtGb3JUaGlzQ2hhdCJFCgpOYXJyb3dSdWxlEhIKCmV4cGlyZXNfYXQYASABKAMSDgoGZm9sZGVyGAIgASgIEhMKC3Nob3duX3BhdGhzGAMgAygJIiUKEENoYW5nZWRBcmd1bWVudHMSEQoJYXJndW1lbnRzGAEgASgMIl8KFkRlY2lkZUFwcHJvdmFsUmVzcG9uc2USJAoIYXBwcm92YWwYASABKAsyEi5vcmlvbi52MS5BcHByb3ZhbBIfCgdjaGFuZ2VkGAIgASgLMg4ub3Jpb24udjEuQ2FsbCIaChhMaXN0U3RhbmRpbmdSdWxlc1JlcXVlc3QiQgoZTGlzdFN0YW5kaW5nUnVsZXNSZXNwb25zZRIlCgVydWxlcxgBIAMoCzIWLm9yaW9uLnYxLlN0YW5kaW5nUnVsZSKXAQoMU3RhbmRpbmdSdWxlEhMKC2FwcHJvdmFsX2lkGAEgASgJEg4KBmRldmljZRgCIAEoCRIMCgR0b29sGAMgASgJEgwKBHVzZXIYBCABKAkSDQoFcGF0aHMYBSADKAkSDwoHbWFkZV9ieRgGIAEoCRISCgpjcmVhdGVkX2F0GAcgASgDEhIKCmV4cGlyZXNfYXQYCCABKAMiMAoZUmV2b2tlU3RhbmRpbmdSdWxlUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCSJCChpSZXZva2VTdGFuZGluZ1J1bGVSZXNwb25zZRIkCgRydWxlGAEgASgLMhYub3Jpb24udjEuU3RhbmRpbmdSdWxlIhcKFVdhdGNoQXBwcm92YWxzUmVxdWVzdCI+ChZXYXRjaEFwcHJvdmFsc1Jlc3BvbnNlEiQKCGFwcHJvdmFsGAEgASgLMhIub3Jpb24udjEuQXBwcm92YWwiKAoXR2V0QXBwcm92YWxTdGF0c1JlcXVlc3QSDQoFc2luY2UYASABKAMihwEKGEdldEFwcHJvdmFsU3RhdHNSZXNwb25zZRIqCglhcHByb3ZlcnMYASADKAsyFy5vcmlvbi52MS5BcHByb3ZlclN0YXRzEhgKEGJ1ZGdldF9hcHByb3ZhbHMYAiABKA0SFgoOYnVkZ2V0X3NlY29uZHMYAyABKA0SDQoFc2luY2UYBCABKAMijAEKDUFwcHJvdmVyU3RhdHMSDAoEdXNlchgBIAEoCRIQCghhcHByb3ZlZBgCIAEoBBIOCgZkZW5pZWQYAyABKAQSEQoJbWVkaWFuX21zGAQgASgEEgwKBGZhc3QYBSABKAQSFwoPd2l0aG91dF9kZXRhaWxzGAYgASgEEhEKCWluX2J1ZGdldBgHIAEoBCq6AQoNQXBwcm92YWxTdGF0ZRIeChpBUFBST1ZBTF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0FQUFJPVkFMX1NUQVRFX09QRU4QARIbChdBUFBST1ZBTF9TVEFURV9BUFBST1ZFRBACEhkKFUFQUFJPVkFMX1NUQVRFX0RFTklFRBADEhoKFkFQUFJPVkFMX1NUQVRFX0VYUElSRUQQBBIcChhBUFBST1ZBTF9TVEFURV9XSVRIRFJBV04QBTL1BAoPQXBwcm92YWxTZXJ2aWNlElAKDUxpc3RBcHByb3ZhbHMSHi5vcmlvbi52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBofLm9yaW9uLnYxLkxpc3RBcHByb3ZhbHNSZXNwb25zZRJKCgtHZXRBcHByb3ZhbBIcLm9yaW9uLnYxLkdldEFwcHJvdmFsUmVxdWVzdBodLm9yaW9uLnYxLkdldEFwcHJvdmFsUmVzcG9uc2USUwoORGVjaWRlQXBwcm92YWwSHy5vcmlvbi52MS5EZWNpZGVBcHByb3ZhbFJlcXVlc3QaIC5vcmlvbi52MS5EZWNpZGVBcHByb3ZhbFJlc3BvbnNlElUKDldhdGNoQXBwcm92YWxzEh8ub3Jpb24udjEuV2F0Y2hBcHByb3ZhbHNSZXF1ZXN0GiAub3Jpb24udjEuV2F0Y2hBcHByb3ZhbHNSZXNwb25zZTABElwKEUxpc3RTdGFuZGluZ1J1bGVzEiIub3Jpb24udjEuTGlzdFN0YW5kaW5nUnVsZXNSZXF1ZXN0GiMub3Jpb24udjEuTGlzdFN0YW5kaW5nUnVsZXNSZXNwb25zZRJZChBHZXRBcHByb3ZhbFN0YXRzEiEub3Jpb24udjEuR2V0QXBwcm92YWxTdGF0c1JlcXVlc3QaIi5vcmlvbi52MS5HZXRBcHByb3ZhbFN0YXRzUmVzcG9uc2USXwoSUmV2b2tlU3RhbmRpbmdSdWxlEiMub3Jpb24udjEuUmV2b2tlU3RhbmRpbmdSdWxlUmVxdWVzdBokLm9yaW9uLnYxLlJldm9rZVN0YW5kaW5nUnVsZVJlc3BvbnNlYgZwcm90bzM", [file_orion_v1_passkey, file_orion_v1_tool]);
 
 /**
  * An approval request, as its card shows it.
@@ -435,6 +435,20 @@ export type GetApprovalResponse = Message<"orion.v1.GetApprovalResponse"> & {
    * @generated from field: string refused = 2;
    */
   refused: string;
+
+  /**
+   * What a narrow rule would cover. Unset if the request is not open, or can be approved once only.
+   *
+   * @generated from field: orion.v1.RuleCoverage rule = 3;
+   */
+  rule?: RuleCoverage | undefined;
+
+  /**
+   * What it would cover with `folder` set.
+   *
+   * @generated from field: orion.v1.RuleCoverage folder_rule = 4;
+   */
+  folderRule?: RuleCoverage | undefined;
 };
 
 /**
@@ -443,6 +457,32 @@ export type GetApprovalResponse = Message<"orion.v1.GetApprovalResponse"> & {
  */
 export const GetApprovalResponseSchema: GenMessage<GetApprovalResponse> = /*@__PURE__*/
   messageDesc(file_orion_v1_approval, 6);
+
+/**
+ * @generated from message orion.v1.RuleCoverage
+ */
+export type RuleCoverage = Message<"orion.v1.RuleCoverage"> & {
+  /**
+   * Each of these paths, and everything below it. Empty if no rule can be made.
+   *
+   * @generated from field: repeated string paths = 1;
+   */
+  paths: string[];
+
+  /**
+   * Why no rule can be made, a sentence; empty if one can.
+   *
+   * @generated from field: string refused = 2;
+   */
+  refused: string;
+};
+
+/**
+ * Describes the message orion.v1.RuleCoverage.
+ * Use `create(RuleCoverageSchema)` to create a new message.
+ */
+export const RuleCoverageSchema: GenMessage<RuleCoverage> = /*@__PURE__*/
+  messageDesc(file_orion_v1_approval, 7);
 
 /**
  * @generated from message orion.v1.DecideApprovalRequest
@@ -510,7 +550,7 @@ export type DecideApprovalRequest = Message<"orion.v1.DecideApprovalRequest"> & 
  * Use `create(DecideApprovalRequestSchema)` to create a new message.
  */
 export const DecideApprovalRequestSchema: GenMessage<DecideApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 7);
+  messageDesc(file_orion_v1_approval, 8);
 
 /**
  * Also approves the same person's later calls of this tool on this device from this chat, for eight hours
@@ -526,7 +566,7 @@ export type ForThisChat = Message<"orion.v1.ForThisChat"> & {
  * Use `create(ForThisChatSchema)` to create a new message.
  */
 export const ForThisChatSchema: GenMessage<ForThisChat> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 8);
+  messageDesc(file_orion_v1_approval, 9);
 
 /**
  * A rule that approves the same person's calls of this tool on these paths of this device.
@@ -547,6 +587,14 @@ export type NarrowRule = Message<"orion.v1.NarrowRule"> & {
    * @generated from field: bool folder = 2;
    */
   folder: boolean;
+
+  /**
+   * The paths that the client showed as covered: nothing is approved if the rule would cover others. Empty: not
+   * compared.
+   *
+   * @generated from field: repeated string shown_paths = 3;
+   */
+  shownPaths: string[];
 };
 
 /**
@@ -554,7 +602,7 @@ export type NarrowRule = Message<"orion.v1.NarrowRule"> & {
  * Use `create(NarrowRuleSchema)` to create a new message.
  */
 export const NarrowRuleSchema: GenMessage<NarrowRule> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 9);
+  messageDesc(file_orion_v1_approval, 10);
 
 /**
  * Another call instead: the original call ends, and this one is made for the same person and evaluated
@@ -576,7 +624,7 @@ export type ChangedArguments = Message<"orion.v1.ChangedArguments"> & {
  * Use `create(ChangedArgumentsSchema)` to create a new message.
  */
 export const ChangedArgumentsSchema: GenMessage<ChangedArguments> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 10);
+  messageDesc(file_orion_v1_approval, 11);
 
 /**
  * @generated from message orion.v1.DecideApprovalResponse
@@ -602,7 +650,7 @@ export type DecideApprovalResponse = Message<"orion.v1.DecideApprovalResponse"> 
  * Use `create(DecideApprovalResponseSchema)` to create a new message.
  */
 export const DecideApprovalResponseSchema: GenMessage<DecideApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 11);
+  messageDesc(file_orion_v1_approval, 12);
 
 /**
  * @generated from message orion.v1.ListStandingRulesRequest
@@ -615,7 +663,7 @@ export type ListStandingRulesRequest = Message<"orion.v1.ListStandingRulesReques
  * Use `create(ListStandingRulesRequestSchema)` to create a new message.
  */
 export const ListStandingRulesRequestSchema: GenMessage<ListStandingRulesRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 12);
+  messageDesc(file_orion_v1_approval, 13);
 
 /**
  * @generated from message orion.v1.ListStandingRulesResponse
@@ -632,7 +680,7 @@ export type ListStandingRulesResponse = Message<"orion.v1.ListStandingRulesRespo
  * Use `create(ListStandingRulesResponseSchema)` to create a new message.
  */
 export const ListStandingRulesResponseSchema: GenMessage<ListStandingRulesResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 13);
+  messageDesc(file_orion_v1_approval, 14);
 
 /**
  * @generated from message orion.v1.StandingRule
@@ -688,7 +736,7 @@ export type StandingRule = Message<"orion.v1.StandingRule"> & {
  * Use `create(StandingRuleSchema)` to create a new message.
  */
 export const StandingRuleSchema: GenMessage<StandingRule> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 14);
+  messageDesc(file_orion_v1_approval, 15);
 
 /**
  * @generated from message orion.v1.RevokeStandingRuleRequest
@@ -707,7 +755,7 @@ export type RevokeStandingRuleRequest = Message<"orion.v1.RevokeStandingRuleRequ
  * Use `create(RevokeStandingRuleRequestSchema)` to create a new message.
  */
 export const RevokeStandingRuleRequestSchema: GenMessage<RevokeStandingRuleRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 15);
+  messageDesc(file_orion_v1_approval, 16);
 
 /**
  * @generated from message orion.v1.RevokeStandingRuleResponse
@@ -724,7 +772,7 @@ export type RevokeStandingRuleResponse = Message<"orion.v1.RevokeStandingRuleRes
  * Use `create(RevokeStandingRuleResponseSchema)` to create a new message.
  */
 export const RevokeStandingRuleResponseSchema: GenMessage<RevokeStandingRuleResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 16);
+  messageDesc(file_orion_v1_approval, 17);
 
 /**
  * @generated from message orion.v1.WatchApprovalsRequest
@@ -737,7 +785,7 @@ export type WatchApprovalsRequest = Message<"orion.v1.WatchApprovalsRequest"> & 
  * Use `create(WatchApprovalsRequestSchema)` to create a new message.
  */
 export const WatchApprovalsRequestSchema: GenMessage<WatchApprovalsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 17);
+  messageDesc(file_orion_v1_approval, 18);
 
 /**
  * @generated from message orion.v1.WatchApprovalsResponse
@@ -754,7 +802,7 @@ export type WatchApprovalsResponse = Message<"orion.v1.WatchApprovalsResponse"> 
  * Use `create(WatchApprovalsResponseSchema)` to create a new message.
  */
 export const WatchApprovalsResponseSchema: GenMessage<WatchApprovalsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 18);
+  messageDesc(file_orion_v1_approval, 19);
 
 /**
  * @generated from message orion.v1.GetApprovalStatsRequest
@@ -773,7 +821,7 @@ export type GetApprovalStatsRequest = Message<"orion.v1.GetApprovalStatsRequest"
  * Use `create(GetApprovalStatsRequestSchema)` to create a new message.
  */
 export const GetApprovalStatsRequestSchema: GenMessage<GetApprovalStatsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 19);
+  messageDesc(file_orion_v1_approval, 20);
 
 /**
  * @generated from message orion.v1.GetApprovalStatsResponse
@@ -813,7 +861,7 @@ export type GetApprovalStatsResponse = Message<"orion.v1.GetApprovalStatsRespons
  * Use `create(GetApprovalStatsResponseSchema)` to create a new message.
  */
 export const GetApprovalStatsResponseSchema: GenMessage<GetApprovalStatsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 20);
+  messageDesc(file_orion_v1_approval, 21);
 
 /**
  * The habits of one approver. A plan counts once.
@@ -870,7 +918,7 @@ export type ApproverStats = Message<"orion.v1.ApproverStats"> & {
  * Use `create(ApproverStatsSchema)` to create a new message.
  */
 export const ApproverStatsSchema: GenMessage<ApproverStats> = /*@__PURE__*/
-  messageDesc(file_orion_v1_approval, 21);
+  messageDesc(file_orion_v1_approval, 22);
 
 /**
  * @generated from enum orion.v1.ApprovalState

@@ -1,0 +1,43 @@
+// The rules that answers made: what runs without asking anybody, until when, and the way to end it.
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { ApprovalService, type StandingRule } from "../gen/orion/v1/approval_pb";
+import { refresh } from "../lib/api";
+import { Button, Line, Time } from "../ui/basics";
+import { ErrorNote } from "../ui/ErrorNote";
+
+export const refreshRules = () => refresh(ApprovalService.method.listStandingRules);
+
+function Row({ rule }: { rule: StandingRule }) {
+  const revoke = useMutation(ApprovalService.method.revokeStandingRule, { onSettled: refreshRules });
+  return (
+    <tr>
+      <td><span><Line text={rule.tool} most={40} /> on <Line text={rule.device} most={40} /></span></td>
+      <td data-label="Calls of"><Line text={rule.user} most={40} /></td>
+      <td data-label="Paths, with everything below">{rule.paths.map((path) => <div key={path}><Line text={path} most={200} mono /></div>)}</td>
+      <td data-label="Made by"><span><Line text={rule.madeBy} most={40} />, <Time at={rule.createdAt} short /></span></td>
+      <td data-label="Until"><Time at={rule.expiresAt} short /></td>
+      <td>
+        <Button look="small" busy={revoke.isPending} onClick={() => revoke.mutate({ approvalId: rule.approvalId })}>End the rule</Button>
+        <ErrorNote error={revoke.error} />
+      </td>
+    </tr>
+  );
+}
+
+export function StandingRules() {
+  const { data, error } = useQuery(ApprovalService.method.listStandingRules, {}, { refetchInterval: 30_000 });
+  if (!error && (data?.rules.length ?? 0) === 0) return null;
+  return (
+    <section className="stack tight" aria-label="Rules made from approvals">
+      <h2>Rules made from approvals</h2>
+      <p className="small muted">Calls that fit one of these run without asking anybody, until it ends.</p>
+      <ErrorNote error={error} />
+      <div className="panel scroll">
+        <table className="stackable">
+          <thead><tr><th>Calls</th><th>Calls of</th><th>Paths, with everything below</th><th>Made by</th><th>Until</th><th><span className="sr">Actions</span></th></tr></thead>
+          <tbody>{data?.rules.map((rule) => <Row key={rule.approvalId} rule={rule} />)}</tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
