@@ -272,7 +272,10 @@ pub fn first(
     let wanted = parsed.map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
     if path.exists() {
         let settings = Settings::load(path, Required::Yes, state_dir)?;
-        let exists = |fix| ConfigError::Exists { path: path.to_owned(), fix };
+        let roots: Vec<_> =
+            settings.scope.allowed.iter().map(|entry| entry.root.to_string()).collect();
+        let allows = if roots.is_empty() { "no folder".to_owned() } else { roots.join(", ") };
+        let exists = |fix| ConfigError::Exists { path: path.to_owned(), allows, fix };
         let lacks = |index: &usize| {
             wanted.scope.allowed.get(*index).is_none_or(|entry| {
                 settings.scope.denying(&entry.root).is_some()
@@ -287,12 +290,12 @@ pub fn first(
             let is_plain = |c: char| c.is_alphanumeric() || "/~._:-".contains(c);
             let lacking = if lacking.chars().all(is_plain) { lacking } else { "PATH" };
             return Err(exists(format!(
-                "Run `orion-agent allow {lacking}`, then this command again without --allow-path"
+                "run `orion-agent allow {lacking}`, then this command again without --allow-path"
             )));
         }
         if let Some(profile) = profile.filter(|it| settings.ceiling.profile != Some(*it)) {
             return Err(exists(format!(
-                "Leave out --profile, or set profile = \"{profile}\" in it first"
+                "leave out --profile, or set profile = \"{profile}\" in it first"
             )));
         }
     }

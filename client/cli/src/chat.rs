@@ -293,7 +293,9 @@ impl<'a> Session<'a> {
                     if let (Some(last), true) = (tools_used.last(), answer.calls.is_empty()) {
                         answer.exit_code = exit_code_of(&last.code);
                     }
-                    self.is_open_question = not_understood;
+                    let lacks_device =
+                        tools_used.last().is_some_and(|last| last.code == "DEVICE_REQUIRED");
+                    self.is_open_question = not_understood || lacks_device;
                     if not_understood && answer.exit_code == 0 {
                         answer.exit_code = NOT_UNDERSTOOD;
                     }

@@ -115,16 +115,17 @@ fn a_first_file_is_written_once_and_reads_back() {
         (
             None,
             "/srv",
-            "Run `orion-agent allow /srv`, then this command again without --allow-path",
+            "run `orion-agent allow /srv`, then this command again without --allow-path",
         ),
         (
             Some(Profile::Reader),
             allowed[0].as_str(),
-            "Leave out --profile, or set profile = \"reader\" in it first",
+            "leave out --profile, or set profile = \"reader\" in it first",
         ),
     ] {
         let other = first(&file, profile, &[path.to_owned()], &state).unwrap_err();
         assert!(other.to_string().ends_with(fix), "{other}");
+        assert!(other.to_string().contains("allows /srv/it's"), "{other}");
     }
 }
 
