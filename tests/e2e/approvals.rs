@@ -26,7 +26,10 @@ async fn an_approved_call_runs_once_and_the_approval_is_spent() {
     assert_eq!(asked.end(), (CallState::AwaitingApproval, Some(ErrorCode::ApprovalRequired)));
     assert!(kiosk.files().join("old/a.txt").exists(), "it ran before anybody said yes");
 
-    let card = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let card = v1::GetApprovalRequest {
+        approval_id: asked.approval_id().to_owned(),
+        ..Default::default()
+    };
     let card = world.admin().approvals().get_approval(card).await.unwrap().into_inner();
     let card = card.approval.unwrap();
     assert_eq!(card.touches, [format!("delete {}", kiosk.path("old"))]);

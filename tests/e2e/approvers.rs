@@ -37,7 +37,7 @@ async fn decide(person: &Client, question: &str, more: More) -> v1::DecideApprov
 }
 
 async fn card(world: &World, question: &str) -> v1::Approval {
-    let request = v1::GetApprovalRequest { approval_id: question.to_owned() };
+    let request = v1::GetApprovalRequest { approval_id: question.to_owned(), ..Default::default() };
     world.admin().approvals().get_approval(request).await.unwrap().into_inner().approval.unwrap()
 }
 

@@ -89,7 +89,10 @@ async fn an_artifact_is_installed_step_by_step_once_an_admin_approved_exactly_it
 
     let bob = world.person("bob", Role::Operator).await;
     let asked = bob.call("kiosk", "setup_hostagent_server", confirmed.clone()).await;
-    let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let request = v1::GetApprovalRequest {
+        approval_id: asked.approval_id().to_owned(),
+        ..Default::default()
+    };
     let card = admin.approvals().get_approval(request).await.unwrap().into_inner();
     let card = card.approval.unwrap();
     let because = card.risk_because.join(" ");

@@ -82,7 +82,10 @@ async fn a_program_that_nobody_knows_is_asked_about_and_runs_as_it_was_shown() {
     let (world, kiosk) = developer().await;
     kiosk.write_script("own.sh", "#!/bin/sh\necho \"$1\" > out.txt\n");
     let asked = run(&world, "./own.sh 'a b'").await;
-    let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let request = v1::GetApprovalRequest {
+        approval_id: asked.approval_id().to_owned(),
+        ..Default::default()
+    };
     let card = world.admin().approvals().get_approval(request).await.unwrap().into_inner();
     let card = card.approval.unwrap();
     assert!(card.risk_because.iter().any(|it| it.contains("is named by its path")), "{card:?}");

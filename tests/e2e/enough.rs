@@ -146,7 +146,10 @@ async fn a_read_that_is_asked_about_shows_nothing_before_the_yes_whatever_it_cal
         ann.call(&kiosk.name, "read_file", arguments.clone()).await,
     ] {
         assert_eq!(asked.state, CallState::AwaitingApproval, "{asked:?}");
-        let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+        let request = v1::GetApprovalRequest {
+            approval_id: asked.approval_id().to_owned(),
+            ..Default::default()
+        };
         let card = ann.approvals().get_approval(request).await.unwrap().into_inner();
         assert!(!format!("{card:?}").contains("secret sum"), "{card:?}");
         ann.decide(asked.approval_id(), true, "").await.unwrap();

@@ -92,7 +92,10 @@ async fn a_cancelled_call_has_neither_an_open_question_without_a_call_nor_a_call
         hang_up(async { admin.tools().cancel_call(request).await }).await;
         drop(admin);
         eventually("a call that is asked about or has ended", async || {
-            let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+            let request = v1::GetApprovalRequest {
+                approval_id: asked.approval_id().to_owned(),
+                ..Default::default()
+            };
             let question = world.admin().approvals().get_approval(request).await.unwrap();
             let is_open =
                 question.into_inner().approval.unwrap().state() == v1::ApprovalState::Open;

@@ -53,7 +53,7 @@ async fn delete(person: &Client, kiosk: &Device, name: &str) -> Call {
 }
 
 async fn card(person: &Client, id: &str) -> v1::Approval {
-    let request = v1::GetApprovalRequest { approval_id: id.to_owned() };
+    let request = v1::GetApprovalRequest { approval_id: id.to_owned(), ..Default::default() };
     person.approvals().get_approval(request).await.unwrap().into_inner().approval.unwrap()
 }
 

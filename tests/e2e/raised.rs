@@ -33,7 +33,7 @@ async fn ask_about_writes(world: &World, kiosk: &Device) {
 }
 
 async fn card(world: &World, question: &str) -> v1::Approval {
-    let request = v1::GetApprovalRequest { approval_id: question.to_owned() };
+    let request = v1::GetApprovalRequest { approval_id: question.to_owned(), ..Default::default() };
     world.admin().approvals().get_approval(request).await.unwrap().into_inner().approval.unwrap()
 }
 

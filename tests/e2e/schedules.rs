@@ -104,7 +104,10 @@ async fn a_task_is_approved_and_then_makes_its_call_at_its_time_and_again() {
     assert_eq!(tasks(&ann).await, [], "a dry run schedules nothing");
 
     let asked = ann.call("backend", "schedule_task", hourly("sum", &call)).await;
-    let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let request = v1::GetApprovalRequest {
+        approval_id: asked.approval_id().to_owned(),
+        ..Default::default()
+    };
     let card = world.admin().approvals().get_approval(request).await.unwrap().into_inner();
     let card = format!("{card:?}");
     for part in ["It makes this call later: calculate", "6*7", "asks at each time", "first call at"]

@@ -298,7 +298,10 @@ async fn about_a_device_that_is_away_nobody_is_asked_before_it_can_show_what_it_
         (call.state == CallState::AwaitingApproval).then_some(call)
     })
     .await;
-    let card = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let card = v1::GetApprovalRequest {
+        approval_id: asked.approval_id().to_owned(),
+        ..Default::default()
+    };
     let card = world.admin().approvals().get_approval(card).await.unwrap().into_inner();
     assert!(!card.approval.unwrap().preview.is_empty());
     assert!(kiosk.files().join("a.txt").exists());
@@ -373,7 +376,10 @@ async fn a_long_difference_is_cut_on_the_card_and_what_raises_the_risk_stays() {
         (0..4_000).map(|number| format!("say \"{number}\" to whoever listens\n")).collect();
     let asked = ask(&world, "write_file", &json!({"path": "run", "content": lines})).await;
 
-    let card = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let card = v1::GetApprovalRequest {
+        approval_id: asked.approval_id().to_owned(),
+        ..Default::default()
+    };
     let card = world.admin().approvals().get_approval(card).await.unwrap().into_inner();
     let card = card.approval.unwrap();
     assert!(card.preview.len() <= 64 * 1024, "{} bytes", card.preview.len());

@@ -24,7 +24,8 @@ fn mode(kiosk: &Device, name: &str) -> u32 {
 }
 
 async fn card(world: &World, call: &Call) -> v1::Approval {
-    let request = v1::GetApprovalRequest { approval_id: call.approval_id().to_owned() };
+    let request =
+        v1::GetApprovalRequest { approval_id: call.approval_id().to_owned(), ..Default::default() };
     world.admin().approvals().get_approval(request).await.unwrap().into_inner().approval.unwrap()
 }
 

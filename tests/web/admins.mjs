@@ -64,7 +64,7 @@ test("a rule made from an approval names what it covers, and is listed until it 
   await ann.getByRole("button", { name: "More…" }).click();
   const covered = ann.getByRole("list", { name: "Covered by the rule" });
   await covered.getByText(join(laptop.files, "drafts/one.txt"), { exact: true }).waitFor();
-  await ann.getByLabel("the whole folder that holds it").check();
+  await ann.getByLabel("the whole folder that holds the path").check();
   await covered.getByText(join(laptop.files, "drafts"), { exact: true }).waitFor();
   await ann.getByRole("button", { name: "Approve and make the rule" }).click();
   await ann.getByRole("status").getByText("its rule is listed under Approvals").waitFor();

@@ -272,10 +272,7 @@ pub fn first(
     let wanted = parsed.map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
     if path.exists() {
         let settings = Settings::load(path, Required::Yes, state_dir)?;
-        let roots: Vec<_> =
-            settings.scope.allowed.iter().map(|entry| entry.root.to_string()).collect();
-        let allows = if roots.is_empty() { "no folder".to_owned() } else { roots.join(", ") };
-        let exists = |fix| ConfigError::Exists { path: path.to_owned(), allows, fix };
+        let exists = |fix| ConfigError::Exists { path: path.to_owned(), fix };
         let lacks = |index: &usize| {
             wanted.scope.allowed.get(*index).is_none_or(|entry| {
                 settings.scope.denying(&entry.root).is_some()

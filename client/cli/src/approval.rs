@@ -139,7 +139,7 @@ pub(crate) async fn typed_answer(
 /// # Errors
 /// There is no such request, or the backend fails.
 pub(crate) async fn waiting(client: &Client, id: &str) -> Result<(ApprovalView, String), Failure> {
-    let request = v1::GetApprovalRequest { approval_id: id.to_owned() };
+    let request = v1::GetApprovalRequest { approval_id: id.to_owned(), ..Default::default() };
     let answer = client.ask(client.approvals().get_approval(request)).await?;
     let v1::GetApprovalResponse { approval, refused, rule: _, folder_rule: _ } = answer;
     Ok((ApprovalView::from(approval.unwrap_or_default()), refused))

@@ -20,7 +20,7 @@ pub(super) use approved::{not_spent, run_approved, still_holds};
 pub(super) use habits::budget;
 pub use habits::{ApproverHabits, habits};
 pub(super) use request::{card, expires_at, preapproved, question, request};
-pub use standing::{MAX_RULE_MS, coverage, revoke_rule};
+pub use standing::{Coverage, MAX_RULE_MS, coverage, revoke_rule};
 
 /// Returns the view of a call that waits for its approval.
 pub(super) fn waiting(

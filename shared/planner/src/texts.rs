@@ -139,7 +139,6 @@ pub(crate) fn no_question(language: Language) -> &'static str {
 /// Returns why the planner cannot do something.
 pub(crate) fn cannot(key: &str, language: Language) -> &'static str {
     let (english, dutch) = match key {
-        "without_device" => ("On which device? Say its name.", "Op welk apparaat? Zeg zijn naam."),
         "several_devices" => (
             "A request runs on one device, so I did nothing. Say it for one: “… on DEVICE”; then “and on OTHER?” does the same there.",
             "Een verzoek gaat naar één apparaat, dus ik heb niets gedaan. Zeg het voor één: “… op APPARAAT”; daarna doet “en op ANDER?” daar hetzelfde.",

@@ -208,13 +208,7 @@ fn elsewhere(text: &str, words: &[Word], context: &Context) -> Option<Plan> {
 
 /// Replaces a repetition by the calls that it repeats.
 fn resolved(plan: Plan, context: &Context) -> Outcome {
-    let (placement, path) = match plan {
-        Plan::Repeat(placement, path) => (placement, path),
-        // The question was on which device.
-        Plan::Yes if context.lacks_device => return Outcome::Plan(Plan::Cannot("without_device")),
-        Plan::No if context.lacks_device => return Outcome::Dropped,
-        plan => return Outcome::Plan(plan),
-    };
+    let Plan::Repeat(placement, path) = plan else { return Outcome::Plan(plan) };
     let (mut steps, view) = match &context.last_plan {
         Some(again) => again.clone(),
         // The names in those calls are of the first device.

@@ -104,7 +104,8 @@ async fn a_rule_covers_what_was_shown_or_nothing_is_approved() {
     let kiosk = world.device("kiosk").start().await;
     kiosk.write_file("a/x.txt", "");
     let asked = delete(world.admin(), &kiosk, "a").await;
-    let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let request =
+        v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned(), with_rules: true };
     let shown = world.admin().approvals().get_approval(request).await.unwrap().into_inner();
     let (rule, folder_rule) = (shown.rule.unwrap(), shown.folder_rule.unwrap());
     let files = kiosk.files();

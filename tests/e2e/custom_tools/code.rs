@@ -106,7 +106,10 @@ async fn what_starts_programs_is_written_once_a_person_approved_it_also_by_a_lin
     approve(&world, &tool, v1::Risk::High).await;
     let arguments = json!({"target": "to_git/hook", "confirm": true});
     let asked = admin.call("kiosk", "note", arguments).await;
-    let request = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+    let request = v1::GetApprovalRequest {
+        approval_id: asked.approval_id().to_owned(),
+        ..Default::default()
+    };
     let card = admin.approvals().get_approval(request).await.unwrap().into_inner().approval;
     let reasons = card.unwrap().risk_because;
     assert!(reasons.iter().any(|line| line.contains("start programs")), "{reasons:?}");

@@ -40,7 +40,10 @@ async fn what_needed_approval_needs_it_to_be_done_again_however_long_the_chain()
         let asked = undoing(admin, &back.id, &["old"]).await;
         assert_eq!(asked.end(), ASKED, "{asked:?}");
         assert!(kiosk.files().join("old/a.txt").exists(), "round {round}: nobody was asked");
-        let card = v1::GetApprovalRequest { approval_id: asked.approval_id().to_owned() };
+        let card = v1::GetApprovalRequest {
+            approval_id: asked.approval_id().to_owned(),
+            ..Default::default()
+        };
         let card = admin.approvals().get_approval(card).await.unwrap().into_inner();
         let card = card.approval.unwrap();
         let path = kiosk.path("old");
@@ -166,7 +169,10 @@ async fn a_program_that_was_written_after_an_approval_is_not_written_again_witho
     let again = undoing(admin, &back.id, &["run.sh"]).await;
     assert_eq!(again.end(), ASKED, "{again:?}");
     assert_eq!(kiosk.tree(), before, "it was written before anybody was asked");
-    let card = v1::GetApprovalRequest { approval_id: again.approval_id().to_owned() };
+    let card = v1::GetApprovalRequest {
+        approval_id: again.approval_id().to_owned(),
+        ..Default::default()
+    };
     let card = admin.approvals().get_approval(card).await.unwrap().into_inner().approval.unwrap();
     let says = card.risk_because.iter().any(|line| line == "This file can start programs.");
     assert!(says, "{card:?}");

@@ -39,12 +39,10 @@ pub enum ConfigError {
         fix: &'static str,
     },
     /// A first file was to be written, and the file exists.
-    #[error("{path} exists and allows {allows}, and what its owner wrote is not changed here; {fix}", path = path.display())]
+    #[error("{path} exists, and what its owner wrote is not changed here; {fix}", path = path.display())]
     Exists {
         /// The file.
         path: PathBuf,
-        /// The folders that it allows.
-        allows: String,
         /// What to do.
         fix: String,
     },

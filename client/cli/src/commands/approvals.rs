@@ -159,7 +159,7 @@ impl Approvals {
                 Ok(0)
             }
             ApprovalsCommand::Show { id } => {
-                let request = v1::GetApprovalRequest { approval_id: id };
+                let request = v1::GetApprovalRequest { approval_id: id, ..Default::default() };
                 let answer = client.ask(client.approvals().get_approval(request)).await?;
                 let approval = ApprovalView::from(answer.approval.unwrap_or_default());
                 app.out.show(&approval, || card(app.out, &approval))?;
@@ -267,7 +267,8 @@ async fn changed(
     approval_id: &str,
     change: &[String],
 ) -> Result<v1::ChangedArguments, Failure> {
-    let request = v1::GetApprovalRequest { approval_id: approval_id.to_owned() };
+    let request =
+        v1::GetApprovalRequest { approval_id: approval_id.to_owned(), ..Default::default() };
     let answer = client.ask(client.approvals().get_approval(request)).await?;
     let approval = answer.approval.unwrap_or_default();
     let base = serde_json::from_slice(&approval.arguments).unwrap_or_default();

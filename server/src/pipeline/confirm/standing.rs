@@ -17,7 +17,7 @@ use crate::store::{
 };
 
 pub(super) use rule::rule;
-pub use rule::{MAX_RULE_MS, coverage};
+pub use rule::{Coverage, MAX_RULE_MS, coverage};
 
 /// How long a standing approval covers a chat, in milliseconds.
 const CHAT_MS: i64 = 8 * 3600 * 1000;

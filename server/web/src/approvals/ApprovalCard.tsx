@@ -76,7 +76,7 @@ function Details({ approval }: { approval: Approval }) {
   );
 }
 
-/** The requests whose details were shown in this tab, on whichever of its cards. */
+/** The requests whose details were shown to whom in this tab, on whichever of its cards. */
 const opened = new Set<string>();
 
 export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecided?: () => void }) {
@@ -90,9 +90,10 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
   const given = Object.entries(object(approval.arguments))
     .toSorted(([one], [other]) => Number(one === "confirm") - Number(other === "confirm"))
     .map(([name, value]) => argument(name, value));
+  const seen = `${me.user} ${approval.approvalId}`;
   const toggle = () => {
     setOpen(!isOpen);
-    opened.add(approval.approvalId);
+    opened.add(seen);
   };
   const decided = (now: Approval | undefined) => {
     setAnswered(now !== undefined && now.state !== ApprovalState.OPEN);
@@ -120,7 +121,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <Button look="small" aria-expanded={isOpen} onClick={toggle} data-key="e">{isOpen ? "Hide the details" : "Show the details"}</Button>
       </div>
       {isOpen && <Details approval={approval} />}
-      <Decide key={approval.approvalId} approval={approval} isWhole={isWhole} detailsShown={opened.has(approval.approvalId)} onDecided={decided} />
+      <Decide key={approval.approvalId} approval={approval} isWhole={isWhole} detailsShown={opened.has(seen)} onDecided={decided} />
     </section>
   );
 }

@@ -8,9 +8,11 @@ import { ErrorNote } from "../ui/ErrorNote";
 import type { More } from "./Decide";
 
 const DAY_MS = 86_400_000;
+/** Longer than a path can be: its end says what is covered. */
+const MOST_PATH = 40_000;
 
 export function NarrowRule({ approval, answer }: { approval: Approval; answer: (more: More) => void }) {
-  const { data, error } = useQuery(ApprovalService.method.getApproval, { approvalId: approval.approvalId });
+  const { data, error } = useQuery(ApprovalService.method.getApproval, { approvalId: approval.approvalId, withRules: true });
   const [days, setDays] = useState("7");
   const [isFolder, setFolder] = useState(false);
   const covered = isFolder ? data?.folderRule : data?.rule;
@@ -26,15 +28,15 @@ export function NarrowRule({ approval, answer }: { approval: Approval; answer: (
         <>
           <p className="small">
             Calls of <Line text={approval.tool} most={40} /> by <Line text={approval.requester} most={40} /> on{" "}
-            <Line text={approval.device} most={40} /> run without asking anybody, for {paths.length === 1 ? "this path" : "each of these paths"} and everything below it:
+            <Line text={approval.device} most={40} /> run without asking, unless untrusted content or a rule of the policy asks, for {paths.length === 1 ? "this path" : "each of these paths"} and everything below it:
           </p>
-          <ul className="small" aria-label="Covered by the rule">{paths.map((path) => <li key={path}><Line text={path} most={300} mono /></li>)}</ul>
+          <ul className="small" aria-label="Covered by the rule">{paths.map((path) => <li key={path}><Line text={path} most={MOST_PATH} mono /></li>)}</ul>
         </>
       )}
-      {covered && covered.refused !== "" && <p className="note"><Line text={covered.refused} most={300} /></p>}
+      {covered && covered.refused !== "" && <p className="note">No rule can be made of this: <Line text={covered.refused} most={300} /></p>}
       {data && (
         <>
-          <label className="check"><input type="checkbox" checked={isFolder} onChange={(event) => setFolder(event.target.checked)} /> the whole folder that holds it</label>
+          <label className="check"><input type="checkbox" checked={isFolder} onChange={(event) => setFolder(event.target.checked)} /> the whole folder that holds the path</label>
           <div className="row">
             <Field label="For">
               {(props) => (

@@ -5,6 +5,9 @@ import { refresh } from "../lib/api";
 import { Button, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
+/** Longer than a path can be: its end says what is covered. */
+const MOST_PATH = 40_000;
+
 export const refreshRules = () => refresh(ApprovalService.method.listStandingRules);
 
 function Row({ rule }: { rule: StandingRule }) {
@@ -13,7 +16,7 @@ function Row({ rule }: { rule: StandingRule }) {
     <tr>
       <td><span><Line text={rule.tool} most={40} /> on <Line text={rule.device} most={40} /></span></td>
       <td data-label="Calls of"><Line text={rule.user} most={40} /></td>
-      <td data-label="Paths, with everything below">{rule.paths.map((path) => <div key={path}><Line text={path} most={200} mono /></div>)}</td>
+      <td data-label="Paths, with everything below">{rule.paths.map((path) => <div key={path}><Line text={path} most={MOST_PATH} mono /></div>)}</td>
       <td data-label="Made by"><span><Line text={rule.madeBy} most={40} />, <Time at={rule.createdAt} short /></span></td>
       <td data-label="Until"><Time at={rule.expiresAt} short /></td>
       <td>
@@ -30,14 +33,21 @@ export function StandingRules() {
   return (
     <section className="stack tight" aria-label="Rules made from approvals">
       <h2>Rules made from approvals</h2>
-      <p className="small muted">Calls that fit one of these run without asking anybody, until it ends.</p>
       <ErrorNote error={error} />
-      <div className="panel scroll">
-        <table className="stackable">
-          <thead><tr><th>Calls</th><th>Calls of</th><th>Paths, with everything below</th><th>Made by</th><th>Until</th><th><span className="sr">Actions</span></th></tr></thead>
-          <tbody>{data?.rules.map((rule) => <Row key={rule.approvalId} rule={rule} />)}</tbody>
-        </table>
-      </div>
+      {data && data.rules.length > 0 && (
+        <>
+          <p className="small muted">
+            Calls that fit one of these run without asking until it ends, unless untrusted content or a rule of the policy asks, and only while
+            who made it still has the role.
+          </p>
+          <div className="panel scroll">
+            <table className="stackable">
+              <thead><tr><th>Calls</th><th>Calls of</th><th>Paths, with everything below</th><th>Made by</th><th>Until</th><th><span className="sr">Actions</span></th></tr></thead>
+              <tbody>{data.rules.map((rule) => <Row key={rule.approvalId} rule={rule} />)}</tbody>
+            </table>
+          </div>
+        </>
+      )}
     </section>
   );
 }

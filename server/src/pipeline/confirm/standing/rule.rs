@@ -15,22 +15,52 @@ use crate::store::{ApprovalRow, DecideError, StandingRule, StoreError};
 /// The maximum lifetime of a rule made by an approval, in milliseconds.
 pub const MAX_RULE_MS: i64 = 90 * 24 * 3600 * 1000;
 
-/// Returns the paths that a rule of this approval would cover, each with everything below it.
+const ASKED_BY_RULE: DecideError =
+    DecideError::OnlyOnce("a rule of the policy asks for it, and would go on asking");
+
+/// The paths that a rule would cover, each with everything below it, or why no rule can be made.
+pub type Coverage = Result<Vec<String>, String>;
+
+/// Returns what a rule of this approval would cover, and what it would for the folders of the paths.
 ///
 /// # Errors
-/// No rule can be made of it, or the database cannot be read.
+/// The database cannot be read.
 pub async fn coverage(
     pipeline: &Pipeline,
     row: &ApprovalRow,
     by: &Caller,
-    folder: bool,
-) -> Result<Vec<String>, AnswerError> {
-    let made = rule(pipeline, row, by, now_ms() + MAX_RULE_MS, folder).await?;
-    Ok(made.rule.paths)
+) -> Result<[Coverage; 2], StoreError> {
+    let is_asked = is_asked_by_rule(pipeline, row).await?;
+    Ok([false, true].map(|folder| {
+        let made = match written(pipeline, row, by, now_ms() + MAX_RULE_MS, folder) {
+            Ok(_) if is_asked => Err(ASKED_BY_RULE.into()),
+            made => made,
+        };
+        made.map(|made| made.rule.paths).map_err(|error| match error {
+            AnswerError::Rule(finding) => finding,
+            AnswerError::Vote(DecideError::OnlyOnce(why)) => why.to_owned(),
+            error => error.to_string(),
+        })
+    }))
 }
 
 /// Returns the rule that an approval makes for this person, this tool and these paths of the device.
 pub(in crate::pipeline::confirm) async fn rule(
+    pipeline: &Pipeline,
+    row: &ApprovalRow,
+    by: &Caller,
+    expires_at: i64,
+    folder: bool,
+) -> Result<StandingRule, AnswerError> {
+    let made = written(pipeline, row, by, expires_at, folder)?;
+    if is_asked_by_rule(pipeline, row).await.map_err(AnswerError::unstored)? {
+        return Err(ASKED_BY_RULE.into());
+    }
+    Ok(made)
+}
+
+/// Returns the rule, whether a rule of the policy would go on asking or not.
+fn written(
     pipeline: &Pipeline,
     row: &ApprovalRow,
     by: &Caller,
@@ -45,10 +75,6 @@ pub(in crate::pipeline::confirm) async fn rule(
         return Err(DecideError::OnlyOnce("its risk is critical").into());
     }
     let (paths, places) = paths(pipeline, row, folder)?;
-    if is_asked_by_rule(pipeline, row).await.map_err(AnswerError::unstored)? {
-        let why = "a rule of the policy asks for it, and would go on asking";
-        return Err(DecideError::OnlyOnce(why).into());
-    }
     let rule = Rule {
         tools: vec![row.tool.clone()],
         users: vec![row.requester.clone()],
