@@ -36,12 +36,19 @@ pub async fn coverage(
             Ok(_) if is_asked => Err(ASKED_BY_RULE.into()),
             made => made,
         };
-        made.map(|made| made.rule.paths).map_err(|error| match error {
-            AnswerError::Rule(finding) => finding,
-            AnswerError::Vote(DecideError::OnlyOnce(why)) => why.to_owned(),
-            error => error.to_string(),
-        })
+        made.map(|made| made.rule.paths).map_err(|error| reason(&error))
     }))
+}
+
+/// Returns why no rule can be made, without what an error of an answer says of the answer.
+fn reason(error: &AnswerError) -> String {
+    if let AnswerError::Rule(finding) = error {
+        finding.clone()
+    } else if let AnswerError::Vote(DecideError::OnlyOnce(why)) = error {
+        (*why).to_owned()
+    } else {
+        error.to_string()
+    }
 }
 
 /// Returns the rule that an approval makes for this person, this tool and these paths of the device.
