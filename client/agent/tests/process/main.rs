@@ -110,13 +110,16 @@ fn out(program: Program) -> String {
     ended.stdout.text()
 }
 
-/// Returns how many processes have this text in their arguments.
+/// Returns how many processes have a word in their arguments that begins with this text. The name of a file in a
+/// compiler's arguments may have it elsewhere.
 fn running(text: &str) -> usize {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries
         .filter(|entry| {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(text)
+            String::from_utf8_lossy(&line)
+                .split(['\0', ' ', ';', '\n'])
+                .any(|word| word.starts_with(text))
         })
         .count()
 }
