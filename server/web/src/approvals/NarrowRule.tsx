@@ -6,10 +6,9 @@ import { type Approval, ApprovalService } from "../gen/orion/v1/approval_pb";
 import { Button, Field, Line, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import type { More } from "./Decide";
+import { MOST_PATH } from "./StandingRules";
 
 const DAY_MS = 86_400_000;
-/** Longer than a path can be: its end says what is covered. */
-const MOST_PATH = 40_000;
 
 export function NarrowRule({ approval, answer }: { approval: Approval; answer: (more: More) => void }) {
   const { data, error } = useQuery(ApprovalService.method.getApproval, { approvalId: approval.approvalId, withRules: true });

@@ -6,7 +6,7 @@ import { Button, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
 /** Longer than a path can be: its end says what is covered. */
-const MOST_PATH = 40_000;
+export const MOST_PATH = 40_000;
 
 export const refreshRules = () => refresh(ApprovalService.method.listStandingRules);
 
