@@ -77,6 +77,8 @@ async fn an_owner_opens_and_closes_a_folder_and_the_agent_follows() {
     assert!(agent(&["ceiling", "check"]).await.contains("is well"));
     agent(&["deny", &folder]).await;
     until("a folder that is closed again", "read_file", read, denied).await;
+    let said = agent(&["allow", &format!("{folder}/later")]).await;
+    assert!(said.contains("later is not there yet"), "{said}");
     let said = agent(&["deny", &folder]).await;
     assert!(said.contains("nothing has changed"), "{said}");
 }

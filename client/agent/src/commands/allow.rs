@@ -51,6 +51,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     if let Some(file) = file {
         file.refuse(&path, accesses, option)?;
     }
+    let unread = unread(places, &format!("orion-agent allow {}{option}", typed(&path)))?;
     let accesses = Change::Allow(accesses.iter().copied().collect());
     let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
     let wider = changed.wider.map(|wider| {
@@ -66,7 +67,6 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         ));
     }
     let wider = wider.unwrap_or_default();
-    let unread = unread(places, &format!("orion-agent allow {}{option}", typed(&path)));
     let follows = follows(places, &unread);
     if !changed.refused_by.is_empty() {
         let refused_by = changed.refused_by.join(" ");
@@ -84,7 +84,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
 pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
     let path = absolute(&arguments.path)?;
     let undo = if arguments.undo { " --undo" } else { "" };
-    let unread = unread(places, &format!("orion-agent deny {}{undo}", typed(&path)));
+    let unread = unread(places, &format!("orion-agent deny {}{undo}", typed(&path)))?;
     if arguments.undo {
         if !undeny(&places.config, &path, &places.state_dir)? {
             return print(&format!("{path} itself is not denied here; nothing has changed."));
@@ -175,19 +175,29 @@ fn follows(places: &Places, unread: &str) -> String {
     format!("{agent}The owner's file: {}", places.config.display())
 }
 
-/// Says, before anything else, that no agent reads the file: no device is enrolled here. `command` is for the agent that
-/// may be meant. Empty where a device is enrolled, and for a file that was named, whose agent may have its state elsewhere.
-fn unread(places: &Places, command: &str) -> String {
+/// Says, before anything else, that no agent reads the file yet: no device is enrolled here. `command` is for the agent
+/// that may be meant. Empty where a device is enrolled, and for a file that was named, whose agent may have its state
+/// elsewhere. An error where there is no file either: a first one is written when a device is enrolled.
+fn unread(places: &Places, command: &str) -> anyhow::Result<String> {
     if places.required == Required::Yes || !matches!(Identity::read(&places.state_dir), Ok(None)) {
-        return String::new();
+        return Ok(String::new());
     }
     // A demo keeps its device's file in the folder that it was started in.
     let demo = Path::new("orion-demo/agent/agent.toml");
-    let other = if demo.is_file() { demo } else { Path::new("FILE") };
-    let command = places.options.add_to(&format!("{command} --config {}", other.display()));
-    format!(
-        "No device is enrolled here yet, so no agent reads this file now. For the device of a demo or another agent, name its file: `{command}`. "
-    )
+    let (whose, file) = match demo.is_file() {
+        true => ("the demo's device", demo),
+        false => ("an agent whose file is elsewhere", Path::new("FILE")),
+    };
+    let other = places.options.add_to(&format!("{command} --config {}", file.display()));
+    if !places.config.exists() {
+        let enroll = places.options.add_to("orion-agent enroll TOKEN --allow-path PATH");
+        bail!(
+            "no device is enrolled here, so nothing was changed; for {whose}, run `{other}`, or enrol a device with `{enroll}`"
+        );
+    }
+    Ok(format!(
+        "No device is enrolled here yet, so no agent reads this file now. For {whose}, run `{other}`. "
+    ))
 }
 
 /// Returns the path as the owner's file has it: a relative one begins where the command was typed.
