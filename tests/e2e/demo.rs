@@ -83,6 +83,18 @@ async fn a_service_takes_calls_until_it_is_asked_to_end() {
         cli.run(&["call", "demo-device", "read_file", "path=/etc/passwd", "-o", "json"]).await;
     assert_eq!((refused.code, &refused.json()["error"]["code"]), (5, &json!("PATH_NOT_ALLOWED")));
 
+    // The owner's command changes the file of this device, as it is written.
+    let hints = refused.json()["error"]["hints"].clone();
+    let owner = hints.as_array().unwrap().iter().find(|hint| hint["who"] == "owner").unwrap();
+    let command = owner["command"].as_str().unwrap();
+    let agent = program("orion-agent").display().to_string();
+    let command = command.replacen("orion-agent", &agent, 1);
+    let launch = Launch { arguments: &["-c", &command].map(OsStr::new), ..Launch::default() };
+    let allowed = Process::start(Path::new("/bin/sh"), &folder.path().join("owner.log"), &launch);
+    assert_eq!(allowed.exit_code().await, 0, "{command}: {}", allowed.log());
+    let owners = std::fs::read_to_string(folder.path().join("d/agent/agent.toml")).unwrap();
+    assert!(owners.contains("\"/etc\""), "{owners}");
+
     let second = say(&cli, &["--say", "Maak een folder Twee"]).await;
     assert_eq!(second.code, 9, "{second:?}");
     demo.stop().await;

@@ -97,8 +97,9 @@ impl Settings {
         // The source is created first, so that a write during the read is detected as a change.
         let source = Source::new(path, state_dir);
         let text = source::read(path, required)?;
-        let settings = Self::parse(&text, home().as_deref(), &own_files_of(state_dir, path))
+        let mut settings = Self::parse(&text, home().as_deref(), &own_files_of(state_dir, path))
             .map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
+        settings.places.owner_file = unusual(path);
         Ok(Self { source: Some(source), ..settings })
     }
 
@@ -246,6 +247,16 @@ pub enum Required {
 /// Returns the ceiling for a file without a `[ceiling]`.
 fn modest() -> Grants {
     Grants { profile: Some(Profile::Operator), ..Grants::default() }
+}
+
+/// Returns a configuration file that the owner has to name in each command: none does where it is at its default path,
+/// or where its path is no text.
+fn unusual(path: &Path) -> Option<DevicePath> {
+    if default_locations().is_some_and(|(usual, _)| usual == path) {
+        return None;
+    }
+    let path = std::path::absolute(path).ok()?;
+    DevicePath::parse(Os::current().path_style(), path.to_str()?).ok()
 }
 
 /// Returns this platform's default paths of the configuration file and the state directory.

@@ -184,6 +184,7 @@ impl Guard {
             temporary: temporary.collect(),
             granted_by: Vec::new(),
             ceiling,
+            owner_file: self.places.owner_file.clone(),
             rules: compiled,
             risk: *risk,
             mode: *mode,

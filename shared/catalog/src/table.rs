@@ -53,10 +53,9 @@ mod tests {
 
     fn places() -> Places {
         Places {
-            style: PathStyle::Posix,
             workspace: orion_domain::DevicePath::parse(PathStyle::Posix, "/srv/files").ok(),
             home: orion_domain::DevicePath::parse(PathStyle::Posix, "/home/ann").ok(),
-            projects: orion_domain::Projects::default(),
+            ..Places::bare(PathStyle::Posix)
         }
     }
 

@@ -29,7 +29,7 @@ use crate::touches::Access;
 
 pub use crate::question::{CalledTool, Question, ToolFacts};
 pub use defaults::RiskDefaults;
-pub use hints::{CHANGE_POLICY, changes_own_grants};
+pub use hints::{CHANGE_POLICY, agent_of, changes_own_grants};
 pub use notes::Note;
 pub use request::{NotGrantable, denials_with};
 
@@ -98,6 +98,9 @@ pub struct Policy {
     /// The limit that the device's owner sets. The backend has the ceiling that the device reported; the
     /// device reads its own file. `None` on the backend means that the device reported none.
     pub ceiling: Option<Scope>,
+    /// Where the owner's file is, as in [`Places`](crate::Places).
+    #[serde(skip)]
+    pub owner_file: Option<DevicePath>,
     /// Rules across devices.
     pub rules: Vec<CompiledRule>,
     /// What each risk requires by default.
@@ -141,6 +144,7 @@ impl Policy {
             temporary: Vec::new(),
             granted_by: Vec::new(),
             ceiling: None,
+            owner_file: None,
             rules: Vec::new(),
             risk: RiskDefaults::default(),
             mode: Mode::Safe,

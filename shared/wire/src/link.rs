@@ -104,8 +104,17 @@ impl TryFrom<v1::DeviceFacts> for DeviceFacts {
     type Error = WireError;
 
     fn try_from(facts: v1::DeviceFacts) -> Result<Self, WireError> {
-        let v1::DeviceFacts { os, os_version, hostname, home, workspace, arch, sandbox, projects } =
-            facts;
+        let v1::DeviceFacts {
+            os,
+            os_version,
+            hostname,
+            home,
+            workspace,
+            arch,
+            sandbox,
+            projects,
+            owner_file,
+        } = facts;
         let os = match os.as_str() {
             "linux" => Os::Linux,
             "macos" => Os::Macos,
@@ -130,6 +139,7 @@ impl TryFrom<v1::DeviceFacts> for DeviceFacts {
                 home: place(&home, "facts.home")?,
                 workspace: place(&workspace, "facts.workspace")?,
                 projects: self::projects(style, &projects)?,
+                owner_file: place(&owner_file, "facts.owner_file")?,
             },
         })
     }
@@ -149,6 +159,7 @@ impl From<&DeviceFacts> for v1::DeviceFacts {
             arch: arch.clone(),
             sandbox: sandbox.clone(),
             projects: places.projects.written().into_iter().collect(),
+            owner_file: text(&places.owner_file),
         }
     }
 }
@@ -175,6 +186,7 @@ mod tests {
             os: "windows".to_owned(),
             hostname: "LAP\x1b[2JTOP".to_owned(),
             home: "C:\\Users\\ann".to_owned(),
+            owner_file: "C:\\orion\\agent.toml".to_owned(),
             ..v1::DeviceFacts::default()
         };
         let facts = DeviceFacts::try_from(wire).unwrap();

@@ -85,6 +85,7 @@ impl Device {
             temporary: Vec::new(),
             granted_by: Vec::new(),
             ceiling: self.ceiling.as_ref().map(|ceiling| ceiling.compile(&self.places).0),
+            owner_file: None,
             rules: rules.map(|rule| rule.compile(&self.places).0).collect(),
             risk: self.granted.risk,
             mode: Mode::Safe,

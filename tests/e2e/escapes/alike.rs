@@ -90,8 +90,8 @@ fn words(result: &str, path: &str) -> String {
     let whole = format!("\\\"{folder}\\\"");
     let text = envelope.to_string().replace(path, "[path]").replace(&whole, "[folder]");
     ["\"", " --read\"", " --write\""].iter().fold(text, |text, option| {
-        let pasted = format!("orion-agent allow {folder}{option}");
-        text.replace(&pasted, &format!("orion-agent allow [folder]{option}"))
+        let pasted = format!(" allow {folder}{option}");
+        text.replace(&pasted, &format!(" allow [folder]{option}"))
     })
 }
 

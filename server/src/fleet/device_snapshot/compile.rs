@@ -44,6 +44,7 @@ impl DeviceSnapshot {
                     temporary: sent.temporary.into_iter().map(|it| it.compile(style)).collect(),
                     granted_by: Vec::new(),
                     ceiling,
+                    owner_file: facts.places.owner_file.clone(),
                     rules: rules.collect(),
                     risk: terms.policy.risk,
                     mode: sent.mode,

@@ -18,6 +18,8 @@ struct RecordedFacts {
     pub(super) workspace: Option<String>,
     #[serde(default)]
     pub(super) projects: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) owner_file: Option<String>,
 }
 
 /// Converts a device's facts to JSON for the database.
@@ -33,6 +35,7 @@ pub fn facts_to_json(facts: &DeviceFacts) -> String {
         home: text(&facts.places.home),
         workspace: text(&facts.places.workspace),
         projects: facts.places.projects.written(),
+        owner_file: text(&facts.places.owner_file),
     })
     .unwrap_or_default()
 }
@@ -43,11 +46,15 @@ pub fn facts_from_json(json: &str) -> Option<DeviceFacts> {
     let recorded: RecordedFacts = serde_json::from_str(json).ok()?;
     let os =
         [Os::Linux, Os::Macos, Os::Windows].into_iter().find(|os| os.as_str() == recorded.os)?;
+    let style = os.path_style();
     let places =
-        Places::parse(os.path_style(), recorded.workspace.as_deref(), recorded.home.as_deref())
-            .ok()?;
+        Places::parse(style, recorded.workspace.as_deref(), recorded.home.as_deref()).ok()?;
     let projects = recorded.projects.iter().map(|(name, at)| (name.as_str(), at.as_str()));
-    let places = Places { projects: Projects::parse(os.path_style(), projects).ok()?, ..places };
+    let places = Places {
+        projects: Projects::parse(style, projects).ok()?,
+        owner_file: recorded.owner_file.and_then(|file| DevicePath::parse(style, &file).ok()),
+        ..places
+    };
     Some(DeviceFacts {
         os,
         os_version: recorded.os_version,

@@ -246,7 +246,7 @@ impl Evidence {
         let entry = format!("add {{ path: {}, access: [{access}] }} to the paths", quoted(&path));
         let options = format!("--path {} --access {access}", for_shell(&path, "PATH"));
         let hint = self.entry(question, &entry, &options);
-        self.with_owner(hint, || owner_command(&path, access))
+        self.with_owner(hint, || policy.owner_command(&path, access))
     }
 
     /// Names the owner's command for a change of the ceiling, where there is one.
@@ -290,20 +290,33 @@ pub fn changes_own_grants(command: &str) -> bool {
     command.starts_with(PERMISSIONS)
 }
 
-/// Returns the owner's command that allows a path in the ceiling. There is none for `execute`.
-fn owner_command(path: &str, access: Access) -> Option<String> {
-    let option = match access {
-        Access::Read => " --read",
-        Access::Write => " --write",
-        Access::Delete => "",
-        Access::Execute => return None,
-    };
-    Some(format!("orion-agent allow {}{option}", for_shell(path, "PATH")))
+impl Policy {
+    /// Returns the owner's command that allows a path in the ceiling. There is none for `execute`.
+    fn owner_command(&self, path: &str, access: Access) -> Option<String> {
+        let option = match access {
+            Access::Read => " --read",
+            Access::Write => " --write",
+            Access::Delete => "",
+            Access::Execute => return None,
+        };
+        Some(format!("{} allow {}{option}", self.agent(), for_shell(path, "PATH")))
+    }
+
+    /// Returns the owner's command that takes a denial of a path back, and allows nothing more.
+    fn undo_denial(&self, path: &str) -> String {
+        format!("{} deny {} --undo", self.agent(), for_shell(path, "PATH"))
+    }
+
+    fn agent(&self) -> String {
+        agent_of(self.owner_file.as_ref())
+    }
 }
 
-/// Returns the owner's command that takes a denial of a path back, and allows nothing more.
-fn undo_denial(path: &str) -> String {
-    format!("orion-agent deny {} --undo", for_shell(path, "PATH"))
+/// Returns the owner's program, with the option that names the owner's file where it needs one.
+#[must_use]
+pub fn agent_of(owner_file: Option<&DevicePath>) -> String {
+    let name = |file: &DevicePath| format!(" --config {}", for_shell(&file.to_string(), "FILE"));
+    format!("orion-agent{}", owner_file.map(name).unwrap_or_default())
 }
 
 /// Returns the smallest path to grant for one access: the path itself, or the folder around what is to be

@@ -20,6 +20,9 @@ pub struct Places {
     /// The owner's projects, which some calls name.
     #[serde(skip_serializing_if = "Projects::is_empty")]
     pub projects: Projects,
+    /// Where the owner's file is, if not where `orion-agent` has it without options. Only hints name it.
+    #[serde(skip)]
+    pub owner_file: Option<DevicePath>,
 }
 
 /// Places as sent, before their paths are parsed by their style.
@@ -63,13 +66,15 @@ impl Places {
             workspace: workspace.map(read).transpose()?,
             home: home.map(read).transpose()?,
             projects: Projects::default(),
+            owner_file: None,
         })
     }
 
     /// Creates the places of a device of which nothing is known but its style.
     #[must_use]
     pub fn bare(style: PathStyle) -> Self {
-        Self { style, workspace: None, home: None, projects: Projects::default() }
+        let projects = Projects::default();
+        Self { style, workspace: None, home: None, projects, owner_file: None }
     }
 
     /// Returns the folder that a relative text starts from, and the rest of the text.

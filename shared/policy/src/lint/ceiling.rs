@@ -1,6 +1,7 @@
 //! Reports grants that have no effect because the device's owner allows less.
 
 use orion_catalog::{CATALOG, RunsOn};
+use orion_domain::evaluate::agent_of;
 use orion_domain::grants::Scope;
 use orion_domain::services::Service;
 use orion_domain::touches::ServiceTouch;
@@ -60,7 +61,8 @@ pub(super) fn check(
                     "The device's owner allows it in agent.toml.".to_owned()
                 } else {
                     format!(
-                        "The device's owner allows it with `orion-agent allow {}{option}`, on the device.",
+                        "The device's owner allows it with `{} allow {}{option}`, on the device.",
+                        agent_of(device.places.owner_file.as_ref()),
                         shown(&grant.value.path)
                     )
                 };

@@ -25,6 +25,7 @@ fn decide(row: &Row) -> (String, String) {
         temporary: Vec::new(),
         granted_by: Vec::new(),
         ceiling: ceiling.map(|ceiling| ceiling.compile(&places).0),
+        owner_file: None,
         rules: compiled.rules.into_iter().map(|rule| rule.compile(&places).0).collect(),
         risk: compiled.risk,
         mode,

@@ -2,7 +2,7 @@
 //! there. Like every file, it is reached from a folder that is allowed.
 
 use super::quote::{for_shell, quoted};
-use super::{Evidence, Policy, Question, nobody, owner_command, undo_denial};
+use super::{Evidence, Policy, Question, nobody};
 use crate::evaluate::Layer;
 use crate::grants::Scope;
 use crate::hint::Hint;
@@ -60,11 +60,11 @@ impl Evidence {
                 };
                 let touched = &PathTouch { path, access: touched.access };
                 let secret = Secret { touched, what: "folder", folder: None, pattern };
-                return self.secret(question, &secret, &against);
+                return self.secret(question, policy, &secret, &against);
             }
             let folder = folder(scope, touched, question);
             let secret = Secret { touched, what: "file itself", folder, pattern };
-            return self.secret(question, &secret, &against);
+            return self.secret(question, policy, &secret, &against);
         }
         if scope.deny_all_paths {
             return self.grant(question, "correct the entry that cannot be read in the deny_paths");
@@ -76,8 +76,8 @@ impl Evidence {
                 let path = entry.pattern.as_text();
                 // To allow what is allowed already would allow more than the call needs.
                 match scope.covering(&touched.path, touched.access) {
-                    Some(_) => self.with_owner(hint, || Some(undo_denial(path))),
-                    None => self.with_owner(hint, || owner_command(path, touched.access)),
+                    Some(_) => self.with_owner(hint, || Some(policy.undo_denial(path))),
+                    None => self.with_owner(hint, || policy.owner_command(path, touched.access)),
                 }
             }
             _ => hint,
@@ -85,7 +85,13 @@ impl Evidence {
     }
 
     /// Returns the change that lets something be used which is denied by default and by these entries.
-    fn secret(&self, question: &Question<'_>, secret: &Secret<'_>, against: &[&str]) -> Hint {
+    fn secret(
+        &self,
+        question: &Question<'_>,
+        policy: &Policy,
+        secret: &Secret<'_>,
+        against: &[&str],
+    ) -> Hint {
         let Secret { touched: PathTouch { path, access }, what, folder, pattern } = secret;
         let paths: Vec<String> = folder.iter().chain([path]).map(ToString::to_string).collect();
         let entry = |path: &String| format!("{{ path: {}, access: [{access}] }}", quoted(path));
@@ -103,7 +109,7 @@ impl Evidence {
             // The command takes out what denies the very path that it allows.
             let is_taken_out = against.iter().all(|denied| paths.iter().any(|path| path == denied));
             let allow: Option<Vec<_>> =
-                paths.iter().map(|path| owner_command(path, *access)).collect();
+                paths.iter().map(|path| policy.owner_command(path, *access)).collect();
             let command = allow.filter(|_| is_taken_out).map(|allow| allow.join(", then "));
             return Hint { command: command.or(hint.command), ..hint };
         }

@@ -65,6 +65,28 @@ fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
 }
 
 #[test]
+fn the_owners_command_names_the_owners_file_where_the_program_would_not_find_it() {
+    let mut held = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
+    held.ceiling = Some(policy(&json!({"profile": "operator", "paths": ["C:/"]})).grants);
+    let file = |text| DevicePath::parse(PathStyle::Windows, text).ok();
+    for (owner_file, option) in [
+        (None, ""),
+        (file("D:/orion/agent.toml"), " --config D:/orion/agent.toml"),
+        (file("D:/my orion/agent.toml"), " --config 'D:/my orion/agent.toml'"),
+        // Nothing that a shell would run is in it.
+        (file("D:/o'x/agent.toml"), " --config FILE"),
+    ] {
+        held.owner_file = owner_file;
+        assert_eq!(
+            hint_lines(&Ask::make("D:/x"), &held),
+            [format!(
+                "add {{ path: \"D:/x\", access: [write] }} to the paths of the ceiling of laptop-123 (the owner of the device: orion-agent{option} allow D:/x --write)"
+            )]
+        );
+    }
+}
+
+#[test]
 fn the_owner_takes_a_plain_path_out_of_the_denied_ones_by_a_command_and_a_pattern_by_hand() {
     let mut held = policy(&json!({"profile": "operator", "paths": ["D:/"]}));
     let mut refused_by = |denied: serde_json::Value| {
