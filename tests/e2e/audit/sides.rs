@@ -6,11 +6,19 @@ use serde_json::{Value, json};
 
 /// Makes the exports of everybody; the device's after the backend's.
 async fn export(world: &World, devices: &[&Device]) -> Vec<String> {
-    let exported = world.cli().run(&["audit", "export", "--file", "audit.jsonl"]).await;
+    // An earlier export is not replaced.
+    let afresh = |name: &str| {
+        let file = world.folder().join(name);
+        drop(std::fs::remove_file(&file));
+        file.display().to_string()
+    };
+    let exported = world.cli().run(&["audit", "export", "--file", &afresh("audit.jsonl")]).await;
     assert_eq!(exported.code, 0, "{exported:?}");
+    let again = world.cli().run(&["audit", "export", "--file", "audit.jsonl"]).await;
+    assert!(again.code == 9 && again.stderr.contains("is not replaced"), "{again:?}");
     let mut files = Vec::new();
     for device in devices {
-        let file = world.folder().join(format!("{}.jsonl", device.name)).display().to_string();
+        let file = afresh(&format!("{}.jsonl", device.name));
         let exporting = device.agent_command(&["audit", "export", "--file", &file]);
         assert_eq!(exporting.exit_code().await, 0, "{}", exporting.log());
         files.push(file);
@@ -114,6 +122,7 @@ async fn both_sides_join_exactly_by_both_verifiers_and_after_deaths() {
     let text = std::fs::read_to_string(&chain).unwrap();
     let shorter: String = text.split_inclusive('\n').take(text.lines().count() - 1).collect();
     std::fs::write(&chain, shorter).unwrap();
+    std::fs::remove_file(&files[0]).unwrap();
     let exporting = kiosk.agent_command(&["audit", "export", "--file", &files[0]]);
     assert_eq!(exporting.exit_code().await, 0, "{}", exporting.log());
     let (code, verdict) = joined(&world, &files).await;

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Subcommand;
 use orion_agent::chain::read;
 use orion_agent::clock::{now_ms, shown};
@@ -50,6 +50,12 @@ pub(crate) fn run(state_dir: &Path, command: Audit) -> anyhow::Result<()> {
             io::stdout().write_all(export(state_dir, &chain)?.as_bytes()).context("standard output")
         }
         Audit::Export { file: Some(file) } => {
+            if file.exists() {
+                bail!(
+                    "{} exists, and an earlier export is not replaced; give another name to --file, or move that file away",
+                    file.display()
+                );
+            }
             secret_file::write(&file, export(state_dir, &chain)?.as_bytes())?;
             print(&describe(&chain))
         }

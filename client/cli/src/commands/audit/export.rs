@@ -38,6 +38,7 @@ impl Export {
         let client = app.signed_in().await?;
         let mut parts = client.ask(client.audit().export_audit(v1::ExportAuditRequest {})).await?;
         let mut target = match &self.file {
+            Some(path) if path.exists() => return Err(exists(path)),
             Some(path) => Some(Target::beside(path)?),
             None => None,
         };
@@ -74,6 +75,12 @@ impl Export {
     }
 }
 
+/// An earlier export is the proof of what the log held then, and is not replaced.
+fn exists(path: &Path) -> Failure {
+    Failure::Conflict(format!("{} exists, and an earlier export is not replaced", path.display()))
+        .hint("give another name to --file, or move that file away")
+}
+
 /// A file that is written atomically, for its owner only.
 #[derive(Debug)]
 struct Target {
@@ -103,9 +110,12 @@ impl Target {
         let finish = || {
             let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
             file.as_file().sync_all()?;
-            file.persist(&path)?;
+            file.persist_noclobber(&path)?;
             Ok::<(), std::io::Error>(())
         };
-        finish().map_err(|error| unwritable(&path, &error))
+        finish().map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => exists(&path),
+            _ => unwritable(&path, &error),
+        })
     }
 }
