@@ -115,6 +115,7 @@ Examples:
 With or without a running agent, and over restarts. No backend can end the pause.")]
     Pause(pause::PauseCommand),
     /// End the pause of this device.
+    #[command(alias = "unpause")]
     Resume,
     /// Answer calls that wait for the person at this device.
     #[command(subcommand)]

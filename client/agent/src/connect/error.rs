@@ -67,7 +67,7 @@ fn speaks_no_tls(error: &str) -> bool {
 /// Returns what to do about an address that cannot be reached.
 fn step(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::ConnectionRefused {
-        return "on the backend's machine, see that `orion-server run` runs, and that [devices] in orion-server.toml names this port; after a change, make a new token";
+        return "on the backend's machine, see that `orion-server run` runs, and that [devices] in orion-server.toml names this port; after a change, enrol with the new address";
     }
     if speaks_no_tls(&error.to_string()) {
         return "that is not the port for devices: an admin corrects [devices] addresses in orion-server.toml and makes a new token";

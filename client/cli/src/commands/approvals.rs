@@ -341,7 +341,9 @@ fn watched(limit: Duration) -> Failure {
 async fn watch(app: &App<'_>, client: &Client) -> Result<u8, Failure> {
     let mut changes =
         client.ask(client.approvals().watch_approvals(v1::WatchApprovalsRequest {})).await?;
-    app.out.note("watching; Ctrl-C ends it");
+    app.out.note(
+        "watching; answer in another terminal, by `orion approvals approve ID` or `deny ID`; Ctrl-C ends it",
+    );
     while let Some(v1::WatchApprovalsResponse { approval }) = changes.message().await? {
         let Some(approval) = approval.map(ApprovalView::from) else { continue };
         app.out.show_one_of_many(&approval, || {

@@ -80,7 +80,7 @@ enum DevicesCommand {
     #[command(after_help = "Example:\n  orion devices pending")]
     Pending,
     /// Let a pending or quarantined device in; compare its fingerprint first
-    #[command(after_help = "\
+    #[command(alias = "unquarantine", after_help = "\
 Example:
   orion devices approve laptop-123
 

@@ -56,5 +56,8 @@ fn next_step(name: &DeviceName, now: DeviceState, wanted: DeviceState) -> Hint {
         let reject = format!("orion devices reject {name}");
         return Hint::run("it may do nothing before it is approved; turn it away", reject);
     }
+    if now == DeviceState::Quarantined {
+        return Hint::run("let it in again", format!("orion devices approve {name}"));
+    }
     Hint::run("see its state", format!("orion devices show {name}"))
 }

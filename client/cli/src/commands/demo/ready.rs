@@ -116,7 +116,9 @@ pub(super) async fn start(
         Some(known) if is_good(&client, &known, devices).await => known.name,
         known => {
             if known.is_some() {
-                out.detail("the device's enrolment is good no longer; it enrols again");
+                out.note(
+                    "the device's enrolment does not fit this port, or has ended: it enrols again as a new device, where earlier calls cannot be taken back",
+                );
             }
             enrol(&client, folder, &grants).await?
         }
