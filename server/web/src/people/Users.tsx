@@ -13,6 +13,12 @@ import { useToast } from "../ui/toasts";
 const ROLES = ["viewer", "operator", "admin"];
 const refreshUsers = () => refresh(AuthService.method.listUsers);
 
+const MAY: Record<string, string> = {
+  viewer: "see the devices, and call tools of low risk that change nothing, but answer no approvals",
+  operator: "call tools of every kind and answer approvals",
+  admin: "decide who may do what, on every device",
+};
+
 function NewUser({ onClose }: { onClose: () => void }) {
   const toast = useToast();
   const create = useMutation(AuthService.method.createUser, { onSuccess: () => { toast("The account is made."); onClose(); return refreshUsers(); } });
@@ -25,7 +31,7 @@ function NewUser({ onClose }: { onClose: () => void }) {
     <Dialog title="New account" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
         <Field label="Name">{(props) => <input {...props} name="user" autoComplete="off" autoCapitalize="none" required />}</Field>
-        <Field label="Role" hint="Viewers read. Operators call tools and answer approvals. Admins decide who may do what.">{(props) => <select {...props} name="role" defaultValue="operator">{ROLES.map((role) => <option key={role}>{role}</option>)}</select>}</Field>
+        <Field label="Role" hint={`Viewers may ${MAY.viewer}. Operators may ${MAY.operator}. Admins may also ${MAY.admin}.`}>{(props) => <select {...props} name="role" defaultValue="operator">{ROLES.map((role) => <option key={role}>{role}</option>)}</select>}</Field>
         <Field label="First password" hint="At least 12 characters; left empty, nobody signs in with it until orion users password NAME sets one">{(props) => <input {...props} name="password" type="password" autoComplete="new-password" minLength={12} />}</Field>
         <ErrorNote error={create.error} />
         <div className="row end"><Button onClick={onClose}>Back</Button><Button look="primary" type="submit" busy={create.isPending}>Make the account</Button></div>
@@ -36,19 +42,14 @@ function NewUser({ onClose }: { onClose: () => void }) {
 
 type Change = { role: string } | "disable" | "enable";
 
-const MAY: Record<string, string> = {
-  viewer: "read, and neither call tools nor answer approvals",
-  operator: "call tools and answer approvals",
-  admin: "decide who may do what, on every device",
-};
-
 /** A change of an account, said before it is made. */
 function Ask({ user, change, onClose }: { user: User; change: Change; onClose: () => void }) {
-  const options = { onSuccess: () => { onClose(); return refreshUsers(); } };
-  const role = useMutation(AuthService.method.setUserRole, options);
-  const disable = useMutation(AuthService.method.disableUser, options);
-  const enable = useMutation(AuthService.method.enableUser, options);
+  const toast = useToast();
+  const done = (said: string) => ({ onSuccess: () => { toast(said); onClose(); return refreshUsers(); } });
   const name = oneLine(user.user, 60);
+  const role = useMutation(AuthService.method.setUserRole, done(`The role of ${name} is changed.`));
+  const disable = useMutation(AuthService.method.disableUser, done(`${name} is disabled.`));
+  const enable = useMutation(AuthService.method.enableUser, done(`${name} is enabled.`));
   const busy = role.isPending || disable.isPending || enable.isPending;
   const error = role.error ?? disable.error ?? enable.error;
   if (change === "disable") {
