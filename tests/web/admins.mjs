@@ -72,7 +72,8 @@ test("a rule made from an approval names what it covers, and is listed until it 
   await rules.getByText(join(laptop.files, "drafts"), { exact: true }).waitFor();
   await rules.getByText(/^delete_file/).waitFor();
   orion(0, ...deletion("deep/two.txt"));
-  await rules.getByRole("button", { name: "End the rule" }).click();
+  await rules.getByRole("button", { name: "End the rule…" }).click();
+  await ann.getByRole("dialog").getByRole("button", { name: "End the rule" }).click();
   await rules.waitFor({ state: "detached" });
   orion(6, ...deletion("three.txt"));
   await ann.getByRole("navigation", { name: "Requests" }).getByRole("link", { name: /three/ }).click();
@@ -147,6 +148,40 @@ test("what a denied person lacked is asked for on the denial, and granted by an 
   await admin.getByText("No requests").waitFor();
 });
 
+test("a draft outlasts a look elsewhere and a reload, and takes back nothing that others change meanwhile", async () => {
+  await admin.goto("/devices/server");
+  const matrix = admin.getByRole("region", { name: "Permissions" });
+  await matrix.getByRole("row", { name: "tool analyze_disk" }).getByRole("button", { name: /^Remove/ }).click();
+  const draft = admin.getByRole("region", { name: "Draft" });
+  await draft.getByText("- analyze_disk").waitFor();
+  await admin.getByRole("link", { name: "Audit", exact: true }).first().click();
+  await admin.goto("/devices/server");
+  await draft.getByText("- analyze_disk").waitFor();
+  orion(0, "devices", "permissions", "add", "server", "--path", "/srv/meanwhile", "--access", "read");
+  await matrix.getByRole("row", { name: "path /srv/meanwhile" }).waitFor();
+  assert.equal(await draft.getByText("/srv/meanwhile").count(), 0);
+  await draft.getByRole("button", { name: "Apply" }).click();
+  await draft.waitFor({ state: "detached" });
+  await admin.getByText("acknowledged by the device").waitFor();
+  assert.match(orion(0, "devices", "show", "server", "-o", "json"), /\/srv\/meanwhile/);
+  await admin.reload();
+  await matrix.waitFor();
+  assert.equal(await draft.count(), 0);
+
+  const text = "version: 1\n# Mine.\nrules: []\n";
+  await admin.goto("/policy");
+  const editor = admin.getByLabel("Policy file");
+  await editor.fill(text);
+  await admin.getByRole("link", { name: "Insights", exact: true }).first().click();
+  await heading(admin, "Insights").waitFor();
+  await admin.goto("/policy");
+  assert.equal(await editor.inputValue(), text);
+  await admin.getByRole("button", { name: "Discard" }).click();
+  await admin.reload();
+  await editor.waitFor();
+  assert.doesNotMatch(await editor.inputValue(), /Mine/);
+});
+
 test("a policy is checked while it is written, tried on what happened, applied, compared and restored", async () => {
   const text = (access) => `version: 1\ndevices:\n  laptop:\n    profile: operator\n    paths:\n      - { path: "${laptop.files}", access: [${access}] }\nrules: []\n`;
   await admin.goto("/policy");
@@ -167,15 +202,20 @@ test("a policy is checked while it is written, tried on what happened, applied, 
   await admin.getByRole("button", { name: "Apply" }).click();
   await admin.getByText("Version 1 is active.").waitFor();
   await editor.fill(text("read"));
+  // Somebody else's version is not taken back without a word.
+  writeFileSync(join(world.folder, "theirs.yaml"), text("read, write"));
+  orion(0, "policy", "apply", join(world.folder, "theirs.yaml"), "--yes");
+  await admin.getByText("Version 2 became active since you began this text.").waitFor();
+  assert.equal(await editor.inputValue(), text("read"));
   await admin.getByText("valid", { exact: true }).waitFor();
   await admin.getByRole("button", { name: "Apply" }).click();
-  await admin.getByText("Version 2 is active.").waitFor();
+  await admin.getByText("Version 3 is active.").waitFor();
 
   await admin.getByRole("row", { name: /^1 / }).getByRole("button", { name: "Compare" }).click();
   const dialog = admin.getByRole("dialog");
   await dialog.getByText("access: [read, write, delete]").waitFor();
   await dialog.getByRole("button", { name: "Restore this text" }).click();
-  await admin.getByText("Version 3 is active.").waitFor();
+  await admin.getByText("Version 4 is active.").waitFor();
   await admin.getByRole("row", { name: /restores 1/ }).waitFor();
   assert.equal(await editor.inputValue(), text("read, write, delete"));
 });

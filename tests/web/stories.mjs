@@ -51,6 +51,9 @@ test("a device is enrolled by one command, and approved by its words", async () 
   const words = await waiting.locator(".words code").allTextContents();
   await eventually("the words on the device", () => words.every((word) => world.log("orion-agent.laptop").includes(word)));
   assert.ok(words.length >= 4, `${words}`);
+  // What an approval lets happen is read with the words.
+  await waiting.getByText(/^Once approved, what its invitation grants is in effect/).waitFor();
+  await waiting.getByText("operator", { exact: true }).waitFor();
   await waiting.getByRole("button", { name: "The words are the same: approve" }).click();
   await device.enrolled;
   device.connect();

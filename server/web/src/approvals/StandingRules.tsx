@@ -1,9 +1,13 @@
 // The rules that answers made: what runs without asking anybody, until when, and the way to end it.
 import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
 import { ApprovalService, type StandingRule } from "../gen/orion/v1/approval_pb";
 import { refresh } from "../lib/api";
+import { oneLine } from "../lib/text";
 import { Button, Line, Time } from "../ui/basics";
+import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
+import { useToast } from "../ui/toasts";
 
 /** Longer than a path can be: its end says what is covered. */
 export const MOST_PATH = 40_000;
@@ -11,7 +15,12 @@ export const MOST_PATH = 40_000;
 export const refreshRules = () => refresh(ApprovalService.method.listStandingRules);
 
 function Row({ rule }: { rule: StandingRule }) {
-  const revoke = useMutation(ApprovalService.method.revokeStandingRule, { onSettled: refreshRules });
+  const toast = useToast();
+  const [isAsked, setAsked] = useState(false);
+  const revoke = useMutation(ApprovalService.method.revokeStandingRule, {
+    onSuccess: () => { toast("The rule has ended: such calls ask again."); setAsked(false); },
+    onSettled: refreshRules,
+  });
   return (
     <tr>
       <td><span><Line text={rule.tool} most={40} /> on <Line text={rule.device} most={40} /></span></td>
@@ -20,8 +29,14 @@ function Row({ rule }: { rule: StandingRule }) {
       <td data-label="Made by"><span><Line text={rule.madeBy} most={40} />, <Time at={rule.createdAt} short /></span></td>
       <td data-label="Until"><Time at={rule.expiresAt} short /></td>
       <td>
-        <Button look="small" busy={revoke.isPending} onClick={() => revoke.mutate({ approvalId: rule.approvalId })}>End the rule</Button>
-        <ErrorNote error={revoke.error} />
+        <Button look="small" onClick={() => setAsked(true)}>End the rule…</Button>
+        {isAsked && (
+          <Dialog title="End the rule?" onClose={() => setAsked(false)}>
+            <p>From now on, {oneLine(rule.tool, 40)} on {oneLine(rule.device, 40)} asks again for {oneLine(rule.user, 40)}. A rule that has ended does not come back: another approval makes a new one.</p>
+            <ErrorNote error={revoke.error} />
+            <div className="row end"><Button onClick={() => setAsked(false)}>Back</Button><Button look="primary" busy={revoke.isPending} onClick={() => revoke.mutate({ approvalId: rule.approvalId })}>End the rule</Button></div>
+          </Dialog>
+        )}
       </td>
     </tr>
   );

@@ -17,7 +17,8 @@ interface Props {
   version: string;
   rows: GrantReview[];
   onChange: (next: Grants) => void;
-  onClose: () => void;
+  onDiscard: () => void;
+  onApplied: () => void;
 }
 
 function parsed(text: string): Grants | undefined {
@@ -29,14 +30,13 @@ function parsed(text: string): Grants | undefined {
   }
 }
 
-export function Draft({ device, before, draft, version, rows, onChange, onClose }: Props) {
+export function Draft({ device, before, draft, version, rows, onChange, onDiscard, onApplied }: Props) {
   const toast = useToast();
-  const [read] = useState(version);
   const [text, setText] = useState<string>();
   const apply = useMutation(PolicyService.method.setDevicePermissions, {
     onSuccess: () => {
       toast("The permissions are active on the backend, and sent to the device.");
-      onClose();
+      onApplied();
     },
   });
   const section = useRef<HTMLElement>(null);
@@ -82,8 +82,8 @@ export function Draft({ device, before, draft, version, rows, onChange, onClose 
         </details>
         <ErrorNote error={apply.error} />
         <div className="row">
-          <Button look="primary" busy={apply.isPending} disabled={isSame || isBroken} onClick={() => apply.mutate({ device, grants: JSON.stringify(draft), expectedVersion: read })}>Apply</Button>
-          <Button onClick={onClose}>Discard</Button>
+          <Button look="primary" busy={apply.isPending} disabled={isSame || isBroken} onClick={() => apply.mutate({ device, grants: JSON.stringify(draft), expectedVersion: version })}>Apply</Button>
+          <Button onClick={onDiscard}>Discard</Button>
         </div>
       </div>
     </section>

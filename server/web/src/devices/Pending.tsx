@@ -2,10 +2,24 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { type Device, DeviceService } from "../gen/orion/v1/device_pb";
 import { useSettled } from "../lib/settled";
+import { object } from "../lib/text";
 import { Badge, Button, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
+import { flow } from "./grants";
 import { refreshDevices } from "./state";
+
+/** What an approval lets happen on the device: the grants that its invitation gave it. */
+function Granted({ device }: { device: Device }) {
+  const grants = Object.entries(object(device.grants));
+  if (grants.length === 0) return <p>Nothing is granted on it yet: once approved, every call is denied until an admin grants tools and folders.</p>;
+  return (
+    <div>
+      <p>Once approved, what its invitation grants is in effect, as far as the device's owner allows it too:</p>
+      <dl className="facts">{grants.map(([key, value]) => <div key={key} className="contents"><dt>{key}</dt><dd>{(Array.isArray(value) ? value : [value]).map((it) => <div key={flow(it)}><Line text={flow(it)} most={40_000} mono /></div>)}</dd></div>)}</dl>
+    </div>
+  );
+}
 
 export function PendingDevice({ device, mayDecide }: { device: Device; mayDecide: boolean }) {
   const toast = useToast();
@@ -23,6 +37,7 @@ export function PendingDevice({ device, mayDecide }: { device: Device; mayDecide
           <span className="muted"><Line text={device.hostname} most={80} /> · <Line text={device.os} most={40} /> · <Time at={device.enrolledAt} /></span>
         </div>
         {device.pendingReason && <p>It waits because <Line text={device.pendingReason} most={400} />.</p>}
+        {device.policySource === "" ? <Granted device={device} /> : <p>Once approved, what the policy grants it is in effect: <Line text={device.policySource} />.</p>}
         <div>
           <p>Compare these words with those that the device printed. Approve only where they are the same:</p>
           <p className="words">{device.fingerprintWords.split(/[\s-]+/).map((word, index) => <code key={index}>{word}</code>)}</p>

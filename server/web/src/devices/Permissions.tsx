@@ -5,6 +5,7 @@ import { Link, useLocation, useNavigate } from "react-router";
 import { type Device, DeviceService, type GrantReview } from "../gen/orion/v1/device_pb";
 import { PolicyService } from "../gen/orion/v1/policy_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
+import { useDraft } from "../lib/draft";
 import { useMe } from "../lib/session";
 import { counted, object } from "../lib/text";
 import { Badge, Block, Button, Empty, Line, Loading } from "../ui/basics";
@@ -12,7 +13,7 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { AddGrant } from "./AddGrant";
 import { Draft } from "./Draft";
 import { Matrix } from "./Matrix";
-import { type Grants, added, narrowed, ownersSteps, pretty, wantedOf, without } from "./grants";
+import { type Grants, added, byKind, narrowed, ownersSteps, pretty, rebased, wantedOf, without } from "./grants";
 
 const NONE: GrantReview[] = [];
 
@@ -27,7 +28,7 @@ export function Permissions({ device }: { device: Device }) {
   const permissions = useQuery(PolicyService.method.getDevicePermissions, { device: name }, { refetchInterval: 2_000 });
   const review = useQuery(DeviceService.method.reviewDevice, { device: name }, { enabled: me.is("admin"), staleTime: 10_000 });
   const tools = useQuery(ToolService.method.listTools, {}, { staleTime: 600_000 }).data?.tools ?? [];
-  const [draft, setDraft] = useState<Grants>();
+  const [begun, setBegun] = useDraft<{ before: Grants; grants: Grants }>(`permissions ${device.deviceId}`);
   const [note, setNote] = useState("");
   const current = permissions.data;
   const { state } = useLocation();
@@ -36,13 +37,17 @@ export function Permissions({ device }: { device: Device }) {
   useEffect(() => {
     const wanted = wantedOf(state);
     if (wanted.length === 0 || !current || !review.data) return;
-    setDraft((before) => wanted.reduce((grants, it) => added(grants, it, review.data.grants), before ?? object(current.grants)));
+    const before = object(current.grants);
+    const from = begun ? rebased(begun.before, begun.grants, before) : before;
+    setBegun({ before, grants: wanted.reduce((grants, it) => added(grants, it, review.data.grants), from) });
     const owner = ownersSteps(state);
     setNote(owner === "" ? "" : `This alone is not enough. The device's owner has to allow it there, too: ${owner}`);
     void navigate(".", { replace: true, state: null });
-  }, [state, current, review.data, navigate]);
+  }, [state, current, review.data, navigate, begun, setBegun]);
   if (!current) return permissions.isPending ? <Loading what="permissions" /> : <ErrorNote error={permissions.error} retry={() => void permissions.refetch()} />;
   const grants = object(current.grants);
+  const draft = begun && rebased(begun.before, begun.grants, grants);
+  const setDraft = (next: Grants) => setBegun({ before: grants, grants: next });
   const rows = review.data?.grants ?? NONE;
   const mayEdit = me.is("admin") && current.policySource === "";
   const change = (next: Grants | undefined) => {
@@ -70,7 +75,9 @@ export function Permissions({ device }: { device: Device }) {
           version={current.version}
           rows={rows}
           onChange={setDraft}
-          onClose={() => { setDraft(undefined); setNote(""); void permissions.refetch(); void review.refetch(); }}
+          onDiscard={() => { setBegun(undefined); setNote(""); }}
+          // What the owner has to do besides stays to be read.
+          onApplied={() => { setBegun(undefined); void permissions.refetch(); void review.refetch(); }}
         />
       )}
       <ErrorNote error={review.error} retry={() => void review.refetch()} />
@@ -83,7 +90,7 @@ export function Permissions({ device }: { device: Device }) {
               Every call is denied until an admin grants tools and folders.
             </Empty>
           ) : (
-            <Matrix device={name} rows={rows} tools={tools} onRemove={mayEdit ? (row) => change(without(of, row, rows)) : undefined} onNarrow={mayEdit ? (row) => change(narrowed(of, row, rows)) : undefined} />
+            <Matrix device={name} rows={byKind(rows)} tools={tools} onRemove={mayEdit ? (row) => change(without(of, row, rows)) : undefined} onNarrow={mayEdit ? (row) => change(narrowed(of, row, rows)) : undefined} />
           )}
         </>
       )}

@@ -7,6 +7,9 @@ export type Grants = Record<string, unknown>;
 /** Where the grants keep the entries of a kind. */
 const LISTS: Record<string, string> = { tool: "tools", path: "paths", app: "apps", command: "commands", service: "services", log: "logs", host: "hosts" };
 
+/** Returns the rows of a review with the many tools last. */
+export const byKind = (rows: GrantReview[]) => rows.toSorted((a, b) => Number(a.kind === "tool") - Number(b.kind === "tool"));
+
 /** Returns how a review names an entry of the grants. */
 function named(kind: string, entry: unknown): string {
   if (typeof entry === "string") return entry;
@@ -83,6 +86,21 @@ export function ownersSteps(state: unknown): string {
   return Array.isArray(owner) ? owner.join(", ") : "";
 }
 
+/** Returns a draft of earlier grants as a draft of the present ones: with what others changed meanwhile. */
+export function rebased(before: Grants, draft: Grants, now: Grants): Grants {
+  if (readable(before) === readable(now)) return draft;
+  const names = [...new Set([...Object.keys(now), ...Object.keys(draft)])];
+  const merged = names.map((name) => {
+    const [old, mine, theirs] = [list(before, name), list(draft, name), list(now, name)];
+    if (!old || !mine || !theirs) return [name, flow(draft[name]) === flow(before[name]) ? now[name] : draft[name]];
+    const [had, has] = [new Set(old.map(flow)), new Set(mine.map(flow))];
+    const stays = theirs.filter((it) => has.has(flow(it)) || !had.has(flow(it)));
+    const there = new Set(stays.map(flow));
+    return [name, [...stays, ...mine.filter((it) => !had.has(flow(it)) && !there.has(flow(it)))]];
+  });
+  return Object.fromEntries(merged.filter(([, value]) => value !== undefined)) as Grants;
+}
+
 /** Returns the grants with the tools of their profile as a list, where the other grants list theirs. */
 export function comparable(grants: Grants, other: Grants, rows: GrantReview[]): Grants {
   if (list(grants, "tools") || !list(other, "tools")) return grants;
@@ -91,7 +109,8 @@ export function comparable(grants: Grants, other: Grants, rows: GrantReview[]): 
 
 export const pretty = (grants: Grants) => JSON.stringify(grants, null, 2);
 
-function flow(value: unknown): string {
+/** Returns a value as the policy file writes it on one line. */
+export function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
   if (typeof value === "object" && value !== null) return `{ ${Object.entries(value).map(([key, it]) => `${key}: ${flow(it)}`).join(", ")} }`;
   return typeof value === "string" && /^[a-z_]+$/.test(value) ? value : JSON.stringify(value);

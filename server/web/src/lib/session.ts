@@ -3,6 +3,7 @@ import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { AuthService } from "../gen/orion/v1/auth_pb";
 import { FROM_PAGE, queries, transport } from "./api";
 import { type OrionError, errorFrom } from "./errors";
+import { forgetKept } from "./kept";
 
 export type Role = "viewer" | "operator" | "admin";
 
@@ -51,8 +52,9 @@ export const createFirstAdmin = (secret: string, user: string, password: string)
 /** Signs out. A session that has ended already is no problem. */
 export async function signOut(): Promise<OrionError | undefined> {
   const problem = await ask("/page/sign-out", {});
-  if (problem?.code !== "PERMISSION_DENIED") return problem;
+  if (problem && problem.code !== "PERMISSION_DENIED") return problem;
   queries.clear();
+  forgetKept();
   return undefined;
 }
 

@@ -1,9 +1,10 @@
 // Enrol a device: a form, one command, and the device as it appears.
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { type ChangeEvent, type FormEvent, useState } from "react";
+import { PendingDevice } from "../devices/Pending";
 import { ByCode } from "../enrol/ByCode";
 import { Invited } from "../enrol/Invited";
-import { DeviceService, type InviteDeviceResponse } from "../gen/orion/v1/device_pb";
+import { DeviceService, DeviceState, type InviteDeviceResponse } from "../gen/orion/v1/device_pb";
 import { useMe } from "../lib/session";
 import { Button, Empty, Field, Head } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -43,7 +44,8 @@ export default function Enrol() {
   const [limits, setLimits] = useState({ uses: "1", networks: "", platforms: "" });
   const limit = (name: keyof typeof limits) => ({ value: limits[name], onChange: (event: ChangeEvent<HTMLInputElement>) => setLimits({ ...limits, [name]: event.target.value }) });
   const [before, setBefore] = useState<Set<string>>(new Set());
-  const devices = useQuery(DeviceService.method.listDevices, {});
+  const devices = useQuery(DeviceService.method.listDevices, {}, { refetchInterval: 3_000 });
+  const pending = devices.data?.devices.filter(({ state }) => state === DeviceState.PENDING) ?? [];
   const invite = useMutation(DeviceService.method.inviteDevice, { onSuccess: setInvitation });
   const choose = (name: string) => {
     setProfile(name);
@@ -69,6 +71,7 @@ export default function Enrol() {
   return (
     <main className="page narrow">
       <Head title="Enrol a device">A device joins by a one-time token or a code that it shows, and is approved by comparing words.</Head>
+      {!invitation && pending.map((device) => <PendingDevice key={device.deviceId} device={device} mayDecide />)}
       {invitation ? (
         <Invited invitation={invitation} closed={closed} before={before} onAgain={() => setInvitation(undefined)} />
       ) : (

@@ -4,6 +4,7 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { PolicyService } from "../gen/orion/v1/policy_pb";
 import { refresh } from "../lib/api";
+import { useDraft } from "../lib/draft";
 import { useMe } from "../lib/session";
 import { Changes, WhatIf } from "../policy/Changes";
 import { Editor } from "../policy/Editor";
@@ -36,42 +37,49 @@ function useSettled(text: string): string {
   return settled;
 }
 
-const refreshPolicy = () => void refresh(PolicyService.method.getPolicy, PolicyService.method.listPolicyVersions);
+const refreshPolicy = () => refresh(PolicyService.method.getPolicy, PolicyService.method.listPolicyVersions);
 
 function EditPolicy({ active, version }: { active: string; version: bigint }) {
   const me = useMe();
   const toast = useToast();
-  const [text, setText] = useState(active === "" ? FIRST : active);
+  // It outlasts a version that somebody else applies: what it says differs then from that one.
+  const [draft, setDraft] = useDraft<{ text: string; since: string }>("policy");
+  const first = active === "" ? FIRST : active;
+  const text = me.is("admin") && draft ? draft.text : first;
+  const setText = (next: string) => setDraft(next === first ? undefined : { text: next, since: draft?.since ?? version.toString() });
   const [note, setNote] = useState("");
   const settled = useSettled(text);
   const isChanged = text !== active;
   const check = useQuery(PolicyService.method.checkPolicy, { text: settled }, { enabled: me.is("admin") && settled !== active, placeholderData: keepPreviousData, staleTime: 60_000 });
   const apply = useMutation(PolicyService.method.applyPolicy, {
-    onSuccess: ({ isApplied, version: now }) => {
+    onSuccess: async ({ isApplied, version: now }) => {
       if (!isApplied) return;
       toast(`Policy version ${now?.version ?? ""} is now active.`);
       setNote("");
-      refreshPolicy();
+      await refreshPolicy();
+      setDraft(undefined);
     },
   });
   const findings = isChanged ? (apply.data?.isApplied === false ? apply.data.findings : (check.data?.findings ?? [])) : [];
+  const isOlder = isChanged && !apply.isPending && draft !== undefined && draft.since !== version.toString();
   const isCurrent = settled === text && !check.isFetching && check.data?.isValid === true;
   return (
     <div className="stack">
-      {active === "" && <p className="note">This text is a beginning. It changes nothing until it is applied, and devices that it does not name keep their permissions.</p>}
+      {active === "" && <p className="note">This text is an example to begin with. It changes nothing until it is applied, and devices that it does not name keep their permissions.</p>}
+      {isOlder && <p className="note warn" role="status">Version {version.toString()} became active since you began this text. Applying it takes back what that version changed: the difference of the texts shows it.</p>}
       <Editor text={text} onChange={(next) => { setText(next); apply.reset(); }} findings={findings} isReadOnly={!me.is("admin")} />
       {isChanged && me.is("admin") && (
         <>
           <div className="row">{check.isFetching || settled !== text ? <Badge>checking…</Badge> : check.data?.isValid ? <Badge tone="good">valid</Badge> : check.data ? <Badge tone="bad">not valid</Badge> : null}</div>
           <ErrorNote error={check.error} />
           {check.data?.isValid && <section className="stack tight"><h2>What changes on which device</h2><Changes changes={check.data.changes} /></section>}
-          <details><summary>Difference of the texts</summary><Diff text={difference(active, text)} /></details>
+          <details open={isOlder}><summary>Difference of the texts</summary><Diff text={difference(active, text)} /></details>
           <section className="stack tight"><h2>What if</h2><WhatIf text={text} /></section>
           <ErrorNote error={apply.error} />
           <Field label="Note" hint="Why; it is kept with the version">{(props) => <input {...props} value={note} maxLength={500} onChange={(event) => setNote(event.target.value)} />}</Field>
           <div className="row">
             <Button look="primary" disabled={!isCurrent} busy={apply.isPending} onClick={() => apply.mutate({ text, expectedVersion: version, note })}>Apply</Button>
-            <Button onClick={() => setText(active === "" ? FIRST : active)}>Discard</Button>
+            <Button onClick={() => setDraft(undefined)}>Discard</Button>
           </div>
         </>
       )}
@@ -91,9 +99,9 @@ export default function Policy() {
       <ErrorNote error={policy.error} retry={() => void policy.refetch()} />
       {policy.isPending && <Loading what="the policy" />}
       {data?.unreadable.map((finding) => <p key={finding.message} className="note bad" role="alert">The active policy cannot be read, so every call is denied. Line {finding.line}: {finding.message}</p>)}
-      {data && <EditPolicy key={`${version} ${data.version?.sha256 ?? ""}`} active={data.text} version={version} />}
+      {data && <EditPolicy active={data.text} version={version} />}
       {data && data.devices.length > 0 && <OnDevices devices={data.devices} isApplied={version > 0n} />}
-      {data && <section className="stack tight"><h2>Versions</h2><Versions active={data.text} onRestored={refreshPolicy} /></section>}
+      {data && <section className="stack tight"><h2>Versions</h2><Versions active={data.text} onRestored={() => void refreshPolicy()} /></section>}
     </main>
   );
 }

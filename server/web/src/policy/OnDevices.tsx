@@ -11,7 +11,7 @@ export function OnDevices({ devices, isApplied }: { devices: PolicyOnDevice[]; i
   return (
     <section className="stack tight">
       <h2>On the devices</h2>
-      <p className="muted">{counted(devices.length - lagging.length, "device has", "devices have")} acknowledged {isApplied ? "the active policy" : "their own permissions"} without a finding.</p>
+      <p className="muted">{counted(devices.length - lagging.length, "device has", "devices have")} acknowledged {isApplied ? "the active policy" : "what is granted there"} without a finding.</p>
       {lagging.slice(0, MOST).map((it) => (
         <div key={it.device} className="row">
           <Link to={`/devices/${encodeURIComponent(it.device)}`}><Line text={it.device} most={60} /></Link>
