@@ -158,8 +158,14 @@ test("a draft outlasts a look elsewhere and a reload, and takes back nothing tha
   await admin.goto("/devices/server");
   await draft.getByText("- analyze_disk").waitFor();
   orion(0, "devices", "permissions", "add", "server", "--path", "/srv/meanwhile", "--access", "read");
-  await matrix.getByRole("row", { name: "path /srv/meanwhile" }).waitFor();
+  await draft.getByText("Somebody else has changed these permissions since you began").waitFor();
+  await draft.getByText("- analyze_disk").waitFor();
   assert.equal(await draft.getByText("/srv/meanwhile").count(), 0);
+  assert.ok(await draft.getByRole("button", { name: "Apply" }).isDisabled());
+  await draft.getByRole("button", { name: "Discard" }).click();
+  await matrix.getByRole("row", { name: "path /srv/meanwhile" }).waitFor();
+  await matrix.getByRole("row", { name: "tool analyze_disk" }).getByRole("button", { name: /^Remove/ }).click();
+  await draft.getByText("- analyze_disk").waitFor();
   await draft.getByRole("button", { name: "Apply" }).click();
   await draft.waitFor({ state: "detached" });
   await admin.getByText("acknowledged by the device").waitFor();
@@ -207,6 +213,8 @@ test("a policy is checked while it is written, tried on what happened, applied, 
   orion(0, "policy", "apply", join(world.folder, "theirs.yaml"), "--yes");
   await admin.getByText("Version 2 became active since you began this text.").waitFor();
   assert.equal(await editor.inputValue(), text("read"));
+  assert.ok(await admin.getByRole("button", { name: "Apply" }).isDisabled());
+  await admin.getByRole("button", { name: "I have read it: go on from version 2" }).click();
   await admin.getByText("valid", { exact: true }).waitFor();
   await admin.getByRole("button", { name: "Apply" }).click();
   await admin.getByText("Version 3 is active.").waitFor();

@@ -48,10 +48,10 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
             (&[Access::Read, Access::Write, Access::Delete], "be read, written and deleted", "")
         }
     };
+    let unread = unread(places, &format!("orion-agent allow {}{option}", typed(&path)))?;
     if let Some(file) = file {
         file.refuse(&path, accesses, option)?;
     }
-    let unread = unread(places, &format!("orion-agent allow {}{option}", typed(&path)))?;
     let accesses = Change::Allow(accesses.iter().copied().collect());
     let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
     let wider = changed.wider.map(|wider| {

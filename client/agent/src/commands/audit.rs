@@ -50,16 +50,28 @@ pub(crate) fn run(state_dir: &Path, command: Audit) -> anyhow::Result<()> {
             io::stdout().write_all(export(state_dir, &chain)?.as_bytes()).context("standard output")
         }
         Audit::Export { file: Some(file) } => {
-            if file.exists() {
-                bail!(
-                    "{} exists, and an earlier export is not replaced; give another name to --file, or move that file away",
-                    file.display()
-                );
-            }
-            secret_file::write(&file, export(state_dir, &chain)?.as_bytes())?;
+            write_new(&file, &export(state_dir, &chain)?)?;
             print(&describe(&chain))
         }
     }
+}
+
+/// Writes an export for its owner only. An earlier one is not replaced, and no half of one stays.
+fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
+    let opened = secret_file::private().write(true).create_new(true).open(path);
+    let mut file = match opened {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => bail!(
+            "{} exists, and an earlier export is not replaced; give another name to --file, or move that file away",
+            path.display()
+        ),
+        opened => opened.with_context(|| path.display().to_string())?,
+    };
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.with_context(|| {
+        // What remains is no export. If it cannot be removed, its signature is missing.
+        drop(std::fs::remove_file(path));
+        path.display().to_string()
+    })
 }
 
 fn export(state_dir: &Path, chain: &DeviceChain) -> anyhow::Result<String> {

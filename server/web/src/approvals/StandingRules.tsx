@@ -18,7 +18,7 @@ function Row({ rule }: { rule: StandingRule }) {
   const toast = useToast();
   const [isAsked, setAsked] = useState(false);
   const revoke = useMutation(ApprovalService.method.revokeStandingRule, {
-    onSuccess: () => { toast("The rule has ended: such calls ask again."); setAsked(false); },
+    onSuccess: () => { toast("The rule has ended."); setAsked(false); },
     onSettled: refreshRules,
   });
   return (
@@ -32,7 +32,7 @@ function Row({ rule }: { rule: StandingRule }) {
         <Button look="small" onClick={() => setAsked(true)}>End the rule…</Button>
         {isAsked && (
           <Dialog title="End the rule?" onClose={() => setAsked(false)}>
-            <p>From now on, {oneLine(rule.tool, 40)} on {oneLine(rule.device, 40)} asks again for {oneLine(rule.user, 40)}. A rule that has ended does not come back: another approval makes a new one.</p>
+            <p>It no longer answers for calls of {oneLine(rule.user, 40)} of {oneLine(rule.tool, 40)} on {oneLine(rule.device, 40)}. A rule that has ended does not come back: another approval makes a new one.</p>
             <ErrorNote error={revoke.error} />
             <div className="row end"><Button onClick={() => setAsked(false)}>Back</Button><Button look="primary" busy={revoke.isPending} onClick={() => revoke.mutate({ approvalId: rule.approvalId })}>End the rule</Button></div>
           </Dialog>

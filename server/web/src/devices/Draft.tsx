@@ -8,11 +8,13 @@ import { Button, Field, Line, Time } from "../ui/basics";
 import { Diff, difference } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
-import { type Grants, comparable, dropped, pretty, readable } from "./grants";
+import { type Grants, comparable, dropped, isSame, pretty, readable } from "./grants";
 
 interface Props {
   device: string;
   before: Grants;
+  /** Whether the grants have changed since the draft was begun. */
+  isOlder: boolean;
   draft: Grants;
   version: string;
   rows: GrantReview[];
@@ -30,7 +32,7 @@ function parsed(text: string): Grants | undefined {
   }
 }
 
-export function Draft({ device, before, draft, version, rows, onChange, onDiscard, onApplied }: Props) {
+export function Draft({ device, before, isOlder, draft, version, rows, onChange, onDiscard, onApplied }: Props) {
   const toast = useToast();
   const [text, setText] = useState<string>();
   const apply = useMutation(PolicyService.method.setDevicePermissions, {
@@ -45,7 +47,7 @@ export function Draft({ device, before, draft, version, rows, onChange, onDiscar
     if (!section.current?.contains(document.activeElement)) section.current?.focus();
   }, [draft]);
   const diff = difference(readable(comparable(before, draft, rows)), readable(draft));
-  const isSame = readable(before) === readable(draft);
+  const isUnchanged = isSame(before, draft);
   const [wasList, isList] = [Array.isArray(before.tools), Array.isArray(draft.tools)];
   const lost = dropped(before, draft, rows);
   const used = lost.filter(({ uses }) => uses > 0n);
@@ -54,7 +56,8 @@ export function Draft({ device, before, draft, version, rows, onChange, onDiscar
     <section ref={section} tabIndex={-1} className="panel" aria-label="Draft">
       <header><h2>What this changes</h2></header>
       <div className="body stack">
-        {isSame ? <p className="muted">Nothing yet. Remove or narrow an entry below, or grant more.</p> : <Diff text={diff} />}
+        {isOlder && <p className="note warn" role="status">Somebody else has changed these permissions since you began, so your draft cannot be applied. What you changed is below: discard it, and make it again from the present permissions.</p>}
+        {isUnchanged ? <p className="muted">Nothing yet. Remove or narrow an entry below, or grant more.</p> : <Diff text={diff} />}
         {!wasList && isList && <p className="note">The tools become a list: tools that later versions add to the profile are not granted by themselves.</p>}
         {wasList && !isList && <p className="note warn">The tools are not listed any more: every tool of the profile or of the capabilities is granted.</p>}
         {used.length > 0 && (
@@ -82,7 +85,7 @@ export function Draft({ device, before, draft, version, rows, onChange, onDiscar
         </details>
         <ErrorNote error={apply.error} />
         <div className="row">
-          <Button look="primary" busy={apply.isPending} disabled={isSame || isBroken} onClick={() => apply.mutate({ device, grants: JSON.stringify(draft), expectedVersion: version })}>Apply</Button>
+          <Button look="primary" busy={apply.isPending} disabled={isUnchanged || isBroken || isOlder} onClick={() => apply.mutate({ device, grants: JSON.stringify(draft), expectedVersion: version })}>Apply</Button>
           <Button onClick={onDiscard}>Discard</Button>
         </div>
       </div>

@@ -2,7 +2,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { type Device, DeviceService } from "../gen/orion/v1/device_pb";
 import { useSettled } from "../lib/settled";
-import { object } from "../lib/text";
+import { json } from "../lib/text";
 import { Badge, Button, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
@@ -11,7 +11,9 @@ import { refreshDevices } from "./state";
 
 /** What an approval lets happen on the device: the grants that its invitation gave it. */
 function Granted({ device }: { device: Device }) {
-  const grants = Object.entries(object(device.grants));
+  const granted = json(device.grants);
+  if (typeof granted !== "object" || granted === null) return <p className="note warn">What it would be granted cannot be read.</p>;
+  const grants = Object.entries(granted);
   if (grants.length === 0) return <p>Nothing is granted on it yet: once approved, every call is denied until an admin grants tools and folders.</p>;
   return (
     <div>

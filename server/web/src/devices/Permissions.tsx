@@ -1,10 +1,11 @@
 // The permissions of a device: the matrix, and a change of them that is previewed, applied and acknowledged.
 import { useQuery } from "@connectrpc/connect-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link, useLocation, useNavigate } from "react-router";
 import { type Device, DeviceService, type GrantReview } from "../gen/orion/v1/device_pb";
 import { PolicyService } from "../gen/orion/v1/policy_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
+import { refresh } from "../lib/api";
 import { useDraft } from "../lib/draft";
 import { useMe } from "../lib/session";
 import { counted, object } from "../lib/text";
@@ -13,7 +14,7 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { AddGrant } from "./AddGrant";
 import { Draft } from "./Draft";
 import { Matrix } from "./Matrix";
-import { type Grants, added, byKind, narrowed, ownersSteps, pretty, rebased, wantedOf, without } from "./grants";
+import { type Grants, added, byKind, isBegun, isSame, narrowed, ownersSteps, pretty, wantedOf, without } from "./grants";
 
 const NONE: GrantReview[] = [];
 
@@ -28,17 +29,24 @@ export function Permissions({ device }: { device: Device }) {
   const permissions = useQuery(PolicyService.method.getDevicePermissions, { device: name }, { refetchInterval: 2_000 });
   const review = useQuery(DeviceService.method.reviewDevice, { device: name }, { enabled: me.is("admin"), staleTime: 10_000 });
   const tools = useQuery(ToolService.method.listTools, {}, { staleTime: 600_000 }).data?.tools ?? [];
-  const [begun, setBegun] = useDraft<{ before: Grants; grants: Grants }>(`permissions ${device.deviceId}`);
+  const [begun, setBegun] = useDraft(`permissions ${device.deviceId}`, isBegun);
   const [note, setNote] = useState("");
   const current = permissions.data;
   const { state } = useLocation();
   const navigate = useNavigate();
+  const taken = useRef<unknown>(undefined);
+  // The review is of the grants that it was made of.
+  const version = current?.version;
+  useEffect(() => {
+    if (version) void refresh(DeviceService.method.reviewDevice);
+  }, [version]);
   // A denial leads here with what it lacked: the draft has it, and an admin reads and applies it.
   useEffect(() => {
     const wanted = wantedOf(state);
-    if (wanted.length === 0 || !current || !review.data) return;
+    if (wanted.length === 0 || taken.current === state || !current || !review.data) return;
+    taken.current = state;
     const before = object(current.grants);
-    const from = begun ? rebased(begun.before, begun.grants, before) : before;
+    const from = begun && isSame(begun.before, before) ? begun.grants : before;
     setBegun({ before, grants: wanted.reduce((grants, it) => added(grants, it, review.data.grants), from) });
     const owner = ownersSteps(state);
     setNote(owner === "" ? "" : `This alone is not enough. The device's owner has to allow it there, too: ${owner}`);
@@ -46,10 +54,12 @@ export function Permissions({ device }: { device: Device }) {
   }, [state, current, review.data, navigate, begun, setBegun]);
   if (!current) return permissions.isPending ? <Loading what="permissions" /> : <ErrorNote error={permissions.error} retry={() => void permissions.refetch()} />;
   const grants = object(current.grants);
-  const draft = begun && rebased(begun.before, begun.grants, grants);
-  const setDraft = (next: Grants) => setBegun({ before: grants, grants: next });
   const rows = review.data?.grants ?? NONE;
   const mayEdit = me.is("admin") && current.policySource === "";
+  const draft = mayEdit ? begun?.grants : undefined;
+  // A change of what somebody else has changed meanwhile is not applied: it was begun from what is there no more.
+  const isOlder = begun !== undefined && !isSame(begun.before, grants);
+  const setDraft = (next: Grants) => setBegun({ before: begun?.before ?? grants, grants: next });
   const change = (next: Grants | undefined) => {
     setNote(next ? "" : "This entry is not listed by itself: change it in the text of the draft.");
     setDraft(next ?? draft ?? grants);
@@ -67,10 +77,11 @@ export function Permissions({ device }: { device: Device }) {
       {current.policySource !== "" && <p className="note">The policy file names this device, so its permissions are changed <Link to="/policy">there</Link>.</p>}
       {device.policyWarnings.map((warning) => <p key={warning} className="note warn"><Line text={warning} most={300} /></p>)}
       {note !== "" && <p className="note warn" role="status">{note}</p>}
-      {draft && (
+      {draft && begun && (
         <Draft
           device={name}
-          before={grants}
+          before={begun.before}
+          isOlder={isOlder}
           draft={draft}
           version={current.version}
           rows={rows}

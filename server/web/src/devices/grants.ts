@@ -4,6 +4,18 @@ import { json } from "../lib/text";
 
 export type Grants = Record<string, unknown>;
 
+/** A change of grants, with those that it was begun from. */
+export interface Begun {
+  before: Grants;
+  grants: Grants;
+}
+
+const isObject = (value: unknown): value is Grants => typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const isBegun = (value: unknown): value is Begun => isObject(value) && isObject(value.before) && isObject(value.grants);
+
+export const isSame = (one: Grants, other: Grants) => readable(one) === readable(other);
+
 /** Where the grants keep the entries of a kind. */
 const LISTS: Record<string, string> = { tool: "tools", path: "paths", app: "apps", command: "commands", service: "services", log: "logs", host: "hosts" };
 
@@ -84,21 +96,6 @@ export function wantedOf(state: unknown): Wanted[] {
 export function ownersSteps(state: unknown): string {
   const owner = (state as { owner?: unknown } | null)?.owner;
   return Array.isArray(owner) ? owner.join(", ") : "";
-}
-
-/** Returns a draft of earlier grants as a draft of the present ones: with what others changed meanwhile. */
-export function rebased(before: Grants, draft: Grants, now: Grants): Grants {
-  if (readable(before) === readable(now)) return draft;
-  const names = [...new Set([...Object.keys(now), ...Object.keys(draft)])];
-  const merged = names.map((name) => {
-    const [old, mine, theirs] = [list(before, name), list(draft, name), list(now, name)];
-    if (!old || !mine || !theirs) return [name, flow(draft[name]) === flow(before[name]) ? now[name] : draft[name]];
-    const [had, has] = [new Set(old.map(flow)), new Set(mine.map(flow))];
-    const stays = theirs.filter((it) => has.has(flow(it)) || !had.has(flow(it)));
-    const there = new Set(stays.map(flow));
-    return [name, [...stays, ...mine.filter((it) => !had.has(flow(it)) && !there.has(flow(it)))]];
-  });
-  return Object.fromEntries(merged.filter(([, value]) => value !== undefined)) as Grants;
 }
 
 /** Returns the grants with the tools of their profile as a list, where the other grants list theirs. */

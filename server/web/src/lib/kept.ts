@@ -13,14 +13,22 @@ export function keep(user: string, place: string, value: unknown) {
     if (value === undefined) sessionStorage.removeItem(key(user, place));
     else sessionStorage.setItem(key(user, place), JSON.stringify(value));
   } catch {
-    // A browser without room for it keeps what is on the page.
+    // A browser without room for it, or that keeps nothing, has what is on the page.
   }
 }
 
 export function kept(user: string, place: string): unknown {
-  return json(sessionStorage.getItem(key(user, place)) ?? "");
+  try {
+    return json(sessionStorage.getItem(key(user, place)) ?? "");
+  } catch {
+    return undefined;
+  }
 }
 
 export function forgetKept() {
-  for (const name of Object.keys(sessionStorage).filter((it) => it.startsWith(BEGIN))) sessionStorage.removeItem(name);
+  try {
+    for (const name of Object.keys(sessionStorage).filter((it) => it.startsWith(BEGIN))) sessionStorage.removeItem(name);
+  } catch {
+    // Nothing was kept.
+  }
 }

@@ -37,44 +37,67 @@ function useSettled(text: string): string {
   return settled;
 }
 
+interface Begun {
+  text: string;
+  /** The version that the text was begun from, or gone on from. */
+  since: string;
+}
+
+function isBegun(value: unknown): value is Begun {
+  const begun = value as Partial<Begun> | undefined;
+  return typeof begun?.text === "string" && typeof begun.since === "string";
+}
+
 const refreshPolicy = () => refresh(PolicyService.method.getPolicy, PolicyService.method.listPolicyVersions);
 
 function EditPolicy({ active, version }: { active: string; version: bigint }) {
   const me = useMe();
   const toast = useToast();
-  // It outlasts a version that somebody else applies: what it says differs then from that one.
-  const [draft, setDraft] = useDraft<{ text: string; since: string }>("policy");
+  const [draft, setDraft] = useDraft("policy", isBegun);
   const first = active === "" ? FIRST : active;
   const text = me.is("admin") && draft ? draft.text : first;
   const setText = (next: string) => setDraft(next === first ? undefined : { text: next, since: draft?.since ?? version.toString() });
   const [note, setNote] = useState("");
   const settled = useSettled(text);
   const isChanged = text !== active;
+  // What was begun is there no more.
+  useEffect(() => {
+    if (draft?.text === active) setDraft(undefined);
+  }, [draft, active, setDraft]);
   const check = useQuery(PolicyService.method.checkPolicy, { text: settled }, { enabled: me.is("admin") && settled !== active, placeholderData: keepPreviousData, staleTime: 60_000 });
   const apply = useMutation(PolicyService.method.applyPolicy, {
     onSuccess: async ({ isApplied, version: now }) => {
       if (!isApplied) return;
       toast(`Policy version ${now?.version ?? ""} is now active.`);
       setNote("");
-      await refreshPolicy();
-      setDraft(undefined);
+      return refreshPolicy();
     },
   });
   const findings = isChanged ? (apply.data?.isApplied === false ? apply.data.findings : (check.data?.findings ?? [])) : [];
   const isOlder = isChanged && !apply.isPending && draft !== undefined && draft.since !== version.toString();
-  const isCurrent = settled === text && !check.isFetching && check.data?.isValid === true;
+  const { data: checked, refetch: checkAgain } = check;
+  const isOfAnother = checked !== undefined && checked.activeVersion !== version;
+  useEffect(() => {
+    if (isOfAnother) void checkAgain();
+  }, [isOfAnother, checkAgain]);
+  const isCurrent = settled === text && !check.isFetching && checked?.isValid === true && !isOfAnother && !isOlder;
   return (
     <div className="stack">
       {active === "" && <p className="note">This text is an example to begin with. It changes nothing until it is applied, and devices that it does not name keep their permissions.</p>}
-      {isOlder && <p className="note warn" role="status">Version {version.toString()} became active since you began this text. Applying it takes back what that version changed: the difference of the texts shows it.</p>}
-      <Editor text={text} onChange={(next) => { setText(next); apply.reset(); }} findings={findings} isReadOnly={!me.is("admin")} />
+      {isOlder && (
+        <div className="note warn stack tight" role="status">
+          <p>Version {version.toString()} became active since you began this text. Applying your text takes back what that version changed and yours lacks: read the difference of the texts below.</p>
+          <div><Button look="small" onClick={() => setDraft({ text, since: version.toString() })}>I have read it: go on from version {version.toString()}</Button></div>
+        </div>
+      )}
+      <Editor text={text} onChange={(next) => { setText(next); apply.reset(); }} findings={findings} isReadOnly={!me.is("admin") || apply.isPending} />
       {isChanged && me.is("admin") && (
         <>
           <div className="row">{check.isFetching || settled !== text ? <Badge>checking…</Badge> : check.data?.isValid ? <Badge tone="good">valid</Badge> : check.data ? <Badge tone="bad">not valid</Badge> : null}</div>
           <ErrorNote error={check.error} />
           {check.data?.isValid && <section className="stack tight"><h2>What changes on which device</h2><Changes changes={check.data.changes} /></section>}
           <details open={isOlder}><summary>Difference of the texts</summary><Diff text={difference(active, text)} /></details>
-          <section className="stack tight"><h2>What if</h2><WhatIf text={text} /></section>
+          <section className="stack tight"><h2>What if</h2><WhatIf key={version.toString()} text={text} /></section>
           <ErrorNote error={apply.error} />
           <Field label="Note" hint="Why; it is kept with the version">{(props) => <input {...props} value={note} maxLength={500} onChange={(event) => setNote(event.target.value)} />}</Field>
           <div className="row">

@@ -11,6 +11,7 @@ use crate::caller::Role;
 use crate::grants::{AllowedPath, Profile, Scope};
 use crate::hint::{Actor, Hint};
 use crate::hosts::address_of;
+use crate::strip_hidden;
 use crate::path::DevicePath;
 use crate::rule::{Approvers, Rule};
 use crate::touches::{Access, PathTouch};
@@ -312,11 +313,16 @@ impl Policy {
     }
 }
 
-/// Returns the owner's program, with the option that names the owner's file where it needs one.
+/// The longest path that a hint names as the owner's file, in characters.
+const MAX_OWNER_FILE: usize = 256;
+
+/// Returns the owner's program, with the option that names the owner's file where it needs one. The device chose the
+/// path: one that is long, or not all visible, is left to the owner.
 #[must_use]
 pub fn agent_of(owner_file: Option<&DevicePath>) -> String {
-    let name = |file: &DevicePath| format!(" --config {}", for_shell(&file.to_string(), "FILE"));
-    format!("orion-agent{}", owner_file.map(name).unwrap_or_default())
+    let Some(file) = owner_file.map(ToString::to_string) else { return "orion-agent".to_owned() };
+    let is_plain = strip_hidden(&file, MAX_OWNER_FILE) == file;
+    format!("orion-agent --config {}", for_shell(if is_plain { &file } else { "" }, "FILE"))
 }
 
 /// Returns the smallest path to grant for one access: the path itself, or the folder around what is to be

@@ -75,6 +75,8 @@ fn the_owners_command_names_the_owners_file_where_the_program_would_not_find_it(
         (file("D:/my orion/agent.toml"), " --config 'D:/my orion/agent.toml'"),
         // Nothing that a shell would run is in it.
         (file("D:/o'x/agent.toml"), " --config FILE"),
+        (file("D:/\u{202e}x/agent.toml"), " --config FILE"),
+        (file(&format!("D:/{}/agent.toml", "x".repeat(300))), " --config FILE"),
     ] {
         held.owner_file = owner_file;
         assert_eq!(
