@@ -169,9 +169,10 @@ test("a draft outlasts a look elsewhere and a reload, and takes back nothing tha
   await draft.getByRole("button", { name: "Apply" }).click();
   await draft.waitFor({ state: "detached" });
   await admin.getByText("acknowledged by the device").waitFor();
-  assert.match(orion(0, "devices", "show", "server", "-o", "json"), /\/srv\/meanwhile/);
   await admin.reload();
-  await matrix.waitFor();
+  await matrix.getByRole("row", { name: "path /srv/meanwhile" }).waitFor();
+  await matrix.getByRole("row", { name: "tool list_directory" }).waitFor();
+  assert.equal(await matrix.getByRole("row", { name: "tool analyze_disk" }).getByTitle("The backend grants it: yes").count(), 0);
   assert.equal(await draft.count(), 0);
 
   const text = "version: 1\n# Mine.\nrules: []\n";
