@@ -80,11 +80,14 @@ enum DevicesCommand {
     #[command(after_help = "Example:\n  orion devices pending")]
     Pending,
     /// Let a pending or quarantined device in; compare its fingerprint first
-    #[command(alias = "unquarantine", after_help = "\
+    #[command(
+        alias = "unquarantine",
+        after_help = "\
 Example:
   orion devices approve laptop-123
 
-In a script it needs --yes; compare the words with those on the device before.")]
+In a script it needs --yes; compare the words with those on the device before."
+    )]
     Approve(DeviceArgument),
     /// Turn a pending device away
     #[command(after_help = "Example:\n  orion devices reject laptop-123")]

@@ -11,9 +11,9 @@ use crate::caller::Role;
 use crate::grants::{AllowedPath, Profile, Scope};
 use crate::hint::{Actor, Hint};
 use crate::hosts::address_of;
-use crate::strip_hidden;
 use crate::path::DevicePath;
 use crate::rule::{Approvers, Rule};
+use crate::strip_hidden;
 use crate::touches::{Access, PathTouch};
 
 impl Evaluation {
