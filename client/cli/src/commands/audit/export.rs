@@ -113,9 +113,9 @@ impl Target {
             file.persist_noclobber(&path)?;
             Ok::<(), std::io::Error>(())
         };
-        finish().map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => exists(&path),
-            _ => unwritable(&path, &error),
+        finish().map_err(|error| {
+            let is_there = error.kind() == std::io::ErrorKind::AlreadyExists;
+            if is_there { exists(&path) } else { unwritable(&path, &error) }
         })
     }
 }
