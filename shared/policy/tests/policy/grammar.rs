@@ -150,7 +150,7 @@ rules:
     policy.yaml:5:5: error[unknown-key]: `profil` is no key of a device. Did you mean `profile`?
     policy.yaml:6:13: error[unknown-tool]: There is no tool `create_directry`. Did you mean `create_directory`?
     policy.yaml:6:30: error[unknown-tool]: There is no tool `mkfs`. `orion tools list` shows those there are.
-    policy.yaml:7:13: error[missing]: This entry says no access. Write { path: "~/Projects", access: [read] }.
+    policy.yaml:7:13: error[missing]: This entry says no access. Write access: [read] in it, or more.
     policy.yaml:7:33: error[unknown-key]: `acces` is no key of a path. Did you mean `access`?
     policy.yaml:13:5: error[unknown-key]: `aprovers` is no key of a rule. Did you mean `approvers`?
     policy.yaml:14:5: error[duplicate-id]: The rule in line 9 is called `a` too. Denials and records name rules by their ids; each has its own.
