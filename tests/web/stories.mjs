@@ -52,7 +52,7 @@ test("a device is enrolled by one command, and approved by its words", async () 
   await eventually("the words on the device", () => words.every((word) => world.log("orion-agent.laptop").includes(word)));
   assert.ok(words.length >= 4, `${words}`);
   // What an approval lets happen is read with the words.
-  await waiting.getByText(/^Once approved, what its invitation grants is in effect/).waitFor();
+  await waiting.getByText(/^Once approved, this is in effect on it/).waitFor();
   await waiting.getByText("operator", { exact: true }).waitFor();
   await waiting.getByRole("button", { name: "The words are the same: approve" }).click();
   await device.enrolled;
@@ -339,6 +339,21 @@ test("an answer that is cut off goes on by itself", async (context) => {
   await answered(page);
   await page.locator(".answer").last().getByText(/Cut/).waitFor();
   assert.ok(!existsSync(join(device.files, "Cut")));
+
+  // A backend that ends cancels what it answers.
+  mkdirSync(join(device.files, "Again"));
+  await say(page, "delete the folder Again with everything in it");
+  const waiting = card(page, "delete_directory").last();
+  await waiting.getByRole("region", { name: "Approval request" }).waitFor();
+  await world.stopServer();
+  await world.start();
+  await page.getByText("The backend does not answer.").first().waitFor({ state: "hidden" });
+  await waiting.getByRole("button", { name: "Approve once" }).click();
+  await waiting.getByText("succeeded").waitFor();
+  await answered(page);
+  await page.locator(".answer").last().getByText(/Again/).waitFor();
+  assert.equal(await page.getByText("This was stopped.").count(), 0);
+  assert.ok(!existsSync(join(device.files, "Again")));
   await page.context().close();
 });
 

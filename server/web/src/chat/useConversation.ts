@@ -1,5 +1,6 @@
 // The conversation that is shown: its recorded turns, and those of this visit as they stream in.
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNavigate } from "react-router";
@@ -15,6 +16,9 @@ import { type Turn, after, begun, turnsOf } from "./turns";
 /** How often an answer that was cut off is taken up again by itself. */
 const MOST_RETRIES = 6;
 const PAUSE_MS = 500;
+
+/** Returns whether an answer may go on that ended so, and that this page did not stop: a backend that ends cancels it. */
+const isCut = (error: unknown) => isPassing(error) || ConnectError.from(error).code === Code.Canceled;
 
 const refreshHistory = () => void refresh(ChatService.method.listChats);
 
@@ -77,7 +81,7 @@ export function useConversation(id: string | undefined) {
             break;
           } catch (error) {
             // What the backend never began may be sent again only by the person.
-            if (stop.signal.aborted || !isKnown || !isPassing(error) || retries === MOST_RETRIES) throw error;
+            if (stop.signal.aborted || !isKnown || !isCut(error) || retries === MOST_RETRIES) throw error;
           }
           await pause(PAUSE_MS * 2 ** retries, stop.signal);
           const chat = await client(ChatService).getChat({ conversationId: current.current ?? "" }, { signal: stop.signal }).catch(() => undefined);

@@ -72,7 +72,8 @@ export function Activity({ device }: { device: string }) {
       <ErrorNote error={error} />
       {isStopping && <Stop device={device} onClose={() => setStopping(false)} />}
       {isPending && <Loading what="calls" />}
-      {data && calls.length === 0 && <Empty title="No call yet">Say in the chat what should happen on this device, or try a tool under Tools.</Empty>}
+      {data && calls.length === 0 && <Empty title={me.is("admin") ? "No call yet" : "No call of yours yet"}>Say in the chat what should happen on this device, or try a tool under Tools.</Empty>}
+      {data && !me.is("admin") && <p className="muted small">Only calls of yours are listed: admins see everybody's.</p>}
       {calls.length > 0 && days.length === 0 && <p className="muted">No call {DAYS[chosen]?.toLowerCase()}.</p>}
       {days.map(([day, of]) => (
         <section key={day} className="stack tight">
