@@ -15,6 +15,8 @@ interface Props {
   before: Grants;
   /** Whether the grants have changed since the draft was begun. */
   isOlder: boolean;
+  /** Whether the use of the present grants is known. */
+  isReviewed: boolean;
   draft: Grants;
   version: string;
   rows: GrantReview[];
@@ -32,7 +34,7 @@ function parsed(text: string): Grants | undefined {
   }
 }
 
-export function Draft({ device, before, isOlder, draft, version, rows, onChange, onDiscard, onApplied }: Props) {
+export function Draft({ device, before, isOlder, isReviewed, draft, version, rows, onChange, onDiscard, onApplied }: Props) {
   const toast = useToast();
   const [text, setText] = useState<string>();
   const apply = useMutation(PolicyService.method.setDevicePermissions, {
@@ -56,7 +58,7 @@ export function Draft({ device, before, isOlder, draft, version, rows, onChange,
     <section ref={section} tabIndex={-1} className="panel" aria-label="Draft">
       <header><h2>What this changes</h2></header>
       <div className="body stack">
-        {isOlder && <p className="note warn" role="status">Somebody else has changed these permissions since you began, so your draft cannot be applied. What you changed is below: discard it, and make it again from the present permissions.</p>}
+        {isOlder && !apply.isPending && <p className="note warn" role="status">Somebody else has changed these permissions since you began, so your draft cannot be applied. What you changed is below: discard it, and make it again from the present permissions.</p>}
         {isUnchanged ? <p className="muted">Nothing yet. Remove or narrow an entry below, or grant more.</p> : <Diff text={diff} />}
         {!wasList && isList && <p className="note">The tools become a list: tools that later versions add to the profile are not granted by themselves.</p>}
         {wasList && !isList && <p className="note warn">The tools are not listed any more: every tool of the profile or of the capabilities is granted.</p>}
@@ -83,9 +85,10 @@ export function Draft({ device, before, isOlder, draft, version, rows, onChange,
           </Field>
           {isBroken && <p className="note bad" role="alert">This is no JSON object, so it is not taken over.</p>}
         </details>
+        {!isReviewed && <p className="muted small">It can be applied once it is known how the present permissions were used.</p>}
         <ErrorNote error={apply.error} />
         <div className="row">
-          <Button look="primary" busy={apply.isPending} disabled={isUnchanged || isBroken || isOlder} onClick={() => apply.mutate({ device, grants: JSON.stringify(draft), expectedVersion: version })}>Apply</Button>
+          <Button look="primary" busy={apply.isPending} disabled={isUnchanged || isBroken || isOlder || !isReviewed} onClick={() => apply.mutate({ device, grants: JSON.stringify(draft), expectedVersion: version })}>Apply</Button>
           <Button onClick={onDiscard}>Discard</Button>
         </div>
       </div>

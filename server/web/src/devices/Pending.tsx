@@ -9,7 +9,7 @@ import { useToast } from "../ui/toasts";
 import { flow } from "./grants";
 import { refreshDevices } from "./state";
 
-/** What an approval lets happen on the device: the grants that its invitation gave it. */
+/** What an approval lets happen on the device: its grants, which its invitation gave it. */
 function Granted({ device }: { device: Device }) {
   const granted = json(device.grants);
   if (typeof granted !== "object" || granted === null) return <p className="note warn">What it would be granted cannot be read.</p>;
@@ -17,8 +17,8 @@ function Granted({ device }: { device: Device }) {
   if (grants.length === 0) return <p>Nothing is granted on it yet: once approved, every call is denied until an admin grants tools and folders.</p>;
   return (
     <div>
-      <p>Once approved, what its invitation grants is in effect, as far as the device's owner allows it too:</p>
-      <dl className="facts">{grants.map(([key, value]) => <div key={key} className="contents"><dt>{key}</dt><dd>{(Array.isArray(value) ? value : [value]).map((it) => <div key={flow(it)}><Line text={flow(it)} most={40_000} mono /></div>)}</dd></div>)}</dl>
+      <p>Once approved, this is in effect on it, as far as the device's owner allows it too:</p>
+      <dl className="facts">{grants.map(([key, value]) => <div key={key} className="contents"><dt>{key}</dt><dd>{Array.isArray(value) && value.length === 0 ? "none" : (Array.isArray(value) ? value : [value]).map((it) => <div key={flow(it)}><Line text={flow(it)} most={40_000} mono /></div>)}</dd></div>)}</dl>
     </div>
   );
 }

@@ -1,11 +1,12 @@
 // The permissions of a device: the matrix, and a change of them that is previewed, applied and acknowledged.
+import { Code, ConnectError } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { useEffect, useRef, useState } from "react";
 import { Link, useLocation, useNavigate } from "react-router";
 import { type Device, DeviceService, type GrantReview } from "../gen/orion/v1/device_pb";
 import { PolicyService } from "../gen/orion/v1/policy_pb";
 import { ToolService } from "../gen/orion/v1/tool_pb";
-import { refresh } from "../lib/api";
+import { isPassing, refresh } from "../lib/api";
 import { useDraft } from "../lib/draft";
 import { useMe } from "../lib/session";
 import { counted, object } from "../lib/text";
@@ -18,6 +19,9 @@ import { type Grants, added, byKind, isBegun, isSame, narrowed, ownersSteps, pre
 
 const NONE: GrantReview[] = [];
 
+/** A person has one review at a time: the one before may not have ended yet. */
+const isWorthAgain = (count: number, error: unknown) => count < 5 && (isPassing(error) || ConnectError.from(error).code === Code.ResourceExhausted);
+
 function Acknowledged({ version, acknowledged, isOnline }: { version: string; acknowledged: string; isOnline: boolean }) {
   if (version === acknowledged) return <Badge tone="good">permissions acknowledged by the device</Badge>;
   return <Badge tone="warn">{isOnline ? "permissions sent, not acknowledged by the device yet" : "permissions reach the device when it connects"}</Badge>;
@@ -27,7 +31,7 @@ export function Permissions({ device }: { device: Device }) {
   const me = useMe();
   const name = device.name;
   const permissions = useQuery(PolicyService.method.getDevicePermissions, { device: name }, { refetchInterval: 2_000 });
-  const review = useQuery(DeviceService.method.reviewDevice, { device: name }, { enabled: me.is("admin"), staleTime: 10_000 });
+  const review = useQuery(DeviceService.method.reviewDevice, { device: name }, { enabled: me.is("admin"), staleTime: 10_000, retry: isWorthAgain });
   const tools = useQuery(ToolService.method.listTools, {}, { staleTime: 600_000 }).data?.tools ?? [];
   const [begun, setBegun] = useDraft(`permissions ${device.deviceId}`, isBegun);
   const [note, setNote] = useState("");
@@ -37,8 +41,11 @@ export function Permissions({ device }: { device: Device }) {
   const taken = useRef<unknown>(undefined);
   // The review is of the grants that it was made of.
   const version = current?.version;
+  const reviewed = useRef(version);
   useEffect(() => {
-    if (version) void refresh(DeviceService.method.reviewDevice);
+    if (version === undefined || reviewed.current === version) return;
+    if (reviewed.current !== undefined) void refresh(DeviceService.method.reviewDevice);
+    reviewed.current = version;
   }, [version]);
   // A denial leads here with what it lacked: the draft has it, and an admin reads and applies it.
   useEffect(() => {
@@ -46,11 +53,13 @@ export function Permissions({ device }: { device: Device }) {
     if (wanted.length === 0 || taken.current === state || !current || !review.data) return;
     taken.current = state;
     const before = object(current.grants);
+    void navigate(".", { replace: true, state: null });
+    // The policy file grants there, and says so below.
+    if (current.policySource !== "") return;
     const from = begun && isSame(begun.before, before) ? begun.grants : before;
     setBegun({ before, grants: wanted.reduce((grants, it) => added(grants, it, review.data.grants), from) });
     const owner = ownersSteps(state);
     setNote(owner === "" ? "" : `This alone is not enough. The device's owner has to allow it there, too: ${owner}`);
-    void navigate(".", { replace: true, state: null });
   }, [state, current, review.data, navigate, begun, setBegun]);
   if (!current) return permissions.isPending ? <Loading what="permissions" /> : <ErrorNote error={permissions.error} retry={() => void permissions.refetch()} />;
   const grants = object(current.grants);
@@ -82,13 +91,14 @@ export function Permissions({ device }: { device: Device }) {
           device={name}
           before={begun.before}
           isOlder={isOlder}
+          isReviewed={review.data !== undefined && !review.isFetching}
           draft={draft}
           version={current.version}
           rows={rows}
           onChange={setDraft}
           onDiscard={() => { setBegun(undefined); setNote(""); }}
           // What the owner has to do besides stays to be read.
-          onApplied={() => { setBegun(undefined); void permissions.refetch(); void review.refetch(); }}
+          onApplied={() => { setBegun(undefined); void permissions.refetch(); }}
         />
       )}
       <ErrorNote error={review.error} retry={() => void review.refetch()} />

@@ -13,7 +13,16 @@ export function keep(user: string, place: string, value: unknown) {
     if (value === undefined) sessionStorage.removeItem(key(user, place));
     else sessionStorage.setItem(key(user, place), JSON.stringify(value));
   } catch {
-    // A browser without room for it, or that keeps nothing, has what is on the page.
+    // A browser without room for it has what is on the page, and nothing older in its place.
+    forget(key(user, place));
+  }
+}
+
+function forget(name: string) {
+  try {
+    sessionStorage.removeItem(name);
+  } catch {
+    // Nothing is kept here.
   }
 }
 

@@ -36,6 +36,7 @@ export default function Enrol() {
   const [folders, setFolders] = useState("");
   const paths = folders.split("\n").map((it) => it.trim()).filter(Boolean);
   const grants = profile === "" && paths.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: paths.map((path) => ({ path, access })) });
+  const relative = paths.find((path) => !/^([/~\\]|[A-Za-z]:)/.test(path));
   // The command opens folders for everything or not at all: for less, the owner opens them.
   const isLess = access.length > 0 && access.length < ACCESSES.length;
   const closed = isLess ? paths.map((path) => `orion-agent allow ${quoted(path)}${opening(access)}`) : [];
@@ -86,6 +87,7 @@ export default function Enrol() {
             <Field label="In these folders" hint="One a line, as the device writes them, such as ~/Projects. The first is where relative paths start.">
               {(props) => <textarea {...props} className="mono" rows={2} spellCheck={false} value={folders} onChange={(event) => setFolders(event.target.value)} />}
             </Field>
+            {relative !== undefined && <p className="note bad small" role="alert">{relative} is no full path: begin it with /, ~ or a drive.</p>}
             {paths.length === 0 && profile !== "" && <p className="note small" role="status">Without a folder, every call that touches a file is denied on this device. Folders can be granted later.</p>}
             <fieldset className="row plain">
               <legend className="small muted">Access to these folders</legend>
@@ -115,7 +117,7 @@ export default function Enrol() {
             </details>
             <label className="check"><input type="checkbox" name="preapproved" /> Approve at once, without comparing words: whoever has the token gets in</label>
             <ErrorNote error={invite.error ?? devices.error} />
-            <div><Button look="primary" type="submit" busy={invite.isPending} disabled={devices.isPending}>Make the command</Button></div>
+            <div><Button look="primary" type="submit" busy={invite.isPending} disabled={devices.isPending || relative !== undefined}>Make the command</Button></div>
           </div>
         </form>
       )}

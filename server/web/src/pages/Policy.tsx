@@ -50,13 +50,14 @@ function isBegun(value: unknown): value is Begun {
 
 const refreshPolicy = () => refresh(PolicyService.method.getPolicy, PolicyService.method.listPolicyVersions);
 
-function EditPolicy({ active, version }: { active: string; version: bigint }) {
+/** `since` names the active version, in this database and no other. */
+function EditPolicy({ active, version, since }: { active: string; version: bigint; since: string }) {
   const me = useMe();
   const toast = useToast();
   const [draft, setDraft] = useDraft("policy", isBegun);
   const first = active === "" ? FIRST : active;
   const text = me.is("admin") && draft ? draft.text : first;
-  const setText = (next: string) => setDraft(next === first ? undefined : { text: next, since: draft?.since ?? version.toString() });
+  const setText = (next: string) => setDraft(next === first ? undefined : { text: next, since: draft?.since ?? since });
   const [note, setNote] = useState("");
   const settled = useSettled(text);
   const isChanged = text !== active;
@@ -74,12 +75,14 @@ function EditPolicy({ active, version }: { active: string; version: bigint }) {
     },
   });
   const findings = isChanged ? (apply.data?.isApplied === false ? apply.data.findings : (check.data?.findings ?? [])) : [];
-  const isOlder = isChanged && !apply.isPending && draft !== undefined && draft.since !== version.toString();
+  const isOlder = isChanged && !apply.isPending && draft !== undefined && draft.since !== since;
   const { data: checked, refetch: checkAgain } = check;
   const isOfAnother = checked !== undefined && checked.activeVersion !== version;
   useEffect(() => {
     if (isOfAnother) void checkAgain();
-  }, [isOfAnother, checkAgain]);
+  }, [isOfAnother, settled, version, checkAgain]);
+  const [isCompared, setCompared] = useState(false);
+  if (isOlder && !isCompared) setCompared(true);
   const isCurrent = settled === text && !check.isFetching && checked?.isValid === true && !isOfAnother && !isOlder;
   return (
     <div className="stack">
@@ -87,22 +90,22 @@ function EditPolicy({ active, version }: { active: string; version: bigint }) {
       {isOlder && (
         <div className="note warn stack tight" role="status">
           <p>Version {version.toString()} became active since you began this text. Applying your text takes back what that version changed and yours lacks: read the difference of the texts below.</p>
-          <div><Button look="small" onClick={() => setDraft({ text, since: version.toString() })}>I have read it: go on from version {version.toString()}</Button></div>
+          <div><Button look="small" onClick={() => setDraft({ text, since })}>I have read it: go on from version {version.toString()}</Button></div>
         </div>
       )}
       <Editor text={text} onChange={(next) => { setText(next); apply.reset(); }} findings={findings} isReadOnly={!me.is("admin") || apply.isPending} />
       {isChanged && me.is("admin") && (
         <>
-          <div className="row">{check.isFetching || settled !== text ? <Badge>checking…</Badge> : check.data?.isValid ? <Badge tone="good">valid</Badge> : check.data ? <Badge tone="bad">not valid</Badge> : null}</div>
-          <ErrorNote error={check.error} />
-          {check.data?.isValid && <section className="stack tight"><h2>What changes on which device</h2><Changes changes={check.data.changes} /></section>}
-          <details open={isOlder}><summary>Difference of the texts</summary><Diff text={difference(active, text)} /></details>
+          <div className="row">{check.isFetching || settled !== text || isOfAnother ? <Badge>checking…</Badge> : check.data?.isValid ? <Badge tone="good">valid</Badge> : check.data ? <Badge tone="bad">not valid</Badge> : null}</div>
+          <ErrorNote error={check.error} retry={() => void checkAgain()} />
+          {check.data?.isValid && !isOfAnother && <section className="stack tight"><h2>What changes on which device</h2><Changes changes={check.data.changes} /></section>}
+          <details open={isCompared}><summary>Difference of the texts</summary><Diff text={difference(active, text)} /></details>
           <section className="stack tight"><h2>What if</h2><WhatIf key={version.toString()} text={text} /></section>
           <ErrorNote error={apply.error} />
           <Field label="Note" hint="Why; it is kept with the version">{(props) => <input {...props} value={note} maxLength={500} onChange={(event) => setNote(event.target.value)} />}</Field>
           <div className="row">
             <Button look="primary" disabled={!isCurrent} busy={apply.isPending} onClick={() => apply.mutate({ text, expectedVersion: version, note })}>Apply</Button>
-            <Button onClick={() => setDraft(undefined)}>Discard</Button>
+            <Button onClick={() => { setDraft(undefined); setNote(""); setCompared(false); apply.reset(); }}>Discard</Button>
           </div>
         </>
       )}
@@ -122,7 +125,7 @@ export default function Policy() {
       <ErrorNote error={policy.error} retry={() => void policy.refetch()} />
       {policy.isPending && <Loading what="the policy" />}
       {data?.unreadable.map((finding) => <p key={finding.message} className="note bad" role="alert">The active policy cannot be read, so every call is denied. Line {finding.line}: {finding.message}</p>)}
-      {data && <EditPolicy active={data.text} version={version} />}
+      {data && <EditPolicy active={data.text} version={version} since={`${version} ${data.version?.sha256 ?? ""}`} />}
       {data && data.devices.length > 0 && <OnDevices devices={data.devices} isApplied={version > 0n} />}
       {data && <section className="stack tight"><h2>Versions</h2><Versions active={data.text} onRestored={() => void refreshPolicy()} /></section>}
     </main>
