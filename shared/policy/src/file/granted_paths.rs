@@ -260,7 +260,12 @@ fn path(node: &Node, findings: &mut Findings) -> Option<At<PathGrant>> {
         };
         if access.is_none() {
             // A device's own file requires it too, and an omitted word must not grant deletion.
-            findings.error(node.at, Code::Missing, "This entry says no access.", "Write access: [read] in it, or more.");
+            findings.error(
+                node.at,
+                Code::Missing,
+                "This entry says no access.",
+                "Write access: [read] in it, or more.",
+            );
         }
         (read::text(path, "a path", findings)?, access?)
     } else {
