@@ -89,6 +89,26 @@ test("a rule made from an approval names what it covers, and is listed until it 
   await ann.getByRole("navigation", { name: "Requests" }).getByRole("link").nth(1).waitFor();
 });
 
+test("what a request touches is shown to its end, however long its path is", async () => {
+  const deep = join("a".repeat(90), "b".repeat(90));
+  mkdirSync(join(laptop.files, deep), { recursive: true });
+  writeFileSync(join(laptop.files, deep, "signed.txt"), "");
+  orion(6, "call", "laptop", "delete_file", `path=${deep}/signed.txt`, "confirm=true");
+  await ann.goto("/approvals");
+  await ann.getByRole("navigation", { name: "Requests" }).getByRole("link", { name: /signed/ }).click();
+  const request = ann.getByRole("region", { name: "Approval request" });
+  for (const name of ["Preview", "Touches", "Arguments"]) {
+    await request.locator(`dt:text-is("${name}") + dd`).first().getByText(/signed\.txt/).waitFor();
+  }
+  await request.getByRole("button", { name: "Deny…" }).click();
+  await ann.getByLabel(/^Reason/).press("Escape");
+  await request.getByRole("button", { name: "Approve once" }).waitFor();
+  await request.getByRole("button", { name: "Deny…" }).click();
+  await ann.getByLabel(/^Reason/).fill("It is signed.");
+  await request.getByRole("button", { name: "Deny", exact: true }).click();
+  await ann.getByText("denied").first().waitFor();
+});
+
 test("a plan whose files change after it was shown does not touch them", async () => {
   for (const { files } of [laptop, server]) writeFileSync(join(files, "old.txt"), "old");
   orion(6, "plan", "call", "laptop,server", "delete_file", "path=old.txt", "confirm=true");

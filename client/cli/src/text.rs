@@ -68,6 +68,33 @@ const fn columns(c: char) -> usize {
     if c < '\u{1100}' { 1 } else { 2 }
 }
 
+/// Formats a text as one line of at most so many columns, whose middle is left out where it is long: a path says most at
+/// its end.
+pub(crate) fn both_ends(text: &str, most: usize) -> String {
+    let shown = |c: char| unmarked(visible_char(c));
+    let mut width = 0;
+    let is_short = text.chars().all(|c| {
+        width += columns(shown(c));
+        width <= most
+    });
+    if is_short {
+        return text.chars().map(shown).collect();
+    }
+    let begin: String = within(text.chars().map(shown), most / 3);
+    let end: String = within(text.chars().rev().map(shown), most - 1 - most / 3);
+    format!("{begin}…{}", end.chars().rev().collect::<String>())
+}
+
+/// Returns as many of these characters as so many columns hold.
+fn within(characters: impl Iterator<Item = char>, most: usize) -> String {
+    let mut width = 0;
+    let fits = |c: &char| {
+        width += columns(*c);
+        width <= most
+    };
+    characters.take_while(fits).collect()
+}
+
 /// Formats a text as one line of at most so many columns, in which nothing is hidden.
 pub(crate) fn fitted(text: &str, most: usize) -> String {
     let line = one_line(text, most.max(1));
@@ -135,6 +162,18 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_line_keeps_both_ends() {
+        assert_eq!(both_ends("/a/b.txt", 8), "/a/b.txt");
+        let long = format!("/{}/signed.txt", "x".repeat(200));
+        assert_eq!(
+            both_ends(&long, 30),
+            format!("/{}…{}/signed.txt", "x".repeat(9), "x".repeat(8))
+        );
+        assert_eq!(both_ends("界界界界界", 7), "界…界界");
+        assert_eq!(both_ends("a\u{2588}b", 9), "a|b");
+    }
 
     #[test]
     fn a_list_shows_an_id_whole_where_another_begins_alike() {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::card::{how_much, who};
 use super::{ApprovalView, LabelView, short_arguments};
 use crate::output::{ASKS, Output};
-use crate::text::{self, fitted};
+use crate::text::{self, both_ends, fitted};
 
 /// The columns of a line. The mark before each line takes two more.
 const COLUMNS: usize = 78;
@@ -54,7 +54,7 @@ impl Card {
                 String::new()
             };
             let room = COLUMNS - NAMES - 2 - more.chars().count();
-            self.0.push(format!("  {name:NAMES$}{}{more}", fitted(line, room)));
+            self.0.push(format!("  {name:NAMES$}{}{more}", both_ends(line, room)));
         }
     }
 }

@@ -5,7 +5,7 @@ import { Arguments } from "../calls/Arguments";
 import { type Approval, ApprovalService, ApprovalState, type ContentLabel } from "../gen/orion/v1/approval_pb";
 import { outcome, riskOf } from "../lib/call";
 import { useMe } from "../lib/session";
-import { argument, bytes, counted, object } from "../lib/text";
+import { MOST_PATH, argument, bothEnds, bytes, counted, object, oneLine } from "../lib/text";
 import { Badge, Block, Button, Line, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -17,13 +17,14 @@ export function useApproval(listed: Approval) {
   return { approval: whole.data?.approval ?? listed, isWhole: !listed.isCut || whole.isSuccess, error: whole.error };
 }
 
-function Lines({ name, texts, most }: { name: string; texts: string[]; most: number }) {
+/** Lines of a card. What a call touches is whole: its end says what is meant. */
+function Lines({ name, texts, most, isWhole = false }: { name: string; texts: string[]; most: number; isWhole?: boolean }) {
   if (texts.length === 0) return null;
   return (
     <>
       <dt>{name}</dt>
       <dd>
-        {texts.slice(0, most).map((text, index) => <div key={index}><Line text={text} most={140} /></div>)}
+        {texts.slice(0, most).map((text, index) => <div key={index}>{isWhole ? <Line text={text} most={MOST_PATH} /> : <bdi className="break" title={oneLine(text, 1000)}>{bothEnds(text, 200)}</bdi>}</div>)}
         {texts.length > most && <span className="muted">and {counted(texts.length - most, "more line")}</span>}
       </dd>
     </>
@@ -63,7 +64,7 @@ function Details({ approval }: { approval: Approval }) {
       {typeof diff === "string" && <Diff text={diff} />}
       {preview?.data !== undefined && typeof diff !== "string" && <Block text={JSON.stringify(preview.data, null, 2)} label="Preview" />}
       <dl className="facts small">
-        <Lines name="All touches" texts={approval.touches} most={200} />
+        <Lines name="All touches" texts={approval.touches} most={200} isWhole />
         <dt>Rule</dt><dd><Line text={approval.rule} most={300} /></dd>
         <Lines name="Untrusted" texts={approval.content.map(source)} most={50} />
         <Lines name="Words from it" texts={approval.occursInContent} most={20} />
@@ -106,9 +107,9 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <Badge tone={risk.tone}>{risk.text}</Badge>
       </div>
       <dl className="facts">
-        <Lines name="Preview" texts={preview ? [preview.message] : []} most={1} />
+        <Lines name="Preview" texts={preview ? [preview.message] : []} most={1} isWhole />
         <dt>Effect</dt><dd>{effect(approval)}</dd>
-        <Lines name="Touches" texts={approval.touches} most={2} />
+        <Lines name="Touches" texts={approval.touches} most={2} isWhole />
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
         <Lines name="Arguments" texts={given.length > 0 ? [given.join("  ")] : []} most={1} />

@@ -85,6 +85,10 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
     // Enter that is held down on the button before is no answer.
     if (!isBusy && (isSettled || reason !== "")) send(false);
   };
+  const back = () => {
+    setDenying(false);
+    setReason("");
+  };
   const failed = <ErrorNote error={decide.error ?? unsigned} />;
   const because = (
     <Field label={isDenying ? "Reason (the requester and the model read it)" : "Reason (required)"}>
@@ -94,12 +98,14 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
   if (isDenying) {
     // Enter denies. Nothing is approved by it: the other answers are in no form.
     return (
-      <form className="stack" onSubmit={deny}>
+      // Escape leaves it, as it does a dialog.
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+      <form className="stack" onSubmit={deny} onKeyDown={(event) => event.key === "Escape" && back()}>
         {failed}
         {because}
         <div className="row">
           <Button look="danger" type="submit" disabled={isBusy || (!isSettled && reason === "")}>Deny</Button>
-          <Button look="quiet" onClick={() => { setDenying(false); setReason(""); }}>Back</Button>
+          <Button look="quiet" onClick={back}>Back</Button>
         </div>
       </form>
     );

@@ -6,7 +6,7 @@ import { type Approval, ApprovalService } from "../gen/orion/v1/approval_pb";
 import { Button, Field, Line, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import type { More } from "./Decide";
-import { MOST_PATH } from "./StandingRules";
+import { MOST_PATH } from "../lib/text";
 
 const DAY_MS = 86_400_000;
 

@@ -3,14 +3,11 @@ import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { ApprovalService, type StandingRule } from "../gen/orion/v1/approval_pb";
 import { refresh } from "../lib/api";
-import { oneLine } from "../lib/text";
+import { MOST_PATH, oneLine } from "../lib/text";
 import { Button, Line, Time } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
-
-/** Longer than a path can be: its end says what is covered. */
-export const MOST_PATH = 40_000;
 
 export const refreshRules = () => refresh(ApprovalService.method.listStandingRules);
 

@@ -12,6 +12,9 @@ export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(HIDDEN, escape);
 }
 
+/** Longer than a path can be: its end says what is meant. */
+export const MOST_PATH = 40_000;
+
 /** Returns a text as one line of at most so many characters. */
 export function oneLine(text: string, most = 200): string {
   const line = visible(clip(text, most * 2)).replace(/\n/g, "⏎").replace(/\t/g, "⇥");
