@@ -263,6 +263,26 @@ async fn permissions_are_read_changed_and_refused_where_they_make_no_sense() {
     let wrong = cli.run(&["devices", "permissions", "set", "kiosk", "@wrong.json"]).await;
     assert_eq!(wrong.code, 2, "{wrong:?}");
     assert!(wrong.stderr.contains("toolz"), "{wrong:?}");
+
+    // A path alone lets no tool run, which is said with the command that the denial names, too.
+    assert_eq!(cli.run(&["devices", "permissions", "set", "kiosk", "{}"]).await.code, 0);
+    let files = kiosk.files().display().to_string();
+    let add = ["devices", "permissions", "add", "kiosk", "--access", "read,write", "--path"];
+    let alone = cli.run(&[&add[..], &[&files]].concat()).await;
+    let next = "orion devices permissions add kiosk --profile operator";
+    assert!(alone.code == 0 && alone.stderr.contains(next), "{alone:?}");
+    kiosk.ready().await;
+    let make = ["call", "kiosk", "create_directory", "path=Made"];
+    let denied = cli.run(&make).await;
+    assert!(denied.code == 5 && denied.stderr.contains(next), "{denied:?}");
+    let given = cli.run(&next.split(' ').skip(1).collect::<Vec<_>>()).await;
+    assert!(given.code == 0 && !given.stderr.contains("has no tool"), "{given:?}");
+    kiosk.ready().await;
+    let made = cli.run(&make).await;
+    assert_eq!(made.code, 0, "{made:?}");
+    let taken = ["devices", "permissions", "remove", "kiosk", "--profile", "operator"];
+    assert!(cli.run(&taken).await.stderr.contains("has no tool yet"));
+    assert_eq!(cli.run(&taken).await.code, 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

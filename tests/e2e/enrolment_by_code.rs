@@ -125,6 +125,8 @@ async fn a_script_gives_the_words_and_yes_alone_confirms_nothing() {
     let confirmed = enroll(&["--words", &spoken, "--yes", "-o", "json"]).await;
     assert_eq!(confirmed.code, 0, "{confirmed:?}");
     assert_eq!(confirmed.json()["name"], "kiosk");
+    let next = "orion devices permissions add kiosk --profile operator --path PATH";
+    assert!(confirmed.stderr.contains(next), "{confirmed:?}");
     assert_eq!(agent.exit_code().await, 0, "{}", agent.log());
 }
 

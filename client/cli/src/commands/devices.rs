@@ -1,8 +1,8 @@
 //! `orion devices`: the fleet, enrolment, and each device's grants.
 
 mod enroll;
-mod grant_flags;
-mod grants;
+pub(crate) mod grant_flags;
+pub(crate) mod grants;
 mod invite;
 mod label;
 mod mode;
@@ -184,7 +184,13 @@ impl DevicesCommand {
                 }
                 let request = v1::ApproveDeviceRequest { device: before.device_id };
                 let answer = client.ask(client.devices().approve_device(request)).await?;
-                changed(app, answer.device)
+                let approved = answer.device.clone().unwrap_or_default();
+                let code = changed(app, answer.device)?;
+                if approved.policy_source.is_empty() {
+                    let granted = serde_json::from_str(&approved.grants).unwrap_or_default();
+                    grants::note_no_tool(app, &approved.name, &granted);
+                }
+                Ok(code)
             }
             Self::Reject(DeviceArgument { device }) => {
                 let request = v1::RejectDeviceRequest { device };

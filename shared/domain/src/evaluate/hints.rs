@@ -4,6 +4,8 @@
 mod denied;
 mod quote;
 
+use std::collections::BTreeSet;
+
 use quote::{for_shell, quoted};
 
 use super::{Decision, Evaluation, Evidence, Layer, Policy, Question, Reason};
@@ -110,7 +112,15 @@ impl Evidence {
                 let scope = self.scope_name(question);
                 let change = format!("give {scope} {profile}the permission {capability}");
                 let hint = self.change(question, change);
-                self.with_options(hint, question, &format!("--permission {capability}"))
+                // One permission of a device that has none leaves it with that alone.
+                let has_none = self.scope(policy).is_some_and(|it| {
+                    it.tools.is_none() && it.capabilities.as_ref().is_none_or(BTreeSet::is_empty)
+                });
+                let option = match with.filter(|_| has_none) {
+                    Some(profile) => format!("--profile {profile}"),
+                    None => format!("--permission {capability}"),
+                };
+                self.with_options(hint, question, &option)
             }
             Reason::ReadOnly => {
                 let change = format!("set read_only to false for {}", self.scope_name(question));

@@ -5,6 +5,7 @@ use orion_domain::Hint;
 use orion_wire::v1;
 
 use super::grant_flags::GrantFlags;
+use super::grants::note_no_tool;
 use crate::app::App;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -67,8 +68,13 @@ impl Enroll {
             None => typed_words(app, client, &code).await?,
         };
         let name = name.unwrap_or_default();
-        let request =
-            v1::ConfirmEnrollmentRequest { code, words, name: name.clone(), grants, labels };
+        let request = v1::ConfirmEnrollmentRequest {
+            code,
+            words,
+            name: name.clone(),
+            grants: grants.clone(),
+            labels,
+        };
         let answer = client.ask(client.devices().confirm_enrollment(request)).await?;
         let v1::ConfirmEnrollmentResponse { enrollment, valid_until: _, answer } = answer;
         let device = EnrollmentView::from(enrollment.unwrap_or_default());
@@ -78,9 +84,12 @@ impl Enroll {
             text::one_line(name, 80),
             text::one_line(&device.address, 80),
         ));
+        let granted = if grants.is_empty() { "{}" } else { &grants };
+        let (name, granted) = (name.clone(), serde_json::from_str(granted).unwrap_or_default());
         let answer = text::one_line(&answer, 80);
         let shown = format!("Confirmed. On the device, type: {answer}");
         app.out.show(&ConfirmedView { device, answer }, || shown)?;
+        note_no_tool(app, &name, &granted);
         Ok(0)
     }
 }

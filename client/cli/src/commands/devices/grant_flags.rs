@@ -34,7 +34,7 @@ pub(crate) struct GrantFlags {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum ProfileName {
+pub(crate) enum ProfileName {
     /// Reads files and facts
     Reader,
     /// Reads, writes, deletes, opens applications
@@ -45,6 +45,18 @@ enum ProfileName {
     Homelab,
     /// An operator whose every change is previewed and approved
     Strict,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Reader => Self::Reader,
+            ProfileName::Operator => Self::Operator,
+            ProfileName::Developer => Self::Developer,
+            ProfileName::Homelab => Self::Homelab,
+            ProfileName::Strict => Self::Strict,
+        }
+    }
 }
 
 impl GrantFlags {
@@ -71,12 +83,7 @@ impl GrantFlags {
             // Paths without a capability would grant nothing.
             profile: match profile {
                 None if tools.is_empty() && !paths.is_empty() => Some(Profile::Operator),
-                None => None,
-                Some(ProfileName::Reader) => Some(Profile::Reader),
-                Some(ProfileName::Operator) => Some(Profile::Operator),
-                Some(ProfileName::Developer) => Some(Profile::Developer),
-                Some(ProfileName::Homelab) => Some(Profile::Homelab),
-                Some(ProfileName::Strict) => Some(Profile::Strict),
+                profile => profile.map(Profile::from),
             },
             tools: (!tools.is_empty()).then(|| tools.iter().cloned().collect()),
             paths: paths

@@ -1,10 +1,13 @@
 //! Grants as people give them, and as they are sent.
 
+use orion_domain::Hint;
 use orion_domain::grants::Grants;
 use orion_policy::{LintContext, Severity};
 
+use crate::app::App;
 use crate::failure::Failure;
 use crate::input;
+use crate::text;
 
 /// Reads grants, JSON or YAML, from a file or standard input. A JSON object may be given as itself.
 ///
@@ -44,6 +47,22 @@ fn explained(text: &str) -> Option<(String, Option<String>)> {
 pub(crate) fn to_json(grants: &Grants) -> Result<String, Failure> {
     serde_json::to_string(grants)
         .map_err(|error| Failure::Failed(format!("the grants cannot be sent: {error}")))
+}
+
+/// Says that every call on a device is denied whose grants give it no tool, and how that is changed.
+pub(crate) fn note_no_tool(app: &App<'_>, device: &str, grants: &Grants) {
+    let Grants { profile, tools, capabilities, paths, .. } = grants;
+    let has_tools = tools.as_ref().is_some_and(|tools| !tools.is_empty())
+        || capabilities.as_ref().is_some_and(|held| !held.is_empty());
+    if profile.is_some() || has_tools {
+        return;
+    }
+    let device = text::one_line(device, 80);
+    let path = if paths.is_empty() { " --path PATH --access read,write" } else { "" };
+    app.out.step(&Hint::run(
+        format!("{device} has no tool yet, so that every call on it is denied: give it a profile"),
+        format!("orion devices permissions add {device} --profile operator{path}"),
+    ));
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use similar::TextDiff;
 
 use self::edit::Entries;
-use super::grants::{read_grants, to_json};
+use super::grants::{note_no_tool, read_grants, to_json};
 use crate::app::App;
 use crate::client::Client;
 use crate::complete;
@@ -207,7 +207,9 @@ async fn edit(
     for line in orion_policy::diff_grants(&held, &edited) {
         app.out.note(&text::one_line(&line, 400));
     }
-    show(app, client, entries.device.clone()).await
+    show(app, client, entries.device.clone()).await?;
+    note_no_tool(app, &entries.device, &edited);
+    Ok(())
 }
 
 /// Says which of the entries have no effect because the device's owner allows less.

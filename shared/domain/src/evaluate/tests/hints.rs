@@ -26,6 +26,7 @@ const OWNER: &str =
 #[rstest]
 #[case(json!({"tools": ["open_app"], "paths": ["D:/"]}), &format!("add create_directory to the tools of laptop-123 {}", adds("--tool create_directory")))]
 #[case(json!({"profile": "reader", "paths": ["D:/"]}), &format!("give laptop-123 the profile operator, or the permission file_write {}", adds("--permission file_write")))]
+#[case(json!({"paths": ["D:/"]}), &format!("give laptop-123 the profile operator, or the permission file_write {}", adds("--profile operator")))]
 #[case(json!({"profile": "operator", "paths": ["D:/"], "read_only": true}), "set read_only to false for laptop-123 {ADMIN}")]
 #[case(json!({"profile": "operator", "paths": ["C:/"]}), &format!("add {{ path: \"D:/x\", access: [write] }} to the paths of laptop-123 {}", adds("--path D:/x --access write")))]
 #[case(json!({"profile": "operator", "paths": ["D:/"], "deny_paths": ["D:/x", "**/y"]}), "take \"D:/x\", \"**/y\" out of the deny_paths of laptop-123 {ADMIN}")]

@@ -6,8 +6,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use orion_domain::grants::PathGrant;
-use orion_domain::{Access, Capability, Grants, Hint};
+use orion_domain::{Access, Capability, Grants, Hint, Profile};
 
+use crate::commands::devices::grant_flags::ProfileName;
 use crate::complete;
 use crate::failure::Failure;
 use crate::text;
@@ -19,11 +20,14 @@ pub(crate) struct Entries {
     #[arg(value_name = "DEVICE", add = ArgValueCandidates::new(complete::devices))]
     pub(super) device: String,
     /// A path, as the device writes it; may be given again
-    #[arg(long = "path", value_name = "PATH", required_unless_present_any = ["tools", "permissions", "apps", "hosts"])]
+    #[arg(long = "path", value_name = "PATH", required_unless_present_any = ["profile", "tools", "permissions", "apps", "hosts"])]
     paths: Vec<String>,
     /// What may be done at the paths; `add` grants reading when nothing is said, `remove` takes everything
     #[arg(long, value_name = "ACCESS", value_enum, value_delimiter = ',', requires = "paths")]
     access: Vec<AccessName>,
+    /// A profile: what the device's tools may do; it takes the place of the one before
+    #[arg(long, value_name = "PROFILE", value_enum)]
+    profile: Option<ProfileName>,
     /// A tool; may be given again
     #[arg(long = "tool", value_name = "TOOL", add = ArgValueCandidates::new(complete::tools))]
     tools: Vec<String>,
@@ -83,6 +87,7 @@ impl Entries {
             named if named.is_empty() => BTreeSet::from([Access::Read]),
             named => named,
         };
+        grants.profile = self.profile.map(Profile::from).or(grants.profile);
         for path in &self.paths {
             match grants.paths.iter_mut().find(|grant| grant.path == *path) {
                 Some(grant) => grant.access.extend(&access),
@@ -111,6 +116,14 @@ impl Entries {
     /// An entry is not among the grants as it is written.
     pub(super) fn remove_from(&self, mut grants: Grants) -> Result<Grants, Failure> {
         let access = self.access();
+        if let Some(profile) = self.profile.map(Profile::from) {
+            if grants.profile != Some(profile) {
+                let there: Vec<_> = grants.profile.iter().map(ToString::to_string).collect();
+                let there = there.iter().map(String::as_str);
+                return Err(self.not_there("profile", &profile.to_string(), there));
+            }
+            grants.profile = None;
+        }
         for path in &self.paths {
             let place = grants.paths.iter().position(|grant| grant.path == *path);
             let entry = place.and_then(|place| grants.paths.get_mut(place).map(|it| (place, it)));
