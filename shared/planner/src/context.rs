@@ -132,7 +132,9 @@ impl Context {
         };
         let device = Some(result.text("/meta/device")).filter(|it| !it.is_empty());
         self.lacks_device = result.text("/error/code") == "DEVICE_REQUIRED";
-        if result.succeeded() && !result.dry_run() {
+        // A folder that is not empty is there, and can be meant by the next request.
+        let is_there = result.text("/error/code") == "NOT_EMPTY";
+        if (result.succeeded() || is_there) && !result.dry_run() {
             let argument = |name: &str| {
                 arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
             };

@@ -196,7 +196,7 @@ mod tests {
         .to_string();
         assert_eq!(
             say(&[content.as_str()], View::Sentences, Language::English),
-            "That did not work: The folder Test is not empty (NOT_EMPTY).\nPerhaps: recursive=true\nHint: delete what is in it first\nSay it with \"with everything in it\" to delete what is in it too."
+            "That did not work: The folder Test is not empty (NOT_EMPTY).\nPerhaps: recursive=true\nHint: delete what is in it first\nSay \"delete it with everything in it\" to delete what is in it too."
         );
         let denied =
             json!({"success": false, "message": "Outside.", "error": {"code": "PATH_NOT_ALLOWED",

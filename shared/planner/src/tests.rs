@@ -179,6 +179,30 @@ fn undo_means_the_last_change_of_the_chat_and_nothing_before_it() {
 }
 
 #[test]
+fn a_folder_that_is_not_empty_is_meant_by_the_request_that_its_failure_proposes() {
+    let failed = json!({"success": false, "message": "Vakantie is not empty.", "data": null, "dry_run": false,
+        "error": {"code": "NOT_EMPTY", "message": "…", "details": {}, "recoverable": true, "hints": []},
+        "meta": {"call_id": "1", "device": "kiosk", "tool": "delete_directory"}});
+    for request in ["delete the folder Vakantie", "verwijder de map Vakantie"] {
+        let mut chat = vec![
+            Message::of_person(request),
+            Message::of_call("delete_directory", &json!({"path": "Vakantie"})),
+            Message::of_result(failed.to_string()),
+        ];
+        let said = answer(&chat);
+        let proposed = said.split('"').nth(1).unwrap().to_owned();
+        chat.push(Message::Answer { text: said.into(), calls: Vec::new() });
+        chat.push(Message::of_person(&proposed));
+        let call = answer(&chat);
+        assert!(
+            call.starts_with(r#"{"tool":"delete_directory","device":"kiosk","path":"Vakantie""#)
+                && call.contains(r#""recursive":true"#),
+            "{proposed}: {call}"
+        );
+    }
+}
+
+#[test]
 fn results_are_told_in_the_language_of_the_request() {
     let folder = json!({"success": true, "message": "Directory created", "data": {"created_path": "/srv/Test", "created": true},
         "error": null, "dry_run": false, "meta": {"call_id": "1", "device": "kiosk", "tool": "create_directory"}});

@@ -45,8 +45,8 @@ pub(super) fn say(result: &ResultFacts, language: Language) -> String {
     let hint = match (code, result.text("/meta/tool")) {
         ("DEVICE_REQUIRED", _) => language.of("On which device?", "Op welk apparaat?"),
         ("NOT_EMPTY", "delete_directory") => language.of(
-            "Say it with \"with everything in it\" to delete what is in it too.",
-            "Zeg er \"met alles erin\" bij om ook de inhoud te verwijderen.",
+            "Say \"delete it with everything in it\" to delete what is in it too.",
+            "Zeg \"verwijder hem met alles erin\" om ook de inhoud te verwijderen.",
         ),
         ("PERMISSION_DENIED", "get_audit_log") => language.of(
             "An admin reads the audit log with `orion audit list`.",
