@@ -132,12 +132,14 @@ impl Context {
         };
         let device = Some(result.text("/meta/device")).filter(|it| !it.is_empty());
         self.lacks_device = result.text("/error/code") == "DEVICE_REQUIRED";
-        // A folder that is not empty is there, and can be meant by the next request.
-        let is_there = result.text("/error/code") == "NOT_EMPTY";
-        if (result.succeeded() || is_there) && !result.dry_run() {
-            let argument = |name: &str| {
-                arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-            };
+        let argument =
+            |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is_full = call.tool == "delete_directory" && result.text("/error/code") == "NOT_EMPTY";
+        if is_full {
+            // It is there, and the answer proposes to delete it with everything in it: nothing older is meant.
+            self.referents.forget_paths();
+            self.referents.add(&call.tool, device.map(str::to_owned), argument);
+        } else if result.succeeded() && !result.dry_run() {
             let device = device.map(str::to_owned);
             if call.tool == "undo_call" {
                 let paths = arguments.get("paths").and_then(Value::as_array);

@@ -183,8 +183,20 @@ fn a_folder_that_is_not_empty_is_meant_by_the_request_that_its_failure_proposes(
     let failed = json!({"success": false, "message": "Vakantie is not empty.", "data": null, "dry_run": false,
         "error": {"code": "NOT_EMPTY", "message": "…", "details": {}, "recoverable": true, "hints": []},
         "meta": {"call_id": "1", "device": "kiosk", "tool": "delete_directory"}});
-    for request in ["delete the folder Vakantie", "verwijder de map Vakantie"] {
+    let made = json!({"success": true, "message": "Made.", "data": {}, "error": null, "dry_run": false,
+        "meta": {"call_id": "0", "device": "kiosk", "tool": "create_directory"}});
+    let mut preview = failed.clone();
+    preview["dry_run"] = json!(true);
+    for (request, failed) in [
+        ("delete the folder Vakantie", &failed),
+        ("verwijder de map Vakantie", &failed),
+        ("delete the folder Vakantie, dry run", &preview),
+    ] {
         let mut chat = vec![
+            Message::of_person("create folder Older"),
+            Message::of_call("create_directory", &json!({"path": "Older"})),
+            Message::of_result(made.to_string()),
+            Message::Answer { text: "".into(), calls: Vec::new() },
             Message::of_person(request),
             Message::of_call("delete_directory", &json!({"path": "Vakantie"})),
             Message::of_result(failed.to_string()),

@@ -186,8 +186,9 @@ impl DevicesCommand {
                 let answer = client.ask(client.devices().approve_device(request)).await?;
                 let approved = answer.device.clone().unwrap_or_default();
                 let code = changed(app, answer.device)?;
-                if approved.policy_source.is_empty() {
-                    let granted = serde_json::from_str(&approved.grants).unwrap_or_default();
+                if let Ok(granted) = serde_json::from_str(&approved.grants)
+                    && approved.policy_source.is_empty()
+                {
                     grants::note_no_tool(app, &approved.name, &granted);
                 }
                 Ok(code)

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::card::{how_much, who};
-use super::{ApprovalView, LabelView, short_arguments};
+use super::value::typed_arguments;
+use super::{ApprovalView, LabelView};
 use crate::output::{ASKS, Output};
 use crate::text::{self, both_ends, fitted};
 
@@ -22,7 +23,7 @@ pub(crate) fn short_card(out: &Output, approval: &ApprovalView) -> String {
         approval.risk
     );
     let mut card = Card(vec![format!("{ASKS}? {}{ASKS:#}", fitted(&title, COLUMNS - 2))]);
-    let arguments = short_arguments(&approval.tool, approval.arguments.to_string().as_bytes());
+    let arguments = typed_arguments(&approval.tool, approval.arguments.to_string().as_bytes());
     card.row("arguments", &[arguments], 1);
     card.row("touches", &approval.touches, 2);
     card.row("preview", &preview(&approval.preview), 3);

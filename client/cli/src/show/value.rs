@@ -94,9 +94,14 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Formats a call's arguments in one line, as they would be typed: what the tool requires comes first, and what it takes
-/// anyway is left out.
+/// Formats a call's arguments in one line, as they would be typed.
 pub(crate) fn short_arguments(tool: &str, arguments: &[u8]) -> String {
+    text::one_line(&typed_arguments(tool, arguments), 200)
+}
+
+/// Returns a call's arguments as they would be typed: what the tool requires comes first, and what it takes anyway is left
+/// out. They are not made fit for a terminal.
+pub(super) fn typed_arguments(tool: &str, arguments: &[u8]) -> String {
     let Ok(Value::Object(object)) = serde_json::from_slice(arguments) else {
         return String::new();
     };
@@ -121,7 +126,7 @@ pub(crate) fn short_arguments(tool: &str, arguments: &[u8]) -> String {
             Some(_) | None => format!("{name}={value}"),
         })
         .collect();
-    text::one_line(&shown.join(" "), 200)
+    shown.join(" ")
 }
 
 #[cfg(test)]

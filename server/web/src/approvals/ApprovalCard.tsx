@@ -17,14 +17,14 @@ export function useApproval(listed: Approval) {
   return { approval: whole.data?.approval ?? listed, isWhole: !listed.isCut || whole.isSuccess, error: whole.error };
 }
 
-/** Lines of a card. What a call touches is whole: its end says what is meant. */
-function Lines({ name, texts, most, isWhole = false }: { name: string; texts: string[]; most: number; isWhole?: boolean }) {
+/** Lines of a card, each with both ends where it is cut: a path says most at its end. */
+function Lines({ name, texts, most, cut = 200 }: { name: string; texts: string[]; most: number; cut?: number }) {
   if (texts.length === 0) return null;
   return (
     <>
       <dt>{name}</dt>
       <dd>
-        {texts.slice(0, most).map((text, index) => <div key={index}>{isWhole ? <Line text={text} most={MOST_PATH} /> : <bdi className="break" title={oneLine(text, 1000)}>{bothEnds(text, 200)}</bdi>}</div>)}
+        {texts.slice(0, most).map((text, index) => <div key={index}><bdi className="break" title={text.length > cut ? oneLine(text, 1000) : undefined}>{bothEnds(text, cut)}</bdi></div>)}
         {texts.length > most && <span className="muted">and {counted(texts.length - most, "more line")}</span>}
       </dd>
     </>
@@ -64,7 +64,7 @@ function Details({ approval }: { approval: Approval }) {
       {typeof diff === "string" && <Diff text={diff} />}
       {preview?.data !== undefined && typeof diff !== "string" && <Block text={JSON.stringify(preview.data, null, 2)} label="Preview" />}
       <dl className="facts small">
-        <Lines name="All touches" texts={approval.touches} most={200} isWhole />
+        <Lines name="All touches" texts={approval.touches} most={200} cut={MOST_PATH} />
         <dt>Rule</dt><dd><Line text={approval.rule} most={300} /></dd>
         <Lines name="Untrusted" texts={approval.content.map(source)} most={50} />
         <Lines name="Words from it" texts={approval.occursInContent} most={20} />
@@ -107,9 +107,9 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <Badge tone={risk.tone}>{risk.text}</Badge>
       </div>
       <dl className="facts">
-        <Lines name="Preview" texts={preview ? [preview.message] : []} most={1} isWhole />
+        <Lines name="Preview" texts={preview ? [preview.message] : []} most={1} cut={1000} />
         <dt>Effect</dt><dd>{effect(approval)}</dd>
-        <Lines name="Touches" texts={approval.touches} most={2} isWhole />
+        <Lines name="Touches" texts={approval.touches} most={2} cut={MOST_PATH} />
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
         <Lines name="Arguments" texts={given.length > 0 ? [given.join("  ")] : []} most={1} />

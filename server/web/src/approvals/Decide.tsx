@@ -98,9 +98,9 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
   if (isDenying) {
     // Enter denies. Nothing is approved by it: the other answers are in no form.
     return (
-      // Escape leaves it, as it does a dialog.
+      // Escape leaves it, as it does a dialog, unless something is written.
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
-      <form className="stack" onSubmit={deny} onKeyDown={(event) => event.key === "Escape" && back()}>
+      <form className="stack" onSubmit={deny} onKeyDown={(event) => event.key === "Escape" && reason === "" && !event.nativeEvent.isComposing && back()}>
         {failed}
         {because}
         <div className="row">

@@ -91,7 +91,7 @@ export function Permissions({ device }: { device: Device }) {
           device={name}
           before={begun.before}
           isOlder={isOlder}
-          isReviewed={review.data !== undefined && !review.isFetching}
+          isReviewed={review.isSuccess && !review.isFetching}
           draft={draft}
           version={current.version}
           rows={rows}

@@ -28,10 +28,13 @@ export function clip(text: string, most: number): string {
 
 /** Returns a text as one line whose middle is left out where it is long: a path says most at its end. */
 export function bothEnds(text: string, most: number): string {
-  const line = oneLine(text, 10_000);
-  if (line.length <= most) return line;
+  if (text.length <= most) {
+    const line = oneLine(text, 10 * most);
+    if (line.length <= most) return line;
+  }
   const first = Math.floor(most / 3);
-  const [begin, end] = [line.slice(0, first), line.slice(first + 1 - most)];
+  const line = (part: string) => oneLine(part, 10 * most);
+  const [begin, end] = [line(text.slice(0, first)).slice(0, first), line(text.slice(first + 1 - most)).slice(first + 1 - most)];
   return `${begin.replace(/[\ud800-\udbff]$/, "")}…${end.replace(/^[\udc00-\udfff]/, "")}`;
 }
 

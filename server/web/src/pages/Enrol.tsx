@@ -36,7 +36,7 @@ export default function Enrol() {
   const [folders, setFolders] = useState("");
   const paths = folders.split("\n").map((it) => it.trim()).filter(Boolean);
   const grants = profile === "" && paths.length === 0 ? "" : JSON.stringify({ ...(profile === "" ? {} : { profile }), paths: paths.map((path) => ({ path, access })) });
-  const relative = paths.find((path) => !/^([/~\\]|[A-Za-z]:)/.test(path));
+  const relative = paths.find((path) => !/^([/\\]|~([/\\]|$)|[A-Za-z]:[/\\])/.test(path));
   // The command opens folders for everything or not at all: for less, the owner opens them.
   const isLess = access.length > 0 && access.length < ACCESSES.length;
   const closed = isLess ? paths.map((path) => `orion-agent allow ${quoted(path)}${opening(access)}`) : [];

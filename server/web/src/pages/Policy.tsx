@@ -71,6 +71,7 @@ function EditPolicy({ active, version, since }: { active: string; version: bigin
       if (!isApplied) return;
       toast(`Policy version ${now?.version ?? ""} is now active.`);
       setNote("");
+      setCompared(false);
       return refreshPolicy();
     },
   });

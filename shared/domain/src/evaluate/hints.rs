@@ -107,20 +107,26 @@ impl Evidence {
             }
             Reason::CapabilityMissing(capability) => {
                 let profiles = [Profile::Operator, Profile::Developer, Profile::Homelab];
-                let with = profiles.into_iter().find(|it| it.capabilities().contains(&capability));
-                let profile = with.map(|it| format!("the profile {it}, or ")).unwrap_or_default();
+                let has = |it: &Profile| it.capabilities().contains(&capability);
                 let scope = self.scope_name(question);
+                // A single permission would leave a device that has none with that alone.
+                let has_none = self.scope(policy).is_some_and(|it| {
+                    it.tools.is_none()
+                        && it.capabilities.as_ref().is_none_or(BTreeSet::is_empty)
+                        && !it.strict
+                });
+                let smallest = [Profile::Reader].into_iter().chain(profiles).find(has);
+                if let Some(profile) = smallest.filter(|_| has_none) {
+                    let change = format!("give {scope} the profile {profile}");
+                    let hint = self.change(question, change);
+                    return self.with_options(hint, question, &format!("--profile {profile}"));
+                }
+                let profile = profiles.into_iter().find(has);
+                let profile =
+                    profile.map(|it| format!("the profile {it}, or ")).unwrap_or_default();
                 let change = format!("give {scope} {profile}the permission {capability}");
                 let hint = self.change(question, change);
-                // One permission of a device that has none leaves it with that alone.
-                let has_none = self.scope(policy).is_some_and(|it| {
-                    it.tools.is_none() && it.capabilities.as_ref().is_none_or(BTreeSet::is_empty)
-                });
-                let option = match with.filter(|_| has_none) {
-                    Some(profile) => format!("--profile {profile}"),
-                    None => format!("--permission {capability}"),
-                };
-                self.with_options(hint, question, &option)
+                self.with_options(hint, question, &format!("--permission {capability}"))
             }
             Reason::ReadOnly => {
                 let change = format!("set read_only to false for {}", self.scope_name(question));

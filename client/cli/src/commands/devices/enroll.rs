@@ -85,11 +85,13 @@ impl Enroll {
             text::one_line(&device.address, 80),
         ));
         let granted = if grants.is_empty() { "{}" } else { &grants };
-        let (name, granted) = (name.clone(), serde_json::from_str(granted).unwrap_or_default());
+        let (name, granted) = (name.clone(), serde_json::from_str(granted));
         let answer = text::one_line(&answer, 80);
         let shown = format!("Confirmed. On the device, type: {answer}");
         app.out.show(&ConfirmedView { device, answer }, || shown)?;
-        note_no_tool(app, &name, &granted);
+        if let Ok(granted) = granted {
+            note_no_tool(app, &name, &granted);
+        }
         Ok(0)
     }
 }

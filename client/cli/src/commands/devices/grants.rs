@@ -49,18 +49,16 @@ pub(crate) fn to_json(grants: &Grants) -> Result<String, Failure> {
         .map_err(|error| Failure::Failed(format!("the grants cannot be sent: {error}")))
 }
 
-/// Says that every call on a device is denied whose grants give it no tool, and how that is changed.
+/// Says that every call on a device is denied whose grants name no tool, and how that is changed.
 pub(crate) fn note_no_tool(app: &App<'_>, device: &str, grants: &Grants) {
     let Grants { profile, tools, capabilities, paths, .. } = grants;
-    let has_tools = tools.as_ref().is_some_and(|tools| !tools.is_empty())
-        || capabilities.as_ref().is_some_and(|held| !held.is_empty());
-    if profile.is_some() || has_tools {
+    if profile.is_some() || tools.is_some() || capabilities.is_some() {
         return;
     }
     let device = text::one_line(device, 80);
     let path = if paths.is_empty() { " --path PATH --access read,write" } else { "" };
     app.out.step(&Hint::run(
-        format!("{device} has no tool yet, so that every call on it is denied: give it a profile"),
+        format!("{device} has no tool yet, so that every call on it is denied: give it a profile once it is enrolled"),
         format!("orion devices permissions add {device} --profile operator{path}"),
     ));
 }

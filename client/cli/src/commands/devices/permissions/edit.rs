@@ -87,7 +87,14 @@ impl Entries {
             named if named.is_empty() => BTreeSet::from([Access::Read]),
             named => named,
         };
-        grants.profile = self.profile.map(Profile::from).or(grants.profile);
+        if let Some(profile) = self.profile.map(Profile::from) {
+            if grants.tools.is_some() || grants.capabilities.is_some() {
+                return Err(
+                    self.profile_alone("list tools or permissions, which say more than a profile")
+                );
+            }
+            grants.profile = Some(profile);
+        }
         for path in &self.paths {
             match grants.paths.iter_mut().find(|grant| grant.path == *path) {
                 Some(grant) => grant.access.extend(&access),
@@ -116,13 +123,9 @@ impl Entries {
     /// An entry is not among the grants as it is written.
     pub(super) fn remove_from(&self, mut grants: Grants) -> Result<Grants, Failure> {
         let access = self.access();
-        if let Some(profile) = self.profile.map(Profile::from) {
-            if grants.profile != Some(profile) {
-                let there: Vec<_> = grants.profile.iter().map(ToString::to_string).collect();
-                let there = there.iter().map(String::as_str);
-                return Err(self.not_there("profile", &profile.to_string(), there));
-            }
-            grants.profile = None;
+        if self.profile.is_some() {
+            // Without its profile, a list of tools may allow more than with it.
+            return Err(self.profile_alone("keep their profile here, which another one replaces"));
         }
         for path in &self.paths {
             let place = grants.paths.iter().position(|grant| grant.path == *path);
@@ -207,6 +210,13 @@ impl Entries {
         let get = format!("orion devices permissions get {device}");
         Failure::NotFound(format!("the grants of {device} have no {kind} {entry}: {what}"))
             .hint(Hint::run("see all of them", get))
+    }
+
+    fn profile_alone(&self, why: &str) -> Failure {
+        let device = text::one_line(&self.device, 80);
+        let set = format!("orion devices permissions set {device} @FILE");
+        Failure::Conflict(format!("the grants of {device} {why}"))
+            .hint(Hint::run("write them whole", set))
     }
 
     fn tools_not_listed(&self) -> Failure {
