@@ -49,7 +49,7 @@ export function MoreAnswers({ approval, disabled, send }: Props) {
                   Also approves later calls of this tool on this device from this chat, for eight hours at most, and never while
                   untrusted content is in the chat.
                 </p>
-                <div><Button disabled={approval.conversationId === ""} onClick={() => answer({ case: "forThisChat", value: {} })}>Approve for this chat</Button></div>
+                <div><Button disabled={approval.conversationId === ""} title={approval.conversationId === "" ? "The call is of no chat" : undefined} onClick={() => answer({ case: "forThisChat", value: {} })}>Approve for this chat</Button></div>
               </div>
               <NarrowRule approval={approval} answer={answer} />
             </>

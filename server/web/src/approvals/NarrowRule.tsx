@@ -7,6 +7,7 @@ import { Button, Field, Line, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import type { More } from "./Decide";
 import { MOST_PATH } from "../lib/text";
+import { OTHERS_END } from "./StandingRules";
 
 const DAY_MS = 86_400_000;
 
@@ -48,7 +49,7 @@ export function NarrowRule({ approval, answer }: { approval: Approval; answer: (
             </Field>
           </div>
           <div className="row"><Button disabled={paths.length === 0} onClick={make}>Approve and make the rule</Button></div>
-          <p className="small muted">Rules are listed under Approvals, where they can be ended.</p>
+          <p className="small muted">Rules are listed under Approvals, where they can be ended. {OTHERS_END}</p>
         </>
       )}
     </div>

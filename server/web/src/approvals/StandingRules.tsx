@@ -9,6 +9,9 @@ import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 
+/** What a change of the rules does besides: an open request was evaluated by those before. */
+export const OTHERS_END = "Other requests that are open for this device end as withdrawn, and can be made again.";
+
 export const refreshRules = () => refresh(ApprovalService.method.listStandingRules);
 
 function Row({ rule }: { rule: StandingRule }) {
@@ -29,7 +32,9 @@ function Row({ rule }: { rule: StandingRule }) {
         <Button look="small" onClick={() => setAsked(true)}>End the rule…</Button>
         {isAsked && (
           <Dialog title="End the rule?" onClose={() => setAsked(false)}>
-            <p>It no longer answers for calls of {oneLine(rule.user, 40)} of {oneLine(rule.tool, 40)} on {oneLine(rule.device, 40)}. A rule that has ended does not come back: another approval makes a new one.</p>
+            <p>It no longer answers for calls of {oneLine(rule.user, 40)} of {oneLine(rule.tool, 40)} on {oneLine(rule.device, 40)}. A rule that has ended does not come back: another approval makes a new one. {OTHERS_END}</p>
+            <p>The rule covers, with everything below:</p>
+            {rule.paths.map((path) => <div key={path}><Line text={path} most={MOST_PATH} mono /></div>)}
             <ErrorNote error={revoke.error} />
             <div className="row end"><Button onClick={() => setAsked(false)}>Back</Button><Button look="primary" busy={revoke.isPending} onClick={() => revoke.mutate({ approvalId: rule.approvalId })}>End the rule</Button></div>
           </Dialog>

@@ -48,6 +48,8 @@ function isBegun(value: unknown): value is Begun {
   return typeof begun?.text === "string" && typeof begun.since === "string";
 }
 
+const isText = (value: unknown): value is string => typeof value === "string";
+
 const refreshPolicy = () => refresh(PolicyService.method.getPolicy, PolicyService.method.listPolicyVersions);
 
 /** `since` names the active version, in this database and no other. */
@@ -58,7 +60,9 @@ function EditPolicy({ active, version, since }: { active: string; version: bigin
   const first = active === "" ? FIRST : active;
   const text = me.is("admin") && draft ? draft.text : first;
   const setText = (next: string) => setDraft(next === first ? undefined : { text: next, since: draft?.since ?? since });
-  const [note, setNote] = useState("");
+  const [begunNote, setBegunNote] = useDraft("policy note", isText);
+  const note = begunNote ?? "";
+  const setNote = (next: string) => setBegunNote(next === "" ? undefined : next);
   const settled = useSettled(text);
   const isChanged = text !== active;
   // What was begun is there no more.
@@ -82,6 +86,8 @@ function EditPolicy({ active, version, since }: { active: string; version: bigin
   useEffect(() => {
     if (isOfAnother) void checkAgain();
   }, [isOfAnother, settled, version, checkAgain]);
+  // Somebody else's version is one of the list, too.
+  useEffect(() => void refresh(PolicyService.method.listPolicyVersions), [version]);
   const [isCompared, setCompared] = useState(false);
   if (isOlder && !isCompared) setCompared(true);
   const isCurrent = settled === text && !check.isFetching && checked?.isValid === true && !isOfAnother && !isOlder;
