@@ -36,6 +36,7 @@ export function Permissions({ device }: { device: Device }) {
   const [begun, setBegun] = useDraft(`permissions ${device.deviceId}`, isBegun);
   const [note, setNote] = useState("");
   const current = permissions.data;
+  const isFresh = permissions.isFetchedAfterMount;
   const { state } = useLocation();
   const navigate = useNavigate();
   const taken = useRef<unknown>(undefined);
@@ -50,7 +51,8 @@ export function Permissions({ device }: { device: Device }) {
   // A denial leads here with what it lacked: the draft has it, and an admin reads and applies it.
   useEffect(() => {
     const wanted = wantedOf(state);
-    if (wanted.length === 0 || taken.current === state || !current || !review.data) return;
+    // What an earlier visit loaded may have changed since.
+    if (wanted.length === 0 || taken.current === state || !isFresh || !current || !review.data) return;
     taken.current = state;
     const before = object(current.grants);
     void navigate(".", { replace: true, state: null });
@@ -60,7 +62,7 @@ export function Permissions({ device }: { device: Device }) {
     setBegun({ before, grants: wanted.reduce((grants, it) => added(grants, it, review.data.grants), from) });
     const owner = ownersSteps(state);
     setNote(owner === "" ? "" : `This alone is not enough. The device's owner has to allow it there, too: ${owner}`);
-  }, [state, current, review.data, navigate, begun, setBegun]);
+  }, [state, isFresh, current, review.data, navigate, begun, setBegun]);
   if (!current) return permissions.isPending ? <Loading what="permissions" /> : <ErrorNote error={permissions.error} retry={() => void permissions.refetch()} />;
   const grants = object(current.grants);
   const rows = review.data?.grants ?? NONE;
