@@ -63,6 +63,10 @@ export function Permissions({ device }: { device: Device }) {
     const owner = ownersSteps(state);
     setNote(owner === "" ? "" : `This alone is not enough. The device's owner has to allow it there, too: ${owner}`);
   }, [state, isFresh, current, review.data, navigate, begun, setBegun]);
+  // The answer to its application may have been lost: what it wanted is there.
+  useEffect(() => {
+    if (isFresh && begun && current && isSame(begun.grants, object(current.grants)) && !isSame(begun.before, begun.grants)) setBegun(undefined);
+  }, [isFresh, begun, current, setBegun]);
   if (!current) return permissions.isPending ? <Loading what="permissions" /> : <ErrorNote error={permissions.error} retry={() => void permissions.refetch()} />;
   const grants = object(current.grants);
   const rows = review.data?.grants ?? NONE;

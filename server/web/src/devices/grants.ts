@@ -14,7 +14,11 @@ const isObject = (value: unknown): value is Grants => typeof value === "object" 
 
 export const isBegun = (value: unknown): value is Begun => isObject(value) && isObject(value.before) && isObject(value.grants);
 
-export const isSame = (one: Grants, other: Grants) => readable(one) === readable(other);
+/** Returns whether two sets of grants say the same: the order of a list says nothing. */
+export function isSame(one: Grants, other: Grants): boolean {
+  const text = (value: unknown) => (Array.isArray(value) ? value.map(flow).toSorted().join("\n") : flow(value));
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].every((name) => text(one[name]) === text(other[name]));
+}
 
 /** Where the grants keep the entries of a kind. */
 const LISTS: Record<string, string> = { tool: "tools", path: "paths", app: "apps", command: "commands", service: "services", log: "logs", host: "hosts" };
