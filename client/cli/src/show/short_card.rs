@@ -24,27 +24,27 @@ pub(crate) fn short_card(out: &Output, approval: &ApprovalView) -> String {
     );
     let mut card = Card(vec![format!("{ASKS}? {}{ASKS:#}", fitted(&title, COLUMNS - 2))]);
     let arguments = typed_arguments(&approval.tool, approval.arguments.to_string().as_bytes());
-    card.row("arguments", &[arguments], 1);
-    card.row("touches", &approval.touches, 2);
-    card.row("preview", &preview(&approval.preview), 3);
+    card.row("arguments", &[arguments], 1, both_ends);
+    card.row("touches", &approval.touches, 2, both_ends);
+    card.row("preview", &preview(&approval.preview), 3, both_ends);
     let undo = if approval.can_undo { "can be undone" } else { "cannot be undone" };
     let about = [undo.to_owned(), how_much(approval)];
-    card.row("effect", &[joined(&about)], 1);
+    card.row("effect", &[joined(&about)], 1, fitted);
     // The first reason is the tool's own risk; the later ones are about this call.
     let because = approval.risk_because.iter().rev().take(2).rev().cloned().collect::<Vec<_>>();
-    card.row("risk", &because, 2);
-    card.row("untrusted", &untrusted(approval), 1);
+    card.row("risk", &because, 2, fitted);
+    card.row("untrusted", &untrusted(approval), 1, fitted);
     let until = format!("until {}", text::when(&out.zone, approval.expires_at));
     let id = text::short_id(&approval.approval_id).to_owned();
-    card.row("approver", &[joined(&[who(approval), until, id])], 1);
+    card.row("approver", &[joined(&[who(approval), until, id])], 1, fitted);
     card.0.join("\n")
 }
 
 struct Card(Vec<String>);
 
 impl Card {
-    /// Adds at most so many lines, and says where there are more.
-    fn row(&mut self, name: &str, lines: &[String], most: usize) {
+    /// Adds at most so many lines, each cut so where it is long, and says where there are more.
+    fn row(&mut self, name: &str, lines: &[String], most: usize, cut: fn(&str, usize) -> String) {
         let lines: Vec<&String> = lines.iter().filter(|line| !line.is_empty()).collect();
         for (index, line) in lines.iter().take(most).enumerate() {
             let name = if index == 0 { name } else { "" };
@@ -55,7 +55,7 @@ impl Card {
                 String::new()
             };
             let room = COLUMNS - NAMES - 2 - more.chars().count();
-            self.0.push(format!("  {name:NAMES$}{}{more}", both_ends(line, room)));
+            self.0.push(format!("  {name:NAMES$}{}{more}", cut(line, room)));
         }
     }
 }
