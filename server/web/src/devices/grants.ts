@@ -14,10 +14,16 @@ const isObject = (value: unknown): value is Grants => typeof value === "object" 
 
 export const isBegun = (value: unknown): value is Begun => isObject(value) && isObject(value.before) && isObject(value.grants);
 
+/** The lists that say something where they are empty: without one, something else decides. */
+const SAYS_NONE = new Set(["tools", "capabilities", "permissions", "commands"]);
+
 /** Returns whether two sets of grants say the same: the order of a list says nothing. */
 export function isSame(one: Grants, other: Grants): boolean {
-  const text = (value: unknown) => (Array.isArray(value) ? value.map(flow).toSorted().join("\n") : flow(value));
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].every((name) => text(one[name]) === text(other[name]));
+  const text = (name: string, value: unknown) => {
+    if (value === undefined || (Array.isArray(value) && value.length === 0 && !SAYS_NONE.has(name))) return "";
+    return Array.isArray(value) ? `[${value.map(flow).toSorted().join("\n")}]` : flow(value);
+  };
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].every((name) => text(name, one[name]) === text(name, other[name]));
 }
 
 /** Where the grants keep the entries of a kind. */
