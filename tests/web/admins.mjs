@@ -168,7 +168,7 @@ test("what a denied person lacked is asked for on the denial, and granted by an 
   await admin.getByText("No requests").waitFor();
 });
 
-test("a draft outlasts a look elsewhere and a reload, and takes back nothing that others change meanwhile", async () => {
+test("a draft outlasts a look elsewhere and a reload, and takes back nothing that others changed since", async () => {
   await admin.goto("/devices/server");
   const matrix = admin.getByRole("region", { name: "Permissions" });
   await matrix.getByRole("row", { name: "tool analyze_disk" }).getByRole("button", { name: /^Remove/ }).click();
@@ -177,20 +177,20 @@ test("a draft outlasts a look elsewhere and a reload, and takes back nothing tha
   await admin.getByRole("link", { name: "Audit", exact: true }).first().click();
   await admin.goto("/devices/server");
   await draft.getByText("- analyze_disk").waitFor();
-  orion(0, "devices", "permissions", "add", "server", "--path", "/srv/meanwhile", "--access", "read");
+  orion(0, "devices", "permissions", "add", "server", "--path", "/srv/since", "--access", "read");
   await draft.getByText("Somebody else has changed these permissions since you began").waitFor();
   await draft.getByText("- analyze_disk").waitFor();
-  assert.equal(await draft.getByText("/srv/meanwhile").count(), 0);
+  assert.equal(await draft.getByText("/srv/since").count(), 0);
   assert.ok(await draft.getByRole("button", { name: "Apply" }).isDisabled());
   await draft.getByRole("button", { name: "Discard" }).click();
-  await matrix.getByRole("row", { name: "path /srv/meanwhile" }).waitFor();
+  await matrix.getByRole("row", { name: "path /srv/since" }).waitFor();
   await matrix.getByRole("row", { name: "tool analyze_disk" }).getByRole("button", { name: /^Remove/ }).click();
   await draft.getByText("- analyze_disk").waitFor();
   await draft.getByRole("button", { name: "Apply" }).click();
   await draft.waitFor({ state: "detached" });
   await admin.getByText("acknowledged by the device").waitFor();
   await admin.reload();
-  await matrix.getByRole("row", { name: "path /srv/meanwhile" }).waitFor();
+  await matrix.getByRole("row", { name: "path /srv/since" }).waitFor();
   await matrix.getByRole("row", { name: "tool list_directory" }).waitFor();
   assert.equal(await matrix.getByRole("row", { name: "tool analyze_disk" }).getByTitle("The backend grants it: yes").count(), 0);
   assert.equal(await draft.count(), 0);

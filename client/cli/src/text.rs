@@ -106,12 +106,7 @@ pub(crate) fn fitted(text: &str, most: usize) -> String {
     if line.chars().all(fits) {
         return line;
     }
-    let mut width = 0;
-    let fits = |c: &char| {
-        width += columns(*c);
-        width < most
-    };
-    let mut cut: String = line.chars().take_while(fits).collect();
+    let mut cut = within(line.chars(), most.saturating_sub(1));
     cut.push('…');
     cut
 }

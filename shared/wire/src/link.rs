@@ -139,7 +139,7 @@ impl TryFrom<v1::DeviceFacts> for DeviceFacts {
                 home: place(&home, "facts.home")?,
                 workspace: place(&workspace, "facts.workspace")?,
                 projects: self::projects(style, &projects)?,
-                // Hints alone name it, so that a device whose file is nowhere is served all the same.
+                // Only hints name it, so a device is served whatever this path is.
                 owner_file: DevicePath::parse(style, &owner_file).ok(),
             },
         })

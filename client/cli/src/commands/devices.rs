@@ -1,8 +1,8 @@
 //! `orion devices`: the fleet, enrolment, and each device's grants.
 
 mod enroll;
-pub(crate) mod grant_flags;
-pub(crate) mod grants;
+mod grant_flags;
+mod grants;
 mod invite;
 mod label;
 mod mode;

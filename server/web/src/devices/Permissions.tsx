@@ -72,7 +72,7 @@ export function Permissions({ device }: { device: Device }) {
   const rows = review.data?.grants ?? NONE;
   const mayEdit = me.is("admin") && current.policySource === "";
   const draft = mayEdit ? begun?.grants : undefined;
-  // A change of what somebody else has changed meanwhile is not applied: it was begun from what is there no more.
+  // A draft is not applied where somebody else has changed the grants that it was begun from.
   const isOlder = begun !== undefined && !isSame(begun.before, grants);
   const setDraft = (next: Grants) => setBegun({ before: begun?.before ?? grants, grants: next });
   const change = (next: Grants | undefined) => {
