@@ -59,8 +59,8 @@ pub use audit::{AuditFilter, AuditVerdict, Found, FoundRow, TrustAnchor, verify_
 pub use authorities::{AuthorityRow, CertificateHolder, ImportedAuthorities, holders_of, taken_in};
 pub use backup::{Health, check_file};
 pub use calls::{
-    Admitted, CallRow, CloseCall, ClosedBy, NewCall, Parent, QueueError, QueueLimits, RecordedCall,
-    StateChange, UnreconciledCall, Witness, first_id_at,
+    Admitted, CallRow, CloseCall, ClosedBy, ListedCall, NewCall, Parent, QueueError, QueueLimits,
+    RecordedCall, StateChange, UnreconciledCall, Witness, first_id_at,
 };
 pub use chats::{ChatRow, MessageRow};
 pub use checkpoints::{CheckpointRow, SignedTree};
@@ -72,7 +72,7 @@ pub use devices::{
     PolicyMismatchKind, RedeemError, Redemption, RenameError, Return, SetLabelsError,
 };
 pub use enrollment_requests::EnrollmentRequestRecord;
-pub use invites::{InviteScope, NewInvite};
+pub use invites::{InviteScope, NewInvite, OpenInvite};
 pub use labels::{Authorship, Label, LabelledContent, Provenance};
 pub use local_effects::LocalEffect;
 pub use macros::{MAX_MACRO_BYTES, MAX_MACROS, MacroRow};

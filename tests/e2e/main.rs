@@ -53,6 +53,7 @@ mod http;
 mod identities;
 mod injection;
 mod install;
+mod invites;
 mod labels;
 mod litter;
 mod live_output;

@@ -303,6 +303,22 @@ test("a device that shows a code is enrolled by words that each end types of the
   await admin.getByText("env=lab, group=kiosks").waitFor();
 });
 
+test("an invitation that went astray is withdrawn, and lets no device in", async () => {
+  await admin.goto("/enrol");
+  await admin.getByLabel("Name").fill("astray");
+  await admin.getByRole("button", { name: "Make the command" }).click();
+  const command = await admin.locator(".command code").textContent();
+  await admin.getByRole("button", { name: "Enrol another device" }).click();
+  const row = admin.getByRole("region", { name: "Open invitations" }).getByRole("row").filter({ hasText: "astray" });
+  await row.getByText("after approval").waitFor();
+  await row.getByText("anyone who has it").waitFor();
+  await row.getByRole("button", { name: "Withdraw…" }).click();
+  await admin.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
+  await row.waitFor({ state: "detached" });
+  await world.enrol("astray", command.split(" ")[2], {});
+  await eventually("the refusal", () => world.log("orion-agent.astray").includes("An admin withdrew this token"));
+});
+
 test("a chat is found again by a word that was said in it", async () => {
   for (const words of ["make a folder Apples on laptop", "make a folder Pears on laptop"]) {
     await admin.goto("/chat");

@@ -67,6 +67,14 @@ pub(crate) fn devices() -> Vec<CompletionCandidate> {
     }))
 }
 
+/// Returns the enrolment tokens that can still be used.
+pub(crate) fn invites() -> Vec<CompletionCandidate> {
+    candidates(asked(async |client| {
+        let list = client.ask(client.devices().list_invites(v1::ListInvitesRequest {})).await?;
+        Ok(list.invites.into_iter().map(|invite| (invite.invite_id, invite.name)))
+    }))
+}
+
 /// Returns the newest calls, for which nobody types an id.
 pub(crate) fn calls() -> Vec<CompletionCandidate> {
     candidates(asked(async |client| {

@@ -10,6 +10,7 @@ mod custom_tool;
 mod device;
 mod enrollment;
 mod insights;
+mod invite;
 mod macros;
 mod memory;
 mod person;
@@ -34,6 +35,7 @@ pub(crate) use custom_tool::{CustomToolView, custom_tool_page, custom_tools_tabl
 pub(crate) use device::{DeviceView, devices_table, pending_table};
 pub(crate) use enrollment::{ConfirmedView, EnrollmentView};
 pub(crate) use insights::{InsightsView, insights_page};
+pub(crate) use invite::{InviteView, invites_table};
 pub(crate) use macros::{MacroView, macro_page, macros_table};
 pub(crate) use memory::{MemoryView, memories_table};
 pub(crate) use person::{TokenView, UserView, tokens_table, users_table};

@@ -219,6 +219,8 @@ pub const TABLE: &[Operation] = &[
     rpc("/orion.v1.DeviceService/ListDevices", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.DeviceService/GetDevice", Access::Person(VIEWER, READ_OR_CALL), None),
     rpc("/orion.v1.DeviceService/InviteDevice", Access::Person(Role::Admin, ADMIN), None),
+    rpc("/orion.v1.DeviceService/ListInvites", Access::Person(Role::Admin, READ), Some(120)),
+    rpc("/orion.v1.DeviceService/RevokeInvite", Access::Person(Role::Admin, ADMIN), None),
     rpc("/orion.v1.DeviceService/FindEnrollment", Access::Person(Role::Admin, ADMIN), Some(60)),
     rpc("/orion.v1.DeviceService/ConfirmEnrollment", Access::Person(Role::Admin, ADMIN), Some(60)),
     rpc("/orion.v1.DeviceService/RefuseEnrollment", Access::Person(Role::Admin, ADMIN), Some(60)),

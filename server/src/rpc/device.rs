@@ -9,6 +9,7 @@ mod invite_device;
 mod invite_scope;
 mod labels;
 mod list_devices;
+mod list_invites;
 pub(super) mod parse_grants;
 mod quarantine_device;
 mod refuse_enrollment;
@@ -17,6 +18,7 @@ mod remove_device;
 mod rename_device;
 mod review_device;
 mod revoke_device;
+mod revoke_invite;
 mod set_device_labels;
 mod set_device_mode;
 mod to_proto;
@@ -63,6 +65,20 @@ impl DeviceService for DeviceApi {
         request: Request<v1::InviteDeviceRequest>,
     ) -> RpcResult<v1::InviteDeviceResponse> {
         invite_device::invite_device(self, request.try_into()?).await.map(Response::new)
+    }
+
+    async fn list_invites(
+        &self,
+        _request: Request<v1::ListInvitesRequest>,
+    ) -> RpcResult<v1::ListInvitesResponse> {
+        list_invites::list_invites(self).await.map(Response::new)
+    }
+
+    async fn revoke_invite(
+        &self,
+        request: Request<v1::RevokeInviteRequest>,
+    ) -> RpcResult<v1::RevokeInviteResponse> {
+        revoke_invite::revoke_invite(self, request.try_into()?).await.map(Response::new)
     }
 
     async fn find_enrollment(

@@ -14,7 +14,9 @@ use tonic::Status;
 
 pub(crate) use self::access_requests::access_request;
 pub(crate) use self::decisions::{answer, decide_plan, plan};
-pub(crate) use self::devices::{connect_error, custom_tool, device, enroll, mode, policy, rename};
+pub(crate) use self::devices::{
+    connect_error, custom_tool, device, enroll, invite, mode, policy, rename,
+};
 pub(crate) use self::enrollment_code::enrollment_code;
 pub(crate) use self::passkeys::{new_passkey, passkey};
 pub(crate) use self::people::{change_user, no_user, sign_in, token, token_not_found};

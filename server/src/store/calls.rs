@@ -31,6 +31,7 @@ pub(super) use open_calls::OpenCalls;
 pub use close::ClosedBy;
 pub use counts::Admitted;
 pub use history::{RecordedCall, first_id_at};
+pub use list::ListedCall;
 pub use new::{CloseCall, NewCall, Parent, Witness};
 pub use row::CallRow;
 pub use state_change::StateChange;

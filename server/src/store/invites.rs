@@ -1,5 +1,6 @@
 //! Enrolment tokens: created by a person, spent by devices, one use at a time.
 
+mod open;
 mod scope;
 
 use std::net::IpAddr;
@@ -14,6 +15,7 @@ use super::db::{AuditEvent, Batch, DecodeError, Durability, FromRow, Row, Tx, sq
 use super::devices::{Candidate, RedeemError};
 use super::{Store, StoreError};
 
+pub use open::OpenInvite;
 pub use scope::InviteScope;
 
 /// A new token. Times are Unix milliseconds.
@@ -180,6 +182,7 @@ pub(super) fn creation(new: NewInvite) -> Result<Batch, StoreError> {
 struct Presented {
     expires_at: i64,
     uses_left: i64,
+    is_revoked: bool,
     scope: InviteScope,
 }
 
@@ -188,6 +191,7 @@ impl FromRow for Presented {
         Ok(Self {
             expires_at: row.get("expires_at")?,
             uses_left: row.get("uses_left")?,
+            is_revoked: row.get::<Option<i64>>("revoked_at")?.is_some(),
             scope: json(row, "scope_json")?,
         })
     }
@@ -203,7 +207,7 @@ pub(super) async fn is_valid(
         candidate;
     let found: Option<Presented> = tx
         .query_optional(
-            sql("SELECT expires_at, uses_left, scope_json FROM invites \
+            sql("SELECT expires_at, uses_left, revoked_at, scope_json FROM invites \
                  WHERE id = $1 AND secret_hash = $2")
             .bind(*invite)
             .bind(*secret_hash),
@@ -211,6 +215,7 @@ pub(super) async fn is_valid(
         .await?;
     let scope = match found {
         None => return Ok(Err(RedeemError::Unknown)),
+        Some(Presented { is_revoked: true, .. }) => return Ok(Err(RedeemError::Revoked)),
         Some(Presented { expires_at, .. }) if expires_at <= *at => {
             return Ok(Err(RedeemError::Expired));
         }

@@ -3,8 +3,9 @@
 use orion_domain::Role;
 use orion_tests::World;
 use orion_wire::v1;
+use serde_json::Value;
 
-use super::ground::{Raw, audited};
+use super::ground::{ASKS, Raw, Shown, at_terminal, audited};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_types_wrong_codes_is_locked_out_of_the_right_one_and_nobody_else_is() {
@@ -83,4 +84,29 @@ async fn the_name_of_another_device_is_not_given_to_a_second_one() {
     let confirmed = world.cli().run(&line).await;
     assert_eq!(confirmed.code, 0, "{confirmed:?}");
     assert!(confirmed.stderr.contains("kiosk-2"), "{confirmed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_confirmation_can_be_withdrawn_until_the_device_has_used_it() {
+    let world = World::new().await;
+    let (kiosk, _) = world.device("kiosk").invite().await;
+    let (mut agent, Shown { code, words }) =
+        at_terminal(&world.device_address(), &kiosk, &[]).await;
+    let confirm = ["devices", "enroll", &code, "--words", &words, "--yes", "-o", "json"];
+    let confirmed = world.cli().run(&confirm).await;
+    assert_eq!(confirmed.code, 0, "{confirmed:?}");
+    let confirmed: Value = serde_json::from_str(&confirmed.stdout).unwrap();
+    let id = confirmed["request_id"].as_str().unwrap();
+
+    let list = world.cli().run(&["devices", "invites", "list", "-o", "json"]).await;
+    let list: Vec<Value> = serde_json::from_str(&list.stdout).unwrap();
+    let this = list.iter().find(|invite| invite["invite_id"] == *id).unwrap();
+    assert_eq!((&this["confirmed_by_code"], &this["uses_left"]), (&true.into(), &1.into()));
+    let withdrawn = world.cli().run(&["devices", "invites", "revoke", id]).await;
+    assert_eq!(withdrawn.code, 0, "{withdrawn:?}");
+    agent.sees(ASKS).await;
+    agent.line(confirmed["answer"].as_str().unwrap()).await;
+    agent.sees("An admin withdrew this token").await;
+    assert_eq!(agent.ended().await, 4, "{}", agent.rest());
+    assert!(!kiosk.state_dir().join("identity.toml").exists());
 }

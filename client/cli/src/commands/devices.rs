@@ -4,6 +4,7 @@ mod enroll;
 mod grant_flags;
 mod grants;
 mod invite;
+mod invites;
 mod label;
 mod mode;
 mod near;
@@ -74,6 +75,12 @@ enum DevicesCommand {
     Show(DeviceArgument),
     /// Make an enrolment token
     Invite(invite::Invite),
+    /// Enrolment tokens that devices can still use
+    #[command(after_help = "Example:\n  orion devices invites list")]
+    Invites {
+        #[command(subcommand)]
+        what: invites::Invites,
+    },
     /// Let in a device that shows a code; compare its words first
     Enroll(enroll::Enroll),
     /// List devices that wait for approval
@@ -162,7 +169,11 @@ impl DevicesCommand {
             Self::Label(command) => Some(command.device()),
             Self::Mode(command) => Some(command.device()),
             Self::Permissions(command) => Some(command.device()),
-            Self::List | Self::Invite(_) | Self::Enroll(_) | Self::Pending => None,
+            Self::List
+            | Self::Invite(_)
+            | Self::Invites { .. }
+            | Self::Enroll(_)
+            | Self::Pending => None,
         }
     }
 
@@ -176,6 +187,7 @@ impl DevicesCommand {
                 Ok(0)
             }
             Self::Invite(command) => command.run(app, client).await,
+            Self::Invites { what } => what.run(app, client).await,
             Self::Enroll(command) => command.run(app, client).await,
             Self::Approve(DeviceArgument { device }) => {
                 let before = get(client, device).await?;

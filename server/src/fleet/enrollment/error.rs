@@ -16,6 +16,9 @@ pub enum EnrollError {
     /// The invitation has expired.
     #[error("this token has expired; make a new one with `orion devices invite`")]
     Expired,
+    /// An admin withdrew the invitation.
+    #[error("an admin withdrew this token; ask for another one")]
+    Withdrawn,
     /// The invitation has no uses left.
     #[error(
         "this token was used as often as it may be; make a new one with `orion devices invite`"
@@ -91,6 +94,7 @@ impl From<RedeemError> for EnrollError {
         match error {
             RedeemError::Unknown => Self::Unknown,
             RedeemError::Expired => Self::Expired,
+            RedeemError::Revoked => Self::Withdrawn,
             RedeemError::Spent => Self::Spent,
             RedeemError::Network(address) => Self::Network(address),
             RedeemError::Platform { allowed, stated } => Self::Platform { allowed, stated },

@@ -9,7 +9,7 @@ use crate::fleet::enrollment::by_code::RequestView;
 use crate::fleet::presence::facts_from_json;
 use crate::fleet::{DeviceSnapshot, Fleet, OwnerPause};
 use crate::policy::GrantReview;
-use crate::store::{DeviceRow, DeviceState, PolicyMismatch};
+use crate::store::{DeviceRow, DeviceState, InviteScope, OpenInvite, PolicyMismatch};
 
 /// Converts a device, with what is known of it in memory.
 pub(super) fn device(fleet: &Fleet, row: DeviceRow) -> v1::Device {
@@ -91,6 +91,37 @@ pub(super) fn pending_enrollment(view: RequestView) -> v1::PendingEnrollment {
         agent_version,
         address: record.address.to_string(),
         requested_at,
+        expires_at,
+    }
+}
+
+/// Converts a token that devices can still use.
+pub(super) fn invite(invite: OpenInvite) -> v1::Invite {
+    let OpenInvite {
+        id,
+        name,
+        uses_left,
+        preapproved,
+        grants,
+        labels,
+        scope: InviteScope { platforms, networks, public_key },
+        created_by,
+        created_at,
+        expires_at,
+    } = invite;
+    let labels: BTreeMap<_, _> = labels.into();
+    v1::Invite {
+        invite_id: id.to_string(),
+        name: name.map(String::from).unwrap_or_default(),
+        uses_left,
+        preapproved,
+        grants,
+        platforms,
+        networks: networks.iter().map(ToString::to_string).collect(),
+        labels: labels.into_iter().collect(),
+        confirmed_by_code: public_key.is_some(),
+        created_by: created_by.to_string(),
+        created_at,
         expires_at,
     }
 }

@@ -29,6 +29,24 @@ pub(crate) fn device(error: StoreError) -> Status {
     }
 }
 
+/// The status for an error of the store when an invitation was looked up.
+pub(crate) fn invite(error: StoreError) -> Status {
+    match error {
+        StoreError::NotFound => hinted(
+            ErrorCode::NotFound,
+            "no invitation that can still be used has that id",
+            Hint::run("list them", "orion devices invites list"),
+        ),
+        StoreError::Conflict
+        | StoreError::Ambiguous
+        | StoreError::KeyInUse
+        | StoreError::Full
+        | StoreError::Unavailable
+        | StoreError::OtherVersion
+        | StoreError::Corrupt => store(error),
+    }
+}
+
 /// The status for a device that was not renamed.
 pub(crate) fn rename(error: RenameError) -> Status {
     match error {
@@ -67,6 +85,7 @@ pub(crate) fn enroll(error: EnrollError) -> Status {
         | EnrollError::Platform { .. } => with(ErrorCode::PermissionDenied, error),
         EnrollError::Unknown
         | EnrollError::Expired
+        | EnrollError::Withdrawn
         | EnrollError::Spent
         | EnrollError::Ticket
         | EnrollError::TooLate

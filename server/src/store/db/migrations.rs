@@ -8,7 +8,7 @@ use sqlx::SqlStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Every migration, oldest first. A file here never changes: a database refuses another text.
-const FILES: [(i64, &str, &str); 12] = [
+const FILES: [(i64, &str, &str); 13] = [
     (1, "first", include_str!("../../../migrations/sqlite/0001_first.sql")),
     (2, "chats", include_str!("../../../migrations/sqlite/0002_chats.sql")),
     (
@@ -29,6 +29,7 @@ const FILES: [(i64, &str, &str); 12] = [
     (50, "device labels", include_str!("../../../migrations/sqlite/0050_device_labels.sql")),
     (60, "pending reason", include_str!("../../../migrations/sqlite/0060_pending_reason.sql")),
     (70, "undoings", include_str!("../../../migrations/sqlite/0070_undoings.sql")),
+    (80, "revoked invites", include_str!("../../../migrations/sqlite/0080_revoked_invites.sql")),
 ];
 
 /// The migrations in the driver's form.
@@ -82,6 +83,7 @@ mod tests {
             (50, "a31fd9e4ce8d11aa"),
             (60, "33fe11caef0f8732"),
             (70, "1aa83a415c8c406c"),
+            (80, "57c71438e3726457"),
         ];
         let short =
             |migration: &Migration| (migration.version, hex::encode(&migration.checksum[..8]));

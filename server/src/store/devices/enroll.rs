@@ -72,6 +72,9 @@ pub enum RedeemError {
     /// The token has expired.
     #[error("this enrolment token has expired; ask for another")]
     Expired,
+    /// An admin withdrew the token.
+    #[error("this enrolment token was withdrawn; ask for another")]
+    Revoked,
     /// Every use of the token was spent.
     #[error("this enrolment token was used up; ask for another")]
     Spent,

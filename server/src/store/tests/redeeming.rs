@@ -2,7 +2,9 @@
 
 use super::devices::{candidate, greeting, invite, invite_id};
 use super::*;
-use crate::store::{Candidate, DeviceState, InviteScope, NewInvite, RedeemError, Redemption};
+use crate::store::{
+    Candidate, DeviceState, InviteScope, NewInvite, RedeemError, Redemption, StoreError,
+};
 
 #[tokio::test]
 async fn of_two_hundred_that_try_a_single_use_token_one_gets_in() {
@@ -114,4 +116,65 @@ async fn a_token_lets_in_its_platforms_from_its_networks_and_nothing_is_spent_on
     // A device that was let in gets its lost answer from wherever it is.
     let elsewhere = Candidate { address: [192, 0, 2, 1].into(), ..own };
     assert!(!place.store.enroll_device(elsewhere).await.unwrap().is_new);
+}
+
+#[tokio::test]
+async fn a_withdrawn_token_lets_nobody_in_and_who_used_it_stays() {
+    let place = Place::new().await;
+    let withdraw = async |id: &str, now| place.store.revoke_invite(id, &user("bob"), now).await;
+    let open = async |now| {
+        let (open, has_more) = place.store.open_invites(now).await.unwrap();
+        assert!(!has_more);
+        open.iter().map(|invite| (invite.id, invite.uses_left)).collect::<Vec<_>>()
+    };
+    place.store.create_invite(invite(1, 3)).await.unwrap();
+    place.store.create_invite(NewInvite { expires_at: 4_000, ..invite(2, 1) }).await.unwrap();
+    let own = Candidate { may_come_again: true, ..candidate(1, "pi") };
+    place.store.enroll_device(own.clone()).await.unwrap();
+    assert_eq!(open(2_000).await, [(invite_id(2), 1), (invite_id(1), 2)]);
+    assert_eq!(open(4_000).await, [(invite_id(1), 2)]);
+
+    let (first, second) = (invite_id(1).to_string(), invite_id(2).to_string());
+    assert_eq!(withdraw(&second, 4_000).await.unwrap_err(), StoreError::NotFound);
+    assert_eq!(withdraw(&second[..8], 2_000).await.unwrap_err(), StoreError::Ambiguous);
+    for none in ["", "%", "0195_", &invite_id(3).to_string()] {
+        assert_eq!(withdraw(none, 2_000).await.unwrap_err(), StoreError::NotFound, "{none}");
+    }
+    assert_eq!(withdraw(&first, 2_000).await.unwrap().uses_left, 2);
+    assert_eq!(withdraw(&first, 2_000).await.unwrap_err(), StoreError::NotFound);
+    assert_eq!(open(2_000).await, [(invite_id(2), 1)]);
+
+    let refused = place.store.enroll_device(candidate(2, "pi")).await.unwrap_err();
+    assert_eq!(refused, RedeemError::Revoked);
+    let late = Candidate { at: 9_000, ..candidate(3, "pi") };
+    assert_eq!(place.store.enroll_device(late).await.unwrap_err(), RedeemError::Revoked);
+    // Who does not know the secret does not learn it.
+    let guess = Candidate { secret_hash: Digest::of(b"guess"), ..candidate(4, "pi") };
+    assert_eq!(place.store.enroll_device(guess).await.unwrap_err(), RedeemError::Unknown);
+    // A device that was let in gets its lost answer.
+    let again = Candidate { id: device_id(9), ..own };
+    assert!(!place.store.enroll_device(again).await.unwrap().is_new);
+    assert_eq!(place.kinds().await.iter().filter(|kind| *kind == "invite.revoked").count(), 1);
+}
+
+#[tokio::test]
+async fn whoever_is_let_in_while_a_token_is_withdrawn_is_counted() {
+    let place = Place::new().await;
+    place.store.create_invite(invite(1, 100)).await.unwrap();
+    let tries: Vec<_> = (1..=60)
+        .map(|n| {
+            let store = place.store.clone();
+            tokio::spawn(async move { store.enroll_device(candidate(n, "pi")).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    let revoked = place.store.revoke_invite(&invite_id(1).to_string(), &user("bob"), 2_000).await;
+    let mut inside = 0;
+    for one in tries {
+        match one.await.unwrap() {
+            Ok(_) => inside += 1,
+            Err(error) => assert_eq!(error, RedeemError::Revoked),
+        }
+    }
+    assert_eq!(inside + revoked.unwrap().uses_left, 100);
 }

@@ -4,6 +4,7 @@ import { type ChangeEvent, type FormEvent, useState } from "react";
 import { PendingDevice } from "../devices/Pending";
 import { ByCode } from "../enrol/ByCode";
 import { Invited } from "../enrol/Invited";
+import { Invites, refreshInvites } from "../enrol/Invites";
 import { DeviceService, DeviceState, type InviteDeviceResponse } from "../gen/orion/v1/device_pb";
 import { useMe } from "../lib/session";
 import { Button, Empty, Field, Head } from "../ui/basics";
@@ -47,7 +48,7 @@ export default function Enrol() {
   const [before, setBefore] = useState<Set<string>>(new Set());
   const devices = useQuery(DeviceService.method.listDevices, {}, { refetchInterval: 3_000 });
   const pending = devices.data?.devices.filter(({ state }) => state === DeviceState.PENDING) ?? [];
-  const invite = useMutation(DeviceService.method.inviteDevice, { onSuccess: setInvitation });
+  const invite = useMutation(DeviceService.method.inviteDevice, { onSuccess: (made) => { setInvitation(made); void refreshInvites(); } });
   const choose = (name: string) => {
     setProfile(name);
     setAccess(PROFILES.find((it) => it.name === name)?.access ?? ["read"]);
@@ -122,6 +123,7 @@ export default function Enrol() {
         </form>
       )}
       {!invitation && <ByCode grants={grants} labels={wordsOf(labels)} />}
+      {!invitation && <Invites />}
     </main>
   );
 }

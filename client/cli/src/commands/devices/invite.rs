@@ -25,7 +25,8 @@ Examples:
   orion devices invite --uses 5 --label env=lab --label group=laptops
   orion devices invite -o json | jq -r .token | ssh kiosk orion-agent enroll -
 
-Whoever has the token can enrol a device with it: hand it over as you would a password.")]
+Whoever has the token can enrol a device with it: hand it over as you would a password. `orion devices invites`
+lists those that can still be used, and withdraws them.")]
 pub(crate) struct Invite {
     /// The name the device will have, with a number after it where another device has it; without this, the device
     /// suggests its own
@@ -123,6 +124,15 @@ impl Invite {
         }
         if app.out.is_for_people() {
             self.show_qr(app, &invitation)?;
+        }
+        if let Some(name) = &self.name
+            && let Ok(known) = super::get(client, name.clone()).await
+            && !matches!(known.state, "rejected" | "revoked")
+        {
+            let name = text::one_line(&known.name, 80);
+            app.out.note(&format!(
+                "A device is called {name} already: as long as it is, the new one gets a number after that name, which no line of a policy file for {name} is about."
+            ));
         }
         if !self.preapproved {
             app.out.next("Then compare fingerprints: orion devices pending");

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file orion/v1/device.proto.
  */
 export const file_orion_v1_device: GenFile = /*@__PURE__*/
-  fileDesc("ChVvcmlvbi92MS9kZXZpY2UucHJvdG8SCG9yaW9uLnYxIrYFCgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJAoFc3RhdGUYAyABKA4yFS5vcmlvbi52MS5EZXZpY2VTdGF0ZRIOCgZvbmxpbmUYBCABKAgSCgoCb3MYBSABKAkSEAoIaG9zdG5hbWUYBiABKAkSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIZChFmaW5nZXJwcmludF93b3JkcxgIIAEoCRITCgtlbnJvbGxlZF9hdBgJIAEoAxIUCgxsYXN0X3NlZW5fYXQYCiABKAMSFgoOcG9saWN5X3ZlcnNpb24YCyABKAkSIwobYWNrbm93bGVkZ2VkX3BvbGljeV92ZXJzaW9uGAwgASgJEh0KFWNlcnRpZmljYXRlX25vdF9hZnRlchgNIAEoAxIOCgZncmFudHMYDiABKAkSDwoHY2VpbGluZxgPIAEoCRIPCgdzYW5kYm94GBAgASgJEioKCWRhbmdlcm91cxgRIAEoCzIXLm9yaW9uLnYxLkRhbmdlcm91c01vZGUSFQoNcG9saWN5X3NvdXJjZRgSIAEoCRIXCg9wb2xpY3lfd2FybmluZ3MYEyADKAkSEQoJY2hhaW5fc2VxGBQgASgDEhIKCmNoYWluX2hhc2gYFSABKAwSFQoNY2hhaW5fcHJvYmxlbRgWIAEoCRIYChBjaGFpbl9wcm9ibGVtX2F0GBcgASgDEiMKBXBhdXNlGBggASgLMhQub3Jpb24udjEuT3duZXJQYXVzZRIsCgZsYWJlbHMYGSADKAsyHC5vcmlvbi52MS5EZXZpY2UuTGFiZWxzRW50cnkSFgoOcGVuZGluZ19yZWFzb24YGiABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJFCgpPd25lclBhdXNlEgoKAmJ5GAEgASgJEg0KBXNpbmNlGAIgASgDEg0KBXVudGlsGAMgASgDEg0KBWZhdWx0GAQgASgJIk4KDURhbmdlcm91c01vZGUSDQoFdW50aWwYASABKAMSDgoGc2V0X2J5GAIgASgJEg4KBnNldF9hdBgDIAEoAxIOCgZyZWFzb24YBCABKAkiKgoSTGlzdERldmljZXNSZXF1ZXN0EhQKDHBlbmRpbmdfb25seRgBIAEoCCI4ChNMaXN0RGV2aWNlc1Jlc3BvbnNlEiEKB2RldmljZXMYASADKAsyEC5vcmlvbi52MS5EZXZpY2UiIgoQR2V0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiNQoRR2V0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIqIBChNJbnZpdGVEZXZpY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSFQoNdmFsaWRfc2Vjb25kcxgCIAEoBBIMCgR1c2VzGAMgASgNEhMKC3ByZWFwcHJvdmVkGAQgASgIEg4KBmdyYW50cxgFIAEoCRIRCglwbGF0Zm9ybXMYBiADKAkSEAoIbmV0d29ya3MYByADKAkSDgoGbGFiZWxzGAggAygJIrQBChRJbnZpdGVEZXZpY2VSZXNwb25zZRINCgV0b2tlbhgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkSEgoKZXhwaXJlc19hdBgDIAEoAxIPCgdjb21tYW5kGAQgASgJEhkKEWluc3RhbGxfd2l0aF9jdXJsGAUgASgJEhkKEWluc3RhbGxfd2l0aF93Z2V0GAYgASgJEh8KF2luc3RhbGxfd2l0aF9wb3dlcnNoZWxsGAcgASgJIsIBChFQZW5kaW5nRW5yb2xsbWVudBISCgpyZXF1ZXN0X2lkGAEgASgJEhYKDnN1Z2dlc3RlZF9uYW1lGAIgASgJEhAKCGhvc3RuYW1lGAMgASgJEhAKCHBsYXRmb3JtGAQgASgJEhUKDWFnZW50X3ZlcnNpb24YBSABKAkSDwoHYWRkcmVzcxgGIAEoCRIUCgxyZXF1ZXN0ZWRfYXQYCCABKAMSEgoKZXhwaXJlc19hdBgJIAEoA0oECAcQCFIFd29yZHMiJQoVRmluZEVucm9sbG1lbnRSZXF1ZXN0EgwKBGNvZGUYASABKAkiSQoWRmluZEVucm9sbG1lbnRSZXNwb25zZRIvCgplbnJvbGxtZW50GAEgASgLMhsub3Jpb24udjEuUGVuZGluZ0Vucm9sbG1lbnQiZQoYQ29uZmlybUVucm9sbG1lbnRSZXF1ZXN0EgwKBGNvZGUYASABKAkSDQoFd29yZHMYAiABKAkSDAoEbmFtZRgDIAEoCRIOCgZncmFudHMYBCABKAkSDgoGbGFiZWxzGAUgAygJInEKGUNvbmZpcm1FbnJvbGxtZW50UmVzcG9uc2USLwoKZW5yb2xsbWVudBgBIAEoCzIbLm9yaW9uLnYxLlBlbmRpbmdFbnJvbGxtZW50EhMKC3ZhbGlkX3VudGlsGAIgASgDEg4KBmFuc3dlchgDIAEoCSInChdSZWZ1c2VFbnJvbGxtZW50UmVxdWVzdBIMCgRjb2RlGAEgASgJIksKGFJlZnVzZUVucm9sbG1lbnRSZXNwb25zZRIvCgplbnJvbGxtZW50GAEgASgLMhsub3Jpb24udjEuUGVuZGluZ0Vucm9sbG1lbnQiJgoUQXBwcm92ZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJIjkKFUFwcHJvdmVEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiJQoTUmVqZWN0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiOAoUUmVqZWN0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIjUKE1Jldm9rZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSI4ChRSZXZva2VEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiMwoTUmVuYW1lRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDAoEbmFtZRgCIAEoCSI4ChRSZW5hbWVEZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiRQoWU2V0RGV2aWNlTGFiZWxzUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSCwoDc2V0GAIgAygJEg4KBnJlbW92ZRgDIAMoCSI7ChdTZXREZXZpY2VMYWJlbHNSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiNQoTUmVtb3ZlRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDgoGcmVhc29uGAIgASgJIhYKFFJlbW92ZURldmljZVJlc3BvbnNlIjkKF1F1YXJhbnRpbmVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiPAoYUXVhcmFudGluZURldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSJaChRTZXREZXZpY2VNb2RlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSEQoJZGFuZ2Vyb3VzGAIgASgIEg8KB3NlY29uZHMYAyABKAQSDgoGcmVhc29uGAQgASgJIjkKFVNldERldmljZU1vZGVSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiJQoTUmV2aWV3RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkigAEKFFJldmlld0RldmljZVJlc3BvbnNlEg4KBmRldmljZRgBIAEoCRIMCgRkYXlzGAIgASgNEg0KBWNhbGxzGAMgASgEEiUKBmdyYW50cxgEIAMoCzIVLm9yaW9uLnYxLkdyYW50UmV2aWV3EhQKDGxvb2tlZF9zaW5jZRgFIAEoAyK0AQoLR3JhbnRSZXZpZXcSDAoEa2luZBgBIAEoCRINCgVlbnRyeRgCIAEoCRIOCgZzZXJ2ZXIYAyABKAgSDwoHY2VpbGluZxgEIAEoCBIRCgllZmZlY3RpdmUYBSABKAgSDAoEdXNlcxgGIAEoBBIUCgxsYXN0X3VzZWRfYXQYByABKAMSDAoEbGludBgIIAMoCRIQCghwcm9wb3NhbBgJIAEoCRIQCghjYWxsX2lkcxgKIAMoCSqzAQoLRGV2aWNlU3RhdGUSHAoYREVWSUNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUREVWSUNFX1NUQVRFX1BFTkRJTkcQARIZChVERVZJQ0VfU1RBVEVfQVBQUk9WRUQQAhIZChVERVZJQ0VfU1RBVEVfUkVKRUNURUQQAxIcChhERVZJQ0VfU1RBVEVfUVVBUkFOVElORUQQBBIYChRERVZJQ0VfU1RBVEVfUkVWT0tFRBAFMuAJCg1EZXZpY2VTZXJ2aWNlEkoKC0xpc3REZXZpY2VzEhwub3Jpb24udjEuTGlzdERldmljZXNSZXF1ZXN0Gh0ub3Jpb24udjEuTGlzdERldmljZXNSZXNwb25zZRJECglHZXREZXZpY2USGi5vcmlvbi52MS5HZXREZXZpY2VSZXF1ZXN0Ghsub3Jpb24udjEuR2V0RGV2aWNlUmVzcG9uc2USTQoMSW52aXRlRGV2aWNlEh0ub3Jpb24udjEuSW52aXRlRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLkludml0ZURldmljZVJlc3BvbnNlElMKDkZpbmRFbnJvbGxtZW50Eh8ub3Jpb24udjEuRmluZEVucm9sbG1lbnRSZXF1ZXN0GiAub3Jpb24udjEuRmluZEVucm9sbG1lbnRSZXNwb25zZRJcChFDb25maXJtRW5yb2xsbWVudBIiLm9yaW9uLnYxLkNvbmZpcm1FbnJvbGxtZW50UmVxdWVzdBojLm9yaW9uLnYxLkNvbmZpcm1FbnJvbGxtZW50UmVzcG9uc2USWQoQUmVmdXNlRW5yb2xsbWVudBIhLm9yaW9uLnYxLlJlZnVzZUVucm9sbG1lbnRSZXF1ZXN0GiIub3Jpb24udjEuUmVmdXNlRW5yb2xsbWVudFJlc3BvbnNlElAKDUFwcHJvdmVEZXZpY2USHi5vcmlvbi52MS5BcHByb3ZlRGV2aWNlUmVxdWVzdBofLm9yaW9uLnYxLkFwcHJvdmVEZXZpY2VSZXNwb25zZRJNCgxSZWplY3REZXZpY2USHS5vcmlvbi52MS5SZWplY3REZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmVqZWN0RGV2aWNlUmVzcG9uc2USTQoMUmV2b2tlRGV2aWNlEh0ub3Jpb24udjEuUmV2b2tlRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJldm9rZURldmljZVJlc3BvbnNlElkKEFF1YXJhbnRpbmVEZXZpY2USIS5vcmlvbi52MS5RdWFyYW50aW5lRGV2aWNlUmVxdWVzdBoiLm9yaW9uLnYxLlF1YXJhbnRpbmVEZXZpY2VSZXNwb25zZRJNCgxSZW5hbWVEZXZpY2USHS5vcmlvbi52MS5SZW5hbWVEZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmVuYW1lRGV2aWNlUmVzcG9uc2USVgoPU2V0RGV2aWNlTGFiZWxzEiAub3Jpb24udjEuU2V0RGV2aWNlTGFiZWxzUmVxdWVzdBohLm9yaW9uLnYxLlNldERldmljZUxhYmVsc1Jlc3BvbnNlEk0KDFJlbW92ZURldmljZRIdLm9yaW9uLnYxLlJlbW92ZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZW1vdmVEZXZpY2VSZXNwb25zZRJQCg1TZXREZXZpY2VNb2RlEh4ub3Jpb24udjEuU2V0RGV2aWNlTW9kZVJlcXVlc3QaHy5vcmlvbi52MS5TZXREZXZpY2VNb2RlUmVzcG9uc2USTQoMUmV2aWV3RGV2aWNlEh0ub3Jpb24udjEuUmV2aWV3RGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJldmlld0RldmljZVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("ChVvcmlvbi92MS9kZXZpY2UucHJvdG8SCG9yaW9uLnYxIrYFCgZEZXZpY2USEQoJZGV2aWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJAoFc3RhdGUYAyABKA4yFS5vcmlvbi52MS5EZXZpY2VTdGF0ZRIOCgZvbmxpbmUYBCABKAgSCgoCb3MYBSABKAkSEAoIaG9zdG5hbWUYBiABKAkSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIZChFmaW5nZXJwcmludF93b3JkcxgIIAEoCRITCgtlbnJvbGxlZF9hdBgJIAEoAxIUCgxsYXN0X3NlZW5fYXQYCiABKAMSFgoOcG9saWN5X3ZlcnNpb24YCyABKAkSIwobYWNrbm93bGVkZ2VkX3BvbGljeV92ZXJzaW9uGAwgASgJEh0KFWNlcnRpZmljYXRlX25vdF9hZnRlchgNIAEoAxIOCgZncmFudHMYDiABKAkSDwoHY2VpbGluZxgPIAEoCRIPCgdzYW5kYm94GBAgASgJEioKCWRhbmdlcm91cxgRIAEoCzIXLm9yaW9uLnYxLkRhbmdlcm91c01vZGUSFQoNcG9saWN5X3NvdXJjZRgSIAEoCRIXCg9wb2xpY3lfd2FybmluZ3MYEyADKAkSEQoJY2hhaW5fc2VxGBQgASgDEhIKCmNoYWluX2hhc2gYFSABKAwSFQoNY2hhaW5fcHJvYmxlbRgWIAEoCRIYChBjaGFpbl9wcm9ibGVtX2F0GBcgASgDEiMKBXBhdXNlGBggASgLMhQub3Jpb24udjEuT3duZXJQYXVzZRIsCgZsYWJlbHMYGSADKAsyHC5vcmlvbi52MS5EZXZpY2UuTGFiZWxzRW50cnkSFgoOcGVuZGluZ19yZWFzb24YGiABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJFCgpPd25lclBhdXNlEgoKAmJ5GAEgASgJEg0KBXNpbmNlGAIgASgDEg0KBXVudGlsGAMgASgDEg0KBWZhdWx0GAQgASgJIk4KDURhbmdlcm91c01vZGUSDQoFdW50aWwYASABKAMSDgoGc2V0X2J5GAIgASgJEg4KBnNldF9hdBgDIAEoAxIOCgZyZWFzb24YBCABKAkiKgoSTGlzdERldmljZXNSZXF1ZXN0EhQKDHBlbmRpbmdfb25seRgBIAEoCCI4ChNMaXN0RGV2aWNlc1Jlc3BvbnNlEiEKB2RldmljZXMYASADKAsyEC5vcmlvbi52MS5EZXZpY2UiIgoQR2V0RGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiNQoRR2V0RGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIqIBChNJbnZpdGVEZXZpY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSFQoNdmFsaWRfc2Vjb25kcxgCIAEoBBIMCgR1c2VzGAMgASgNEhMKC3ByZWFwcHJvdmVkGAQgASgIEg4KBmdyYW50cxgFIAEoCRIRCglwbGF0Zm9ybXMYBiADKAkSEAoIbmV0d29ya3MYByADKAkSDgoGbGFiZWxzGAggAygJIrQBChRJbnZpdGVEZXZpY2VSZXNwb25zZRINCgV0b2tlbhgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkSEgoKZXhwaXJlc19hdBgDIAEoAxIPCgdjb21tYW5kGAQgASgJEhkKEWluc3RhbGxfd2l0aF9jdXJsGAUgASgJEhkKEWluc3RhbGxfd2l0aF93Z2V0GAYgASgJEh8KF2luc3RhbGxfd2l0aF9wb3dlcnNoZWxsGAcgASgJIroCCgZJbnZpdGUSEQoJaW52aXRlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJdXNlc19sZWZ0GAMgASgNEhMKC3ByZWFwcHJvdmVkGAQgASgIEg4KBmdyYW50cxgFIAEoCRIRCglwbGF0Zm9ybXMYBiADKAkSEAoIbmV0d29ya3MYByADKAkSLAoGbGFiZWxzGAggAygLMhwub3Jpb24udjEuSW52aXRlLkxhYmVsc0VudHJ5EhkKEWNvbmZpcm1lZF9ieV9jb2RlGAkgASgIEhIKCmNyZWF0ZWRfYnkYCiABKAkSEgoKY3JlYXRlZF9hdBgLIAEoAxISCgpleHBpcmVzX2F0GAwgASgDGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiFAoSTGlzdEludml0ZXNSZXF1ZXN0IkoKE0xpc3RJbnZpdGVzUmVzcG9uc2USIQoHaW52aXRlcxgBIAMoCzIQLm9yaW9uLnYxLkludml0ZRIQCghoYXNfbW9yZRgCIAEoCCIoChNSZXZva2VJbnZpdGVSZXF1ZXN0EhEKCWludml0ZV9pZBgBIAEoCSI4ChRSZXZva2VJbnZpdGVSZXNwb25zZRIgCgZpbnZpdGUYASABKAsyEC5vcmlvbi52MS5JbnZpdGUiwgEKEVBlbmRpbmdFbnJvbGxtZW50EhIKCnJlcXVlc3RfaWQYASABKAkSFgoOc3VnZ2VzdGVkX25hbWUYAiABKAkSEAoIaG9zdG5hbWUYAyABKAkSEAoIcGxhdGZvcm0YBCABKAkSFQoNYWdlbnRfdmVyc2lvbhgFIAEoCRIPCgdhZGRyZXNzGAYgASgJEhQKDHJlcXVlc3RlZF9hdBgIIAEoAxISCgpleHBpcmVzX2F0GAkgASgDSgQIBxAIUgV3b3JkcyIlChVGaW5kRW5yb2xsbWVudFJlcXVlc3QSDAoEY29kZRgBIAEoCSJJChZGaW5kRW5yb2xsbWVudFJlc3BvbnNlEi8KCmVucm9sbG1lbnQYASABKAsyGy5vcmlvbi52MS5QZW5kaW5nRW5yb2xsbWVudCJlChhDb25maXJtRW5yb2xsbWVudFJlcXVlc3QSDAoEY29kZRgBIAEoCRINCgV3b3JkcxgCIAEoCRIMCgRuYW1lGAMgASgJEg4KBmdyYW50cxgEIAEoCRIOCgZsYWJlbHMYBSADKAkicQoZQ29uZmlybUVucm9sbG1lbnRSZXNwb25zZRIvCgplbnJvbGxtZW50GAEgASgLMhsub3Jpb24udjEuUGVuZGluZ0Vucm9sbG1lbnQSEwoLdmFsaWRfdW50aWwYAiABKAMSDgoGYW5zd2VyGAMgASgJIicKF1JlZnVzZUVucm9sbG1lbnRSZXF1ZXN0EgwKBGNvZGUYASABKAkiSwoYUmVmdXNlRW5yb2xsbWVudFJlc3BvbnNlEi8KCmVucm9sbG1lbnQYASABKAsyGy5vcmlvbi52MS5QZW5kaW5nRW5yb2xsbWVudCImChRBcHByb3ZlRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkiOQoVQXBwcm92ZURldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSIlChNSZWplY3REZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCSI4ChRSZWplY3REZXZpY2VSZXNwb25zZRIgCgZkZXZpY2UYASABKAsyEC5vcmlvbi52MS5EZXZpY2UiNQoTUmV2b2tlRGV2aWNlUmVxdWVzdBIOCgZkZXZpY2UYASABKAkSDgoGcmVhc29uGAIgASgJIjgKFFJldm9rZURldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSIzChNSZW5hbWVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIMCgRuYW1lGAIgASgJIjgKFFJlbmFtZURldmljZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSJFChZTZXREZXZpY2VMYWJlbHNSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRILCgNzZXQYAiADKAkSDgoGcmVtb3ZlGAMgAygJIjsKF1NldERldmljZUxhYmVsc1Jlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSI1ChNSZW1vdmVEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiFgoUUmVtb3ZlRGV2aWNlUmVzcG9uc2UiOQoXUXVhcmFudGluZURldmljZVJlcXVlc3QSDgoGZGV2aWNlGAEgASgJEg4KBnJlYXNvbhgCIAEoCSI8ChhRdWFyYW50aW5lRGV2aWNlUmVzcG9uc2USIAoGZGV2aWNlGAEgASgLMhAub3Jpb24udjEuRGV2aWNlIloKFFNldERldmljZU1vZGVSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCRIRCglkYW5nZXJvdXMYAiABKAgSDwoHc2Vjb25kcxgDIAEoBBIOCgZyZWFzb24YBCABKAkiOQoVU2V0RGV2aWNlTW9kZVJlc3BvbnNlEiAKBmRldmljZRgBIAEoCzIQLm9yaW9uLnYxLkRldmljZSIlChNSZXZpZXdEZXZpY2VSZXF1ZXN0Eg4KBmRldmljZRgBIAEoCSKAAQoUUmV2aWV3RGV2aWNlUmVzcG9uc2USDgoGZGV2aWNlGAEgASgJEgwKBGRheXMYAiABKA0SDQoFY2FsbHMYAyABKAQSJQoGZ3JhbnRzGAQgAygLMhUub3Jpb24udjEuR3JhbnRSZXZpZXcSFAoMbG9va2VkX3NpbmNlGAUgASgDIrQBCgtHcmFudFJldmlldxIMCgRraW5kGAEgASgJEg0KBWVudHJ5GAIgASgJEg4KBnNlcnZlchgDIAEoCBIPCgdjZWlsaW5nGAQgASgIEhEKCWVmZmVjdGl2ZRgFIAEoCBIMCgR1c2VzGAYgASgEEhQKDGxhc3RfdXNlZF9hdBgHIAEoAxIMCgRsaW50GAggAygJEhAKCHByb3Bvc2FsGAkgASgJEhAKCGNhbGxfaWRzGAogAygJKrMBCgtEZXZpY2VTdGF0ZRIcChhERVZJQ0VfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRERVZJQ0VfU1RBVEVfUEVORElORxABEhkKFURFVklDRV9TVEFURV9BUFBST1ZFRBACEhkKFURFVklDRV9TVEFURV9SRUpFQ1RFRBADEhwKGERFVklDRV9TVEFURV9RVUFSQU5USU5FRBAEEhgKFERFVklDRV9TVEFURV9SRVZPS0VEEAUy+woKDURldmljZVNlcnZpY2USSgoLTGlzdERldmljZXMSHC5vcmlvbi52MS5MaXN0RGV2aWNlc1JlcXVlc3QaHS5vcmlvbi52MS5MaXN0RGV2aWNlc1Jlc3BvbnNlEkQKCUdldERldmljZRIaLm9yaW9uLnYxLkdldERldmljZVJlcXVlc3QaGy5vcmlvbi52MS5HZXREZXZpY2VSZXNwb25zZRJNCgxJbnZpdGVEZXZpY2USHS5vcmlvbi52MS5JbnZpdGVEZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuSW52aXRlRGV2aWNlUmVzcG9uc2USSgoLTGlzdEludml0ZXMSHC5vcmlvbi52MS5MaXN0SW52aXRlc1JlcXVlc3QaHS5vcmlvbi52MS5MaXN0SW52aXRlc1Jlc3BvbnNlEk0KDFJldm9rZUludml0ZRIdLm9yaW9uLnYxLlJldm9rZUludml0ZVJlcXVlc3QaHi5vcmlvbi52MS5SZXZva2VJbnZpdGVSZXNwb25zZRJTCg5GaW5kRW5yb2xsbWVudBIfLm9yaW9uLnYxLkZpbmRFbnJvbGxtZW50UmVxdWVzdBogLm9yaW9uLnYxLkZpbmRFbnJvbGxtZW50UmVzcG9uc2USXAoRQ29uZmlybUVucm9sbG1lbnQSIi5vcmlvbi52MS5Db25maXJtRW5yb2xsbWVudFJlcXVlc3QaIy5vcmlvbi52MS5Db25maXJtRW5yb2xsbWVudFJlc3BvbnNlElkKEFJlZnVzZUVucm9sbG1lbnQSIS5vcmlvbi52MS5SZWZ1c2VFbnJvbGxtZW50UmVxdWVzdBoiLm9yaW9uLnYxLlJlZnVzZUVucm9sbG1lbnRSZXNwb25zZRJQCg1BcHByb3ZlRGV2aWNlEh4ub3Jpb24udjEuQXBwcm92ZURldmljZVJlcXVlc3QaHy5vcmlvbi52MS5BcHByb3ZlRGV2aWNlUmVzcG9uc2USTQoMUmVqZWN0RGV2aWNlEh0ub3Jpb24udjEuUmVqZWN0RGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJlamVjdERldmljZVJlc3BvbnNlEk0KDFJldm9rZURldmljZRIdLm9yaW9uLnYxLlJldm9rZURldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZXZva2VEZXZpY2VSZXNwb25zZRJZChBRdWFyYW50aW5lRGV2aWNlEiEub3Jpb24udjEuUXVhcmFudGluZURldmljZVJlcXVlc3QaIi5vcmlvbi52MS5RdWFyYW50aW5lRGV2aWNlUmVzcG9uc2USTQoMUmVuYW1lRGV2aWNlEh0ub3Jpb24udjEuUmVuYW1lRGV2aWNlUmVxdWVzdBoeLm9yaW9uLnYxLlJlbmFtZURldmljZVJlc3BvbnNlElYKD1NldERldmljZUxhYmVscxIgLm9yaW9uLnYxLlNldERldmljZUxhYmVsc1JlcXVlc3QaIS5vcmlvbi52MS5TZXREZXZpY2VMYWJlbHNSZXNwb25zZRJNCgxSZW1vdmVEZXZpY2USHS5vcmlvbi52MS5SZW1vdmVEZXZpY2VSZXF1ZXN0Gh4ub3Jpb24udjEuUmVtb3ZlRGV2aWNlUmVzcG9uc2USUAoNU2V0RGV2aWNlTW9kZRIeLm9yaW9uLnYxLlNldERldmljZU1vZGVSZXF1ZXN0Gh8ub3Jpb24udjEuU2V0RGV2aWNlTW9kZVJlc3BvbnNlEk0KDFJldmlld0RldmljZRIdLm9yaW9uLnYxLlJldmlld0RldmljZVJlcXVlc3QaHi5vcmlvbi52MS5SZXZpZXdEZXZpY2VSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message orion.v1.Device
@@ -461,6 +461,177 @@ export const InviteDeviceResponseSchema: GenMessage<InviteDeviceResponse> = /*@_
   messageDesc(file_orion_v1_device, 8);
 
 /**
+ * An enrolment token that devices can still use, without its secret.
+ *
+ * @generated from message orion.v1.Invite
+ */
+export type Invite = Message<"orion.v1.Invite"> & {
+  /**
+   * @generated from field: string invite_id = 1;
+   */
+  inviteId: string;
+
+  /**
+   * The device's name; empty for the name that the device suggests.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * How many devices can still use it.
+   *
+   * @generated from field: uint32 uses_left = 3;
+   */
+  usesLeft: number;
+
+  /**
+   * Whether devices with this token are approved at once.
+   *
+   * @generated from field: bool preapproved = 4;
+   */
+  preapproved: boolean;
+
+  /**
+   * The devices' initial grants, JSON.
+   *
+   * @generated from field: string grants = 5;
+   */
+  grants: string;
+
+  /**
+   * The platforms of devices that may use it; empty for any.
+   *
+   * @generated from field: repeated string platforms = 6;
+   */
+  platforms: string[];
+
+  /**
+   * The networks from which it may be used; empty for any.
+   *
+   * @generated from field: repeated string networks = 7;
+   */
+  networks: string[];
+
+  /**
+   * The labels of the devices.
+   *
+   * @generated from field: map<string, string> labels = 8;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Whether it is for one device that showed a code and was confirmed.
+   *
+   * @generated from field: bool confirmed_by_code = 9;
+   */
+  confirmedByCode: boolean;
+
+  /**
+   * Who made it.
+   *
+   * @generated from field: string created_by = 10;
+   */
+  createdBy: string;
+
+  /**
+   * Unix milliseconds.
+   *
+   * @generated from field: int64 created_at = 11;
+   */
+  createdAt: bigint;
+
+  /**
+   * @generated from field: int64 expires_at = 12;
+   */
+  expiresAt: bigint;
+};
+
+/**
+ * Describes the message orion.v1.Invite.
+ * Use `create(InviteSchema)` to create a new message.
+ */
+export const InviteSchema: GenMessage<Invite> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 9);
+
+/**
+ * @generated from message orion.v1.ListInvitesRequest
+ */
+export type ListInvitesRequest = Message<"orion.v1.ListInvitesRequest"> & {
+};
+
+/**
+ * Describes the message orion.v1.ListInvitesRequest.
+ * Use `create(ListInvitesRequestSchema)` to create a new message.
+ */
+export const ListInvitesRequestSchema: GenMessage<ListInvitesRequest> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 10);
+
+/**
+ * @generated from message orion.v1.ListInvitesResponse
+ */
+export type ListInvitesResponse = Message<"orion.v1.ListInvitesResponse"> & {
+  /**
+   * Those that end first before others; at most 1,000.
+   *
+   * @generated from field: repeated orion.v1.Invite invites = 1;
+   */
+  invites: Invite[];
+
+  /**
+   * Whether there are more.
+   *
+   * @generated from field: bool has_more = 2;
+   */
+  hasMore: boolean;
+};
+
+/**
+ * Describes the message orion.v1.ListInvitesResponse.
+ * Use `create(ListInvitesResponseSchema)` to create a new message.
+ */
+export const ListInvitesResponseSchema: GenMessage<ListInvitesResponse> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 11);
+
+/**
+ * @generated from message orion.v1.RevokeInviteRequest
+ */
+export type RevokeInviteRequest = Message<"orion.v1.RevokeInviteRequest"> & {
+  /**
+   * The id; it may be shortened.
+   *
+   * @generated from field: string invite_id = 1;
+   */
+  inviteId: string;
+};
+
+/**
+ * Describes the message orion.v1.RevokeInviteRequest.
+ * Use `create(RevokeInviteRequestSchema)` to create a new message.
+ */
+export const RevokeInviteRequestSchema: GenMessage<RevokeInviteRequest> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 12);
+
+/**
+ * @generated from message orion.v1.RevokeInviteResponse
+ */
+export type RevokeInviteResponse = Message<"orion.v1.RevokeInviteResponse"> & {
+  /**
+   * As it was before.
+   *
+   * @generated from field: orion.v1.Invite invite = 1;
+   */
+  invite?: Invite | undefined;
+};
+
+/**
+ * Describes the message orion.v1.RevokeInviteResponse.
+ * Use `create(RevokeInviteResponseSchema)` to create a new message.
+ */
+export const RevokeInviteResponseSchema: GenMessage<RevokeInviteResponse> = /*@__PURE__*/
+  messageDesc(file_orion_v1_device, 13);
+
+/**
  * A device without a token that asks to be enrolled. Everything but the address and the words is what it states itself.
  *
  * @generated from message orion.v1.PendingEnrollment
@@ -520,7 +691,7 @@ export type PendingEnrollment = Message<"orion.v1.PendingEnrollment"> & {
  * Use `create(PendingEnrollmentSchema)` to create a new message.
  */
 export const PendingEnrollmentSchema: GenMessage<PendingEnrollment> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 9);
+  messageDesc(file_orion_v1_device, 14);
 
 /**
  * @generated from message orion.v1.FindEnrollmentRequest
@@ -539,7 +710,7 @@ export type FindEnrollmentRequest = Message<"orion.v1.FindEnrollmentRequest"> & 
  * Use `create(FindEnrollmentRequestSchema)` to create a new message.
  */
 export const FindEnrollmentRequestSchema: GenMessage<FindEnrollmentRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 10);
+  messageDesc(file_orion_v1_device, 15);
 
 /**
  * @generated from message orion.v1.FindEnrollmentResponse
@@ -556,7 +727,7 @@ export type FindEnrollmentResponse = Message<"orion.v1.FindEnrollmentResponse"> 
  * Use `create(FindEnrollmentResponseSchema)` to create a new message.
  */
 export const FindEnrollmentResponseSchema: GenMessage<FindEnrollmentResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 11);
+  messageDesc(file_orion_v1_device, 16);
 
 /**
  * @generated from message orion.v1.ConfirmEnrollmentRequest
@@ -601,7 +772,7 @@ export type ConfirmEnrollmentRequest = Message<"orion.v1.ConfirmEnrollmentReques
  * Use `create(ConfirmEnrollmentRequestSchema)` to create a new message.
  */
 export const ConfirmEnrollmentRequestSchema: GenMessage<ConfirmEnrollmentRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 12);
+  messageDesc(file_orion_v1_device, 17);
 
 /**
  * @generated from message orion.v1.ConfirmEnrollmentResponse
@@ -634,7 +805,7 @@ export type ConfirmEnrollmentResponse = Message<"orion.v1.ConfirmEnrollmentRespo
  * Use `create(ConfirmEnrollmentResponseSchema)` to create a new message.
  */
 export const ConfirmEnrollmentResponseSchema: GenMessage<ConfirmEnrollmentResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 13);
+  messageDesc(file_orion_v1_device, 18);
 
 /**
  * @generated from message orion.v1.RefuseEnrollmentRequest
@@ -651,7 +822,7 @@ export type RefuseEnrollmentRequest = Message<"orion.v1.RefuseEnrollmentRequest"
  * Use `create(RefuseEnrollmentRequestSchema)` to create a new message.
  */
 export const RefuseEnrollmentRequestSchema: GenMessage<RefuseEnrollmentRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 14);
+  messageDesc(file_orion_v1_device, 19);
 
 /**
  * @generated from message orion.v1.RefuseEnrollmentResponse
@@ -668,7 +839,7 @@ export type RefuseEnrollmentResponse = Message<"orion.v1.RefuseEnrollmentRespons
  * Use `create(RefuseEnrollmentResponseSchema)` to create a new message.
  */
 export const RefuseEnrollmentResponseSchema: GenMessage<RefuseEnrollmentResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 15);
+  messageDesc(file_orion_v1_device, 20);
 
 /**
  * @generated from message orion.v1.ApproveDeviceRequest
@@ -685,7 +856,7 @@ export type ApproveDeviceRequest = Message<"orion.v1.ApproveDeviceRequest"> & {
  * Use `create(ApproveDeviceRequestSchema)` to create a new message.
  */
 export const ApproveDeviceRequestSchema: GenMessage<ApproveDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 16);
+  messageDesc(file_orion_v1_device, 21);
 
 /**
  * @generated from message orion.v1.ApproveDeviceResponse
@@ -702,7 +873,7 @@ export type ApproveDeviceResponse = Message<"orion.v1.ApproveDeviceResponse"> & 
  * Use `create(ApproveDeviceResponseSchema)` to create a new message.
  */
 export const ApproveDeviceResponseSchema: GenMessage<ApproveDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 17);
+  messageDesc(file_orion_v1_device, 22);
 
 /**
  * @generated from message orion.v1.RejectDeviceRequest
@@ -719,7 +890,7 @@ export type RejectDeviceRequest = Message<"orion.v1.RejectDeviceRequest"> & {
  * Use `create(RejectDeviceRequestSchema)` to create a new message.
  */
 export const RejectDeviceRequestSchema: GenMessage<RejectDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 18);
+  messageDesc(file_orion_v1_device, 23);
 
 /**
  * @generated from message orion.v1.RejectDeviceResponse
@@ -736,7 +907,7 @@ export type RejectDeviceResponse = Message<"orion.v1.RejectDeviceResponse"> & {
  * Use `create(RejectDeviceResponseSchema)` to create a new message.
  */
 export const RejectDeviceResponseSchema: GenMessage<RejectDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 19);
+  messageDesc(file_orion_v1_device, 24);
 
 /**
  * @generated from message orion.v1.RevokeDeviceRequest
@@ -758,7 +929,7 @@ export type RevokeDeviceRequest = Message<"orion.v1.RevokeDeviceRequest"> & {
  * Use `create(RevokeDeviceRequestSchema)` to create a new message.
  */
 export const RevokeDeviceRequestSchema: GenMessage<RevokeDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 20);
+  messageDesc(file_orion_v1_device, 25);
 
 /**
  * @generated from message orion.v1.RevokeDeviceResponse
@@ -775,7 +946,7 @@ export type RevokeDeviceResponse = Message<"orion.v1.RevokeDeviceResponse"> & {
  * Use `create(RevokeDeviceResponseSchema)` to create a new message.
  */
 export const RevokeDeviceResponseSchema: GenMessage<RevokeDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 21);
+  messageDesc(file_orion_v1_device, 26);
 
 /**
  * @generated from message orion.v1.RenameDeviceRequest
@@ -799,7 +970,7 @@ export type RenameDeviceRequest = Message<"orion.v1.RenameDeviceRequest"> & {
  * Use `create(RenameDeviceRequestSchema)` to create a new message.
  */
 export const RenameDeviceRequestSchema: GenMessage<RenameDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 22);
+  messageDesc(file_orion_v1_device, 27);
 
 /**
  * @generated from message orion.v1.RenameDeviceResponse
@@ -816,7 +987,7 @@ export type RenameDeviceResponse = Message<"orion.v1.RenameDeviceResponse"> & {
  * Use `create(RenameDeviceResponseSchema)` to create a new message.
  */
 export const RenameDeviceResponseSchema: GenMessage<RenameDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 23);
+  messageDesc(file_orion_v1_device, 28);
 
 /**
  * @generated from message orion.v1.SetDeviceLabelsRequest
@@ -847,7 +1018,7 @@ export type SetDeviceLabelsRequest = Message<"orion.v1.SetDeviceLabelsRequest"> 
  * Use `create(SetDeviceLabelsRequestSchema)` to create a new message.
  */
 export const SetDeviceLabelsRequestSchema: GenMessage<SetDeviceLabelsRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 24);
+  messageDesc(file_orion_v1_device, 29);
 
 /**
  * @generated from message orion.v1.SetDeviceLabelsResponse
@@ -864,7 +1035,7 @@ export type SetDeviceLabelsResponse = Message<"orion.v1.SetDeviceLabelsResponse"
  * Use `create(SetDeviceLabelsResponseSchema)` to create a new message.
  */
 export const SetDeviceLabelsResponseSchema: GenMessage<SetDeviceLabelsResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 25);
+  messageDesc(file_orion_v1_device, 30);
 
 /**
  * @generated from message orion.v1.RemoveDeviceRequest
@@ -886,7 +1057,7 @@ export type RemoveDeviceRequest = Message<"orion.v1.RemoveDeviceRequest"> & {
  * Use `create(RemoveDeviceRequestSchema)` to create a new message.
  */
 export const RemoveDeviceRequestSchema: GenMessage<RemoveDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 26);
+  messageDesc(file_orion_v1_device, 31);
 
 /**
  * @generated from message orion.v1.RemoveDeviceResponse
@@ -899,7 +1070,7 @@ export type RemoveDeviceResponse = Message<"orion.v1.RemoveDeviceResponse"> & {
  * Use `create(RemoveDeviceResponseSchema)` to create a new message.
  */
 export const RemoveDeviceResponseSchema: GenMessage<RemoveDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 27);
+  messageDesc(file_orion_v1_device, 32);
 
 /**
  * @generated from message orion.v1.QuarantineDeviceRequest
@@ -921,7 +1092,7 @@ export type QuarantineDeviceRequest = Message<"orion.v1.QuarantineDeviceRequest"
  * Use `create(QuarantineDeviceRequestSchema)` to create a new message.
  */
 export const QuarantineDeviceRequestSchema: GenMessage<QuarantineDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 28);
+  messageDesc(file_orion_v1_device, 33);
 
 /**
  * @generated from message orion.v1.QuarantineDeviceResponse
@@ -938,7 +1109,7 @@ export type QuarantineDeviceResponse = Message<"orion.v1.QuarantineDeviceRespons
  * Use `create(QuarantineDeviceResponseSchema)` to create a new message.
  */
 export const QuarantineDeviceResponseSchema: GenMessage<QuarantineDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 29);
+  messageDesc(file_orion_v1_device, 34);
 
 /**
  * @generated from message orion.v1.SetDeviceModeRequest
@@ -976,7 +1147,7 @@ export type SetDeviceModeRequest = Message<"orion.v1.SetDeviceModeRequest"> & {
  * Use `create(SetDeviceModeRequestSchema)` to create a new message.
  */
 export const SetDeviceModeRequestSchema: GenMessage<SetDeviceModeRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 30);
+  messageDesc(file_orion_v1_device, 35);
 
 /**
  * @generated from message orion.v1.SetDeviceModeResponse
@@ -993,7 +1164,7 @@ export type SetDeviceModeResponse = Message<"orion.v1.SetDeviceModeResponse"> & 
  * Use `create(SetDeviceModeResponseSchema)` to create a new message.
  */
 export const SetDeviceModeResponseSchema: GenMessage<SetDeviceModeResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 31);
+  messageDesc(file_orion_v1_device, 36);
 
 /**
  * @generated from message orion.v1.ReviewDeviceRequest
@@ -1010,7 +1181,7 @@ export type ReviewDeviceRequest = Message<"orion.v1.ReviewDeviceRequest"> & {
  * Use `create(ReviewDeviceRequestSchema)` to create a new message.
  */
 export const ReviewDeviceRequestSchema: GenMessage<ReviewDeviceRequest> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 32);
+  messageDesc(file_orion_v1_device, 37);
 
 /**
  * @generated from message orion.v1.ReviewDeviceResponse
@@ -1056,7 +1227,7 @@ export type ReviewDeviceResponse = Message<"orion.v1.ReviewDeviceResponse"> & {
  * Use `create(ReviewDeviceResponseSchema)` to create a new message.
  */
 export const ReviewDeviceResponseSchema: GenMessage<ReviewDeviceResponse> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 33);
+  messageDesc(file_orion_v1_device, 38);
 
 /**
  * One entry of a device's grants.
@@ -1140,7 +1311,7 @@ export type GrantReview = Message<"orion.v1.GrantReview"> & {
  * Use `create(GrantReviewSchema)` to create a new message.
  */
 export const GrantReviewSchema: GenMessage<GrantReview> = /*@__PURE__*/
-  messageDesc(file_orion_v1_device, 34);
+  messageDesc(file_orion_v1_device, 39);
 
 /**
  * @generated from enum orion.v1.DeviceState
@@ -1212,6 +1383,26 @@ export const DeviceService: GenService<{
     methodKind: "unary";
     input: typeof InviteDeviceRequestSchema;
     output: typeof InviteDeviceResponseSchema;
+  },
+  /**
+   * Lists the enrolment tokens that devices can still use, without their secrets.
+   *
+   * @generated from rpc orion.v1.DeviceService.ListInvites
+   */
+  listInvites: {
+    methodKind: "unary";
+    input: typeof ListInvitesRequestSchema;
+    output: typeof ListInvitesResponseSchema;
+  },
+  /**
+   * Withdraws an enrolment token: no device can use it from then on. Devices that used it stay.
+   *
+   * @generated from rpc orion.v1.DeviceService.RevokeInvite
+   */
+  revokeInvite: {
+    methodKind: "unary";
+    input: typeof RevokeInviteRequestSchema;
+    output: typeof RevokeInviteResponseSchema;
   },
   /**
    * Finds the device that shows this code and asks to be enrolled. A wrong code counts, and a person who typed too many

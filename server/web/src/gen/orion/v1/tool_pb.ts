@@ -350,14 +350,14 @@ export type Call = Message<"orion.v1.Call"> & {
   touches: string[];
 
   /**
-   * Whether a later call took this one back; only `GetCall` tells.
+   * Whether a later call took this one back; only `GetCall` and `ListCalls` tell.
    *
    * @generated from field: bool undone = 15;
    */
   undone: boolean;
 
   /**
-   * That later call; empty if it is another person's that the caller may not see.
+   * That later call, from `GetCall`; empty if it is another person's that the caller may not see.
    *
    * @generated from field: string undone_by = 16;
    */
