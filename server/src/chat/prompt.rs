@@ -52,7 +52,7 @@ pub(super) fn system(
         let online = if pipeline.fleet.is_online(known.id) { "online" } else { "offline" };
         let os = known.facts.as_ref().map_or("unknown", |facts| facts.os.as_str());
         let _ = write!(text, "- {} ({os}, {online})", known.name);
-        let roots = known.policy.grants.allowed_roots(Access::Read);
+        let roots = known.policy.allowed_roots(Access::Read);
         if !roots.is_empty() {
             let _ = write!(text, "; allowed paths: {}", roots.join(", "));
         }

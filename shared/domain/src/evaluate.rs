@@ -114,6 +114,15 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Returns the roots where the grants, and the ceiling as far as it is known, allow an access.
+    #[must_use]
+    pub fn allowed_roots(&self, access: Access) -> Vec<String> {
+        match &self.ceiling {
+            Some(ceiling) => self.grants.allowed_roots_with(ceiling, access),
+            None => self.grants.allowed_roots(access),
+        }
+    }
+
     /// Returns whether writing this path is of high risk by its name alone: the file can start programs,
     /// and the grants or the ceiling do not name `execute` for it.
     #[must_use]

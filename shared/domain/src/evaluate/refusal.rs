@@ -334,22 +334,26 @@ impl Evidence {
         let touched = question.touches.and_then(|touches| touches.paths.get(touch));
         let access = touched.map_or(Access::Read, |path| path.access);
         let path = touched.map(|path| path.path.to_string()).unwrap_or_default();
-        let allowed =
-            self.scope(policy).map(|scope| scope.allowed_roots(access)).unwrap_or_default();
+        let allowed = policy.allowed_roots(access);
+        let is_root = |scope: &Scope| scope.allowed_roots(access).contains(&path);
         let device = question.device;
         let message = if matches!(self.reason, Reason::PathDenied { .. }) {
             let entry = self.denying_entry(question, policy, touch);
-            if entry.is_some_and(|entry| entry.built_in.is_some()) {
-                format!("{path} is denied on every device by default.")
-            } else {
-                format!("{path} is denied by the deny_paths in {} {device}.", self.whose())
+            match entry.filter(|entry| entry.built_in.is_some()) {
+                // What is denied is in the folder, and would go with it.
+                Some(entry) if !touched.is_some_and(|it| entry.keeps_out(&it.path, access)) => {
+                    let pattern = entry.pattern.as_text();
+                    format!("{path} holds {pattern}, which is denied on every device by default.")
+                }
+                Some(_) => format!("{path} is denied on every device by default."),
+                None => format!("{path} is denied by the deny_paths in {} {device}.", self.whose()),
             }
-        } else if allowed.is_empty() {
-            format!("{path}: no path may be touched for {access} on {device}.")
-        } else if access == Access::Delete && allowed.contains(&path) {
+        } else if access == Access::Delete && self.scope(policy).is_some_and(is_root) {
             format!(
                 "{path} is itself an allowed path of {device}. Only what is in it can be deleted."
             )
+        } else if allowed.is_empty() {
+            format!("{path}: no path may be touched for {access} on {device}.")
         } else {
             let allowed = allowed.join(", ");
             format!("{path} is not inside a path that allows {access} on {device}: {allowed}.")

@@ -209,11 +209,32 @@ impl Scope {
     /// Returns the allowed roots for an access, as people read them.
     #[must_use]
     pub fn allowed_roots(&self, access: Access) -> Vec<String> {
-        self.allowed
-            .iter()
-            .filter(|entry| entry.access.contains(&access))
-            .map(|entry| entry.only.as_ref().unwrap_or(&entry.root).to_string())
-            .collect()
+        self.roots(access).map(ToString::to_string).collect()
+    }
+
+    /// Returns the roots where this scope and the other both allow an access, as people read them.
+    #[must_use]
+    pub fn allowed_roots_with(&self, other: &Self, access: Access) -> Vec<String> {
+        let mut roots: Vec<&DevicePath> = Vec::new();
+        for root in self.roots(access).chain(other.roots(access)) {
+            if !roots.contains(&root) && self.opens(root, access) && other.opens(root, access) {
+                roots.push(root);
+            }
+        }
+        roots.into_iter().map(ToString::to_string).collect()
+    }
+
+    fn roots(&self, access: Access) -> impl Iterator<Item = &DevicePath> {
+        let allowing = self.allowed.iter().filter(move |entry| entry.access.contains(&access));
+        allowing.map(|entry| entry.only.as_ref().unwrap_or(&entry.root))
+    }
+
+    /// Returns whether an access is allowed at a root, or beneath it.
+    fn opens(&self, root: &DevicePath, access: Access) -> bool {
+        !self.deny_all_paths
+            && (access == Access::Read || !self.read_only)
+            && self.denied.keeping_out(root, access).is_none()
+            && self.covering(root, access).is_some()
     }
 }
 
@@ -244,6 +265,27 @@ mod tests {
             let found = entry.map(|entry| (entry.pattern.as_text(), entry.built_in.is_some()));
             assert_eq!(found, expected, "{path}");
         }
+    }
+
+    #[test]
+    fn the_roots_of_two_scopes_are_those_that_both_allow() {
+        let scope = |grants: serde_json::Value| {
+            let grants: Grants = serde_json::from_value(grants).unwrap();
+            grants.compile(&Places::bare(PathStyle::Posix)).0
+        };
+        let granted = scope(json!({"paths": ["/srv/a", "/srv/b/c", "/opt", "/srv/.ssh"]}));
+        let narrow = json!([{"path": "/srv/a", "access": ["read"]}, "/srv/b", "/opt/x", "/tmp"]);
+        let owners = scope(json!({"paths": narrow, "deny_paths": ["/srv/b/c"]}));
+        let shared = |access| granted.allowed_roots_with(&owners, access);
+        assert_eq!(shared(Access::Read), ["/srv/a", "/opt/x"]);
+        assert_eq!(shared(Access::Write), ["/opt/x"]);
+        assert_eq!(owners.allowed_roots_with(&granted, Access::Read), ["/srv/a", "/opt/x"]);
+        let frozen = scope(json!({"paths": ["/"], "read_only": true}));
+        assert_eq!(granted.allowed_roots_with(&frozen, Access::Write), Vec::<String>::new());
+        assert_eq!(
+            granted.allowed_roots_with(&Scope::nothing(), Access::Read),
+            Vec::<String>::new()
+        );
     }
 
     #[test]

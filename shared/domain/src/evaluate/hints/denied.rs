@@ -69,6 +69,13 @@ impl Evidence {
         if scope.deny_all_paths {
             return self.grant(question, "correct the entry that cannot be read in the deny_paths");
         }
+        // What is in the folder is denied, and would go with it.
+        if let (true, Some(entry)) = (against.is_empty(), scope.denying_touch(touched)) {
+            return nobody(format!(
+                "no change allows it: {} is in it, and is denied on every device by default",
+                entry.pattern
+            ));
+        }
         let entries: Vec<_> = against.iter().map(|entry| entry.pattern.as_text()).collect();
         let hint = self.grant(question, &taken_out(&entries));
         match against.as_slice() {
