@@ -44,7 +44,8 @@ pub(crate) async fn of_newest(
     user: Option<&UserName>,
     since: i64,
 ) -> Result<Insights, StoreError> {
-    let mut rows = store.newest_calls(user, None, false, false, MAX_CALLS).await?;
+    let newest = store.newest_calls(user, None, false, false, MAX_CALLS).await?;
+    let mut rows: Vec<_> = newest.into_iter().map(|listed| listed.call).collect();
     let is_full = rows.len() >= usize::try_from(MAX_CALLS).unwrap_or(usize::MAX);
     let oldest = rows.last().map_or(since, |row| row.created_at);
     rows.retain(|row| row.created_at >= since);

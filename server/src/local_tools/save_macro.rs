@@ -110,8 +110,13 @@ async fn of_chat(context: &Context, count: u32) -> Result<Vec<PlannedCall>, Tool
     };
     let newest = newest.map_err(failed)?;
     let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let ids: Vec<_> =
-        newest.iter().filter(|row| is_one(row)).take(count).map(|row| row.id).collect();
+    let ids: Vec<_> = newest
+        .iter()
+        .map(|it| &it.call)
+        .filter(|row| is_one(row))
+        .take(count)
+        .map(|row| row.id)
+        .collect();
     if ids.is_empty() {
         let message = "No call on a device has succeeded in this chat yet.";
         return Err(ToolError::new(ErrorCode::PreconditionFailed, message)

@@ -13,7 +13,7 @@ use super::Pipeline;
 use super::view::CallView;
 use crate::clock::now_ms;
 use crate::fleet::DeviceSnapshot;
-use crate::store::{CallRow, StoreError};
+use crate::store::{CallRow, ListedCall, StoreError};
 
 /// Maximum number of calls in a list.
 const MAX_LISTED: u32 = 1_000;
@@ -59,7 +59,7 @@ pub async fn newest_visible(
     pipeline: &Pipeline,
     caller: &Caller,
     filter: CallFilter,
-) -> Result<Vec<CallRow>, StoreError> {
+) -> Result<Vec<ListedCall>, StoreError> {
     let CallFilter { device, open, previews, limit } = filter;
     let user = (caller.role != Role::Admin).then_some(&caller.user);
     let limit = if limit == 0 { DEFAULT_LISTED } else { limit.min(MAX_LISTED) };

@@ -113,6 +113,7 @@ impl CallView {
         let state = self.state.replace('_', " ");
         // A preview did not do what its state says.
         let state = if self.dry_run { format!("preview {state}") } else { state };
+        let state = if self.undone { format!("{state}, taken back") } else { state };
         let advance = self.advance();
         if advance.is_empty() { state } else { format!("{state}: {advance}") }
     }

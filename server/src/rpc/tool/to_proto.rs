@@ -9,7 +9,7 @@ use crate::fleet::{CallProgress, Fleet};
 use crate::pipeline::CallView;
 use crate::pipeline::explain::Explanation;
 use crate::secret_values;
-use crate::store::{AliasRow, AnnouncedTool, CallRow, CustomToolRow, CustomToolState, StopRow};
+use crate::store::{AliasRow, AnnouncedTool, CustomToolRow, CustomToolState, ListedCall, StopRow};
 
 /// Converts a tool.
 pub(super) fn tool(spec: &ToolSpec) -> v1::Tool {
@@ -63,9 +63,10 @@ pub(super) fn call_in_progress(fleet: &Fleet, view: CallView) -> v1::Call {
 }
 
 /// Converts a call of a list, with what it would touch.
-pub(super) fn listed(fleet: &Fleet, mut row: CallRow) -> v1::Call {
-    let touches = std::mem::take(&mut row.touches);
-    v1::Call { touches, ..call_in_progress(fleet, CallView::from(row)) }
+pub(super) fn listed(fleet: &Fleet, listed: ListedCall) -> v1::Call {
+    let ListedCall { mut call, undone } = listed;
+    let touches = std::mem::take(&mut call.touches);
+    v1::Call { touches, undone, ..call_in_progress(fleet, CallView::from(call)) }
 }
 
 /// Converts a recorded call, with its progress and with the secrets in its result hidden.

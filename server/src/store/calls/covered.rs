@@ -24,7 +24,7 @@ impl Store {
     ) -> Result<Vec<CallRow>, StoreError> {
         self.db().flush().await?;
         let text = concat!(
-            light!(),
+            light!(""),
             "WHERE (closed_at IS NULL OR state = 'unknown') \
              AND (closed_at IS NULL OR closed_at > $1) AND ($2 IS NULL OR user_name = $2) \
              AND ($3 IS NULL OR device_id = $3) AND +id > $4 ORDER BY +id LIMIT $5"

@@ -130,7 +130,7 @@ impl Store {
     /// The database cannot be read.
     pub async fn overdue_calls(&self, now: i64) -> Result<Vec<CallRow>, StoreError> {
         let text = concat!(
-            light!(),
+            light!(""),
             "WHERE id IN (SELECT id FROM calls \
              WHERE state = 'queued' AND COALESCE(queued_until, deadline_at) <= $1 \
              UNION ALL SELECT calls.id FROM calls CROSS JOIN approvals \

@@ -48,7 +48,7 @@ async fn what_waits_and_what_is_not_settled_is_found_by_device_and_in_order() {
     assert_eq!(overdue.iter().map(|row| row.id).collect::<Vec<_>>(), ids(&[1, 3]));
     assert_eq!(store.overdue_calls(60_999).await.unwrap(), []);
     let open = store.newest_calls(None, None, true, false, 3).await.unwrap();
-    assert_eq!(open.iter().map(|row| row.id).collect::<Vec<_>>(), ids(&[5, 4, 3]));
+    assert_eq!(open.iter().map(|row| row.call.id).collect::<Vec<_>>(), ids(&[5, 4, 3]));
     let of_bob = store.newest_calls(Some(&user("bob")), None, false, false, 3).await.unwrap();
     assert_eq!(of_bob, []);
 }

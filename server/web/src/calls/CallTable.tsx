@@ -27,7 +27,7 @@ export function CallTable({ calls, withDevice = false, isOfDay = false }: Props)
   return (
     <div className="panel scroll">
       <table className="stackable">
-        <thead><tr><th>Call</th>{withDevice && <th>Device</th>}<th>State</th><th>Caller</th><th>When</th><th>Took</th></tr></thead>
+        <thead><tr><th>Call</th>{withDevice && <th>Device</th>}<th>State</th><th>Caller</th><th>When</th><th>Took, with waiting</th></tr></thead>
         <tbody>
           {calls.map((call) => {
             const state = stateOf(call.state);
@@ -37,10 +37,10 @@ export function CallTable({ calls, withDevice = false, isOfDay = false }: Props)
                   {call.touches[0] !== undefined && <Touches texts={call.touches} />}
                 </td>
                 {withDevice && <td data-label="Device"><Line text={call.device} most={60} /></td>}
-                <td data-label="State"><Badge tone={state.tone}>{state.text}</Badge></td>
+                <td data-label="State"><Badge tone={state.tone}>{state.text}</Badge>{call.undone && <> <Badge>taken back</Badge></>}</td>
                 <td data-label="Caller"><Line text={call.caller} most={60} /></td>
                 <td data-label="When">{isOfDay ? <time dateTime={new Date(Number(call.createdAt)).toISOString()}>{timeOfDay(call.createdAt)}</time> : <Time at={call.createdAt} />}</td>
-                <td data-label="Took">{call.closedAt > 0n && duration(Number(call.closedAt - call.createdAt))}</td>
+                <td data-label="Took, with waiting">{call.closedAt > 0n && duration(Number(call.closedAt - call.createdAt))}</td>
               </tr>
             );
           })}

@@ -82,8 +82,8 @@ export default function Insights() {
             <h2>By tool</h2>
             <div className="panel scroll">
               <table className="stackable">
-                <thead><tr><th>Tool</th><th>Calls</th><th>Denied</th><th>Median time</th></tr></thead>
-                <tbody>{tools.map((it) => <tr key={it.tool}><td><Line text={it.tool} most={60} mono /></td><td data-label="Calls">{it.count}</td><td data-label="Denied">{it.denied}</td><td data-label="Median time">{it.median === undefined ? "–" : duration(it.median)}</td></tr>)}</tbody>
+                <thead><tr><th>Tool</th><th>Calls</th><th>Denied</th><th>Median time, with waiting</th></tr></thead>
+                <tbody>{tools.map((it) => <tr key={it.tool}><td><Line text={it.tool} most={60} mono /></td><td data-label="Calls">{it.count}</td><td data-label="Denied">{it.denied}</td><td data-label="Median time, with waiting">{it.median === undefined ? "–" : duration(it.median)}</td></tr>)}</tbody>
               </table>
             </div>
           </section>
