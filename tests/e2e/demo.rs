@@ -120,6 +120,40 @@ async fn a_demo_that_is_killed_takes_its_programs_with_it_and_can_be_run_again()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quarantined_device_stays_the_same_over_a_restart_and_is_let_in_again() {
+    let (folder, cli) = folder();
+    let demo = serve(folder.path());
+    ready(&demo).await;
+    let made = cli.run(&["call", "demo-device", "create_directory", "path=Test", "-o", "json"]);
+    let made = made.await.json()["meta"]["call_id"].as_str().unwrap().to_owned();
+    let held = cli.run(&["devices", "quarantine", "demo-device"]).await;
+    assert_eq!(held.code, 0, "{held:?}");
+    // Nobody needs to name the only device to hear what is the matter with it.
+    let refused = cli.run(&["call", "list_directory", "path=."]).await;
+    assert_eq!(refused.code, 5, "{refused:?}");
+    assert!(
+        refused.stderr.contains("demo-device is quarantined and takes no calls"),
+        "{refused:?}"
+    );
+    demo.stop().await;
+
+    let demo = serve(folder.path());
+    eventually("what the second start says", async || {
+        demo.log().contains("demo-device is in quarantine and takes no calls").then_some(())
+    })
+    .await;
+    let approved = cli.run(&["devices", "approve", "demo-device", "--yes"]).await;
+    assert_eq!(approved.code, 0, "{approved:?}");
+    // What it did before can still be taken back.
+    eventually("the device is back", async || {
+        (cli.run(&["undo", &made]).await.code == 0).then_some(())
+    })
+    .await;
+    assert_eq!(tree(&folder.path().join("d/files")), Tree::default());
+    demo.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_terminal_the_chat_reads_lines() {
     let (folder, cli) = folder();
     let chat =

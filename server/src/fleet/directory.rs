@@ -30,9 +30,10 @@ impl Fleet {
         true
     }
 
-    /// Removes a link, unless a newer one has replaced it.
+    /// Removes a link that has ended, unless a newer one has replaced it. Returns whether the device has none now.
     pub fn detach(&self, id: DeviceId, link: LinkId) -> bool {
-        self.links.remove_if(&id, |_, current| current.id() == link).is_some()
+        self.links.remove_if(&id, |_, current| current.id() == link);
+        !self.is_online(id)
     }
 
     /// Ends the device's live link immediately.
@@ -97,8 +98,12 @@ mod tests {
         assert_eq!(fleet.link(device).map(|it| it.id()), Some(second.id()));
         let third = link(3);
         assert!(fleet.attach(device, third.clone()) && second.has_ended());
+        assert!(!fleet.detach(device, second.id()), "the third is live");
         // As after a quarantine, when the device's counter starts again.
         third.end();
-        assert!(fleet.attach(device, link(1)));
+        let again = link(1);
+        assert!(fleet.attach(device, again.clone()));
+        fleet.disconnect(device);
+        assert!(fleet.detach(device, again.id()) && again.has_ended());
     }
 }

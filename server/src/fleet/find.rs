@@ -53,16 +53,32 @@ impl Fleet {
     /// # Errors
     /// `DEVICE_REQUIRED` where several could be meant, `DEVICE_NOT_FOUND` where none is.
     pub fn only(&self, place: RunsOn) -> Result<Arc<DeviceSnapshot>, ToolError> {
-        let usable: Vec<_> = self
-            .known
-            .iter()
-            .filter(|entry| entry.is_approved() && entry.runs() == place)
-            .map(|entry| Arc::clone(&entry))
-            .collect();
+        let those = |is_meant: fn(&DeviceSnapshot) -> bool| -> Vec<_> {
+            let meant = self.known.iter().filter(|it| it.runs() == place && is_meant(it));
+            meant.map(|entry| Arc::clone(&entry)).collect()
+        };
+        let usable = those(DeviceSnapshot::is_approved);
         match &usable[..] {
             [one] => Ok(Arc::clone(one)),
-            [] => Err(ToolError::new(ErrorCode::DeviceNotFound, "No device is enrolled.")
-                .hint(Hint::run("make a token for one", "orion devices invite").by(Actor::Admin))),
+            [] => match &those(|it| !it.has_ended())[..] {
+                [] => Err(ToolError::new(ErrorCode::DeviceNotFound, "No device is enrolled.")
+                    .hint(
+                        Hint::run("make a token for one", "orion devices invite").by(Actor::Admin),
+                    )),
+                // Why it takes no calls is said of it by its name.
+                [held] => Ok(Arc::clone(held)),
+                held => {
+                    let message = format!(
+                        "None of the {} devices takes calls: they wait for approval, or are in quarantine.",
+                        held.len()
+                    );
+                    Err(ToolError::new(ErrorCode::DeviceNotFound, message)
+                        .hint(Hint::run("see their states", "orion devices list"))
+                        .hint(
+                            Hint::run("approve one", "orion devices approve NAME").by(Actor::Admin),
+                        ))
+                }
+            },
             several => {
                 let mut names: Vec<_> = several.iter().map(|it| it.name.to_string()).collect();
                 names.sort_unstable();

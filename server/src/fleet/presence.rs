@@ -159,8 +159,12 @@ async fn quarantine_copies(devices: &Devices, id: DeviceId) -> Result<(), StoreE
 
 /// Records that a device has disconnected.
 pub async fn disconnected(devices: &Devices, id: DeviceId) {
-    if let Err(error) = devices.store.touch_device(id, now_ms()).await {
-        tracing::warn!(device = %id, %error, "when the device was last seen could not be recorded");
+    match devices.store.touch_device(id, now_ms()).await {
+        // A device that was removed is seen no more.
+        Ok(()) | Err(StoreError::NotFound) => {}
+        Err(error) => {
+            tracing::warn!(device = %id, %error, "when the device was last seen could not be recorded");
+        }
     }
     devices.bus.publish(Change::Device(id));
 }

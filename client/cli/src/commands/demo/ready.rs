@@ -138,6 +138,12 @@ pub(super) async fn start(
         let seen = devices::get(&client, device.clone()).await?;
         let holds = !seen.policy_version.is_empty()
             && seen.policy_version == seen.acknowledged_policy_version;
+        if seen.state == "quarantined" {
+            out.note(&format!(
+                "{device} is in quarantine and takes no calls; let it in again: orion devices approve {device}"
+            ));
+            return Ok(Demonstration { context, device });
+        }
         if seen.online && holds {
             return Ok(Demonstration { context, device });
         }
@@ -219,15 +225,15 @@ fn grants(folder: &Folder) -> Result<Grants, Failure> {
     })
 }
 
-/// Returns whether the device can connect: known to this backend, not expired, and dialling the right
-/// port.
+/// Returns whether the device can connect, or could out of quarantine: known to this backend, not expired, and dialling
+/// the right port.
 async fn is_good(client: &Client, known: &super::folder::Enrolled, devices: SocketAddr) -> bool {
     let in_a_minute = jiff::Timestamp::now().as_millisecond() + 60_000;
     known.not_after > in_a_minute
         && known.addresses.iter().any(|address| port_of(address) == Some(devices.port()))
         && devices::get(client, known.name.clone())
             .await
-            .is_ok_and(|device| device.state == "approved")
+            .is_ok_and(|device| matches!(device.state, "approved" | "quarantined"))
 }
 
 fn port_of(address: &str) -> Option<u16> {
