@@ -82,3 +82,39 @@ async fn an_owner_opens_and_closes_a_folder_and_the_agent_follows() {
     let said = agent(&["deny", &folder]).await;
     assert!(said.contains("nothing has changed"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_owner_is_told_of_a_mistyped_name_and_where_relative_paths_begin_now() {
+    let world = World::new().await;
+    let kiosk = world.device("kiosk").start().await;
+    let files = kiosk.files().display().to_string();
+    kiosk.write_file("private/diary.txt", "mine");
+    let other = kiosk.files().with_file_name("other");
+    std::fs::create_dir(&other).unwrap();
+    let other = other.display().to_string();
+
+    let (code, said) = kiosk.agent_says(&["deny", &format!("{files}/privat")]).await;
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("privat is not there, so nothing that is there now is closed"), "{said}");
+    assert!(said.contains(&format!("deny {files}/private`")), "{said}");
+    assert!(said.contains(&format!("deny {files}/privat --undo`")), "{said}");
+    let (_, checked) = kiosk.agent_says(&["ceiling", "check"]).await;
+    assert!(checked.contains("there is `private`"), "{checked}");
+    let (_, shown) = kiosk.agent_says(&["ceiling", "show"]).await;
+    assert!(shown.contains("/privat (nothing is there)"), "{shown}");
+    let (_, said) = kiosk.agent_says(&["deny", &format!("{files}/private")]).await;
+    assert!(!said.contains("is not there"), "{said}");
+
+    // The first path is where relative paths begin, so that closing it moves them.
+    let (_, said) = kiosk.agent_says(&["allow", &other]).await;
+    assert!(!said.contains("Relative paths"), "{said}");
+    let (_, said) = kiosk.agent_says(&["deny", &files]).await;
+    let begin = format!("Relative paths of calls begin in {other} now, and no longer in {files}");
+    assert!(said.contains(&begin), "{said}");
+    let (_, said) = kiosk.agent_says(&["allow", &files]).await;
+    assert!(!said.contains("Relative paths"), "they stay where they began: {said}");
+    let (_, said) = kiosk.agent_says(&["deny", &other]).await;
+    assert!(said.contains(&format!("begin in {files} now")), "{said}");
+    let (_, said) = kiosk.agent_says(&["deny", &files]).await;
+    assert!(said.contains("No path is left in the file"), "{said}");
+}

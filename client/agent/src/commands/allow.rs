@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use orion_agent::config::edit::{Change, change, undeny};
+use orion_agent::config::configured_path::near_name;
+use orion_agent::config::edit::{Change, StartMoved, change, undeny};
 use orion_agent::config::{Required, Settings};
 use orion_agent::state::Identity;
 use orion_domain::{Access, DevicePath, Grants};
@@ -67,7 +68,13 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         ));
     }
     let wider = wider.unwrap_or_default();
-    let follows = follows(places, &unread);
+    let moved = changed.start.map(|start| moved(&start)).unwrap_or_default();
+    let starts = if starts_programs(places, &path, &accesses) {
+        " What is written there can start programs as you."
+    } else {
+        ""
+    };
+    let follows = format!("{}{moved}", follows(places, &unread));
     if !changed.refused_by.is_empty() {
         let refused_by = changed.refused_by.join(" ");
         return print(&format!(
@@ -77,7 +84,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     let subject = if on_disk(&path).is_file() { path } else { format!("What is in {path}") };
     let already = if changed.changed { "" } else { " already" };
     print(&format!(
-        "{unread}{subject} may {what} here{already}, as far as an admin of the backend grants it too.{wider} {follows}"
+        "{unread}{subject} may {what} here{already}, as far as an admin of the backend grants it too.{starts}{wider} {follows}"
     ))
 }
 
@@ -101,11 +108,60 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
         let follows = follows(places, &unread);
         return print(&format!("{unread}{path} is not denied here any more.{allowed} {follows}"));
     }
-    if change(&places.config, &path, &Change::Deny, &places.state_dir)?.changed {
-        print(&format!("{unread}Nothing may be done in {path} here. {}", follows(places, &unread)))
+    let changed = change(&places.config, &path, &Change::Deny, &places.state_dir)?;
+    if !is_there(&path) && !path.contains(['*', '?']) {
+        warn_missing(places, &path);
+    }
+    let moved = changed.start.map(|start| moved(&start)).unwrap_or_default();
+    if changed.changed {
+        let follows = follows(places, &unread);
+        print(&format!("{unread}Nothing may be done in {path} here. {follows}{moved}"))
     } else {
         print(&format!("{path} was denied here before; nothing has changed."))
     }
+}
+
+/// Says that a denied path is not there: a name that was mistyped leaves open what was meant.
+fn warn_missing(places: &Places, path: &str) {
+    let near = near_name(&on_disk(path)).and_then(|near| {
+        let folder = Path::new(path).parent()?.to_str()?;
+        let near = Path::new(folder).join(near);
+        Some(format!(
+            "`{}`, or ",
+            places.options.add_to(&format!("orion-agent deny {}", typed(near.to_str()?)))
+        ))
+    });
+    let undo = places.options.add_to(&format!("orion-agent deny {} --undo", typed(path)));
+    // If standard error is closed, the message is dropped.
+    drop(writeln!(
+        io::stderr(),
+        "{path} is not there, so nothing that is there now is closed by this\nhint: if another name was meant: {}take this one back: `{undo}`",
+        near.unwrap_or_default()
+    ));
+}
+
+/// Says where relative paths begin from now on: what is asked for without a whole path happens there.
+fn moved(start: &StartMoved) -> String {
+    let StartMoved { from, to } = start;
+    match to {
+        Some(to) => format!(
+            "\nRelative paths of calls begin in {to} now, and no longer in {from}: the first path of the file is where they begin."
+        ),
+        None => format!(
+            "\nNo path is left in the file where relative paths of calls begin; it was {from}."
+        ),
+    }
+}
+
+/// Returns whether the owner opens for changes what is closed on every device because programs start by it.
+fn starts_programs(places: &Places, path: &str, accesses: &Change) -> bool {
+    let Change::Allow(accesses) = accesses else { return false };
+    let settings = places.settings().ok();
+    let named = settings.and_then(|it| {
+        let path = DevicePath::resolve(&it.places, path).ok()?;
+        Some(it.scope.names_start_place(&path))
+    });
+    accesses.iter().any(|access| *access != Access::Read) && named.unwrap_or(false)
 }
 
 /// A file that the owner names, with the settings that say what may be done with it.

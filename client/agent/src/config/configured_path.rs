@@ -105,6 +105,17 @@ fn is_same(_: &Metadata, _: &Metadata) -> bool {
     true
 }
 
+/// Returns the name of the entry in the same folder that is written nearly like the last name of a path.
+#[must_use]
+pub fn near_name(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let entries = fs::read_dir(path.parent()?).ok()?;
+    let near = |found: &String| strsim::normalized_damerau_levenshtein(name, found);
+    let names = entries.take(10_000).flatten().filter_map(|it| it.file_name().into_string().ok());
+    let names = names.filter(|found| found != name && near(found) >= 0.75);
+    names.max_by(|a, b| near(a).total_cmp(&near(b)))
+}
+
 /// Returns the name of the entry in the same folder that differs only in case.
 #[must_use]
 pub fn other_case(path: &Path) -> Option<String> {

@@ -35,6 +35,17 @@ pub struct Changed {
     pub wider: Option<String>,
     /// Why an access that was allowed is still refused, each as a sentence.
     pub refused_by: Vec<String>,
+    /// Set where relative paths of calls begin elsewhere from now on.
+    pub start: Option<StartMoved>,
+}
+
+/// Where relative paths of calls begin: at the first path of the file, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartMoved {
+    /// The folder of before.
+    pub from: String,
+    /// The folder from now on. None if the file has no path any more.
+    pub to: Option<String>,
 }
 
 /// Changes what the file at `path` allows for the path `written`. A missing file is created.
@@ -60,6 +71,8 @@ pub fn change(
         ceiling(&mut document).ok_or_else(|| invalid("[ceiling] is no table".to_owned()))?;
     let name = PATHS.into_iter().find(|name| ceiling.contains_key(name)).unwrap_or(PATHS[0]);
     let paths = list(ceiling, name).ok_or_else(|| invalid(format!("{name} is no list")))?;
+    let first = |paths: &Array| paths.get(0).and_then(path_of).map(str::to_owned);
+    let start_before = first(paths);
     let same: Vec<_> = (0..paths.len()).filter(|&at| paths.get(at).is_some_and(is_same)).collect();
     // What is denied on every device is not allowed by a folder around it.
     let is_denied = Grants::default().compile(&places).0.denies_changes(&target);
@@ -80,6 +93,15 @@ pub fn change(
     for &at in superfluous.iter().rev() {
         drop(paths.remove(at));
     }
+    let start_after = first(paths);
+    // The same folder may be written in another way.
+    let moved = |from: &String| match &start_after {
+        Some(to) => DevicePath::resolve(&places, from) != DevicePath::resolve(&places, to),
+        None => true,
+    };
+    let start = start_before
+        .filter(|from| moved(from))
+        .map(|from| StartMoved { from, to: start_after.clone() });
     let includes = |value: &Value| {
         let path = path_of(value).filter(|_| !is_same(value))?.to_owned();
         let grant = PathGrant { path: path.clone(), access: [Access::Read].into() };
@@ -104,11 +126,11 @@ pub fn change(
         Change::Deny => parse(&after).map(|_| Vec::new())?,
     };
     if after == before && path.exists() {
-        return Ok(Changed { changed: false, wider, refused_by });
+        return Ok(Changed { changed: false, wider, refused_by, start });
     }
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     replace(path, &after).map_err(failed)?;
-    Ok(Changed { changed: true, wider, refused_by })
+    Ok(Changed { changed: true, wider, refused_by, start })
 }
 
 /// Takes an earlier denial of the path `written` back, and allows nothing more. Returns whether there was one.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use orion_agent::agent::ceiling::KEPT_POLICY;
 use orion_agent::apps::Apps;
 use orion_agent::config::Settings;
-use orion_agent::config::configured_path::ConfiguredPath;
+use orion_agent::config::configured_path::{ConfiguredPath, Kind};
 use orion_catalog::RunsOn;
 use orion_domain::grants::{PathGrant, Scope};
 use orion_domain::path::{BuiltInKind, built_in, covers};
@@ -27,6 +27,8 @@ pub(super) struct Shown {
     capabilities: Vec<&'static str>,
     paths: Vec<ShownPath>,
     deny_paths: Vec<String>,
+    /// Those of `deny_paths` where nothing is.
+    deny_paths_missing: Vec<String>,
     built_in_denies: Vec<&'static str>,
     own_files: Vec<String>,
     apps: Vec<ShownApp>,
@@ -98,6 +100,12 @@ impl Shown {
             capabilities: capabilities.collect(),
             paths: ceiling.paths.iter().map(|grant| path(grant, places)).collect(),
             deny_paths: ceiling.deny_paths.clone(),
+            deny_paths_missing: ceiling
+                .deny_paths
+                .iter()
+                .filter(|written| is_missing(written, places))
+                .cloned()
+                .collect(),
             built_in_denies: built_in(places.style)
                 .iter()
                 .filter(|entry| entry.kind != BuiltInKind::StartPlace)
@@ -120,6 +128,13 @@ impl Shown {
             ceiling: ceiling.clone(),
         }
     }
+}
+
+/// Returns whether nothing is at an entry of `deny_paths`. Patterns are not looked for.
+fn is_missing(written: &str, places: &Places) -> bool {
+    !written.contains(['*', '?'])
+        && DevicePath::resolve(places, written)
+            .is_ok_and(|path| ConfiguredPath::of(&path).kind == Kind::Missing)
 }
 
 /// Returns the tools of devices that all of these scopes allow.
@@ -214,7 +229,11 @@ impl fmt::Display for Shown {
             format!("{}{real}{kind}: {}", it.path, it.access.join(", "))
         };
         section(f, "paths", &self.paths.iter().map(path).collect::<Vec<_>>())?;
-        section(f, "deny_paths", &self.deny_paths)?;
+        let denied = |it: &String| {
+            let is_missing = self.deny_paths_missing.contains(it);
+            format!("{it}{}", if is_missing { " (nothing is there)" } else { "" })
+        };
+        section(f, "deny_paths", &self.deny_paths.iter().map(denied).collect::<Vec<_>>())?;
         let own = self.own_files.iter().map(|it| format!("{it} (denied)"));
         section(f, "own files", &own.collect::<Vec<_>>())?;
         let count = self.built_in_denies.len();

@@ -8,7 +8,7 @@ use orion_domain::{Access, DevicePath, Grants, Places};
 use toml::de::DeTable;
 
 use super::{CheckedDevice, Entry, Findings, list, shown};
-use crate::config::configured_path::{ConfiguredPath, Kind, ignores_case, other_case};
+use crate::config::configured_path::{ConfiguredPath, Kind, ignores_case, near_name, other_case};
 
 /// A valid path of the ceiling.
 struct CheckedPath<'a> {
@@ -240,7 +240,17 @@ fn denied(
                 findings.warn(allowed.at, "kept-out", message, "Take one of the two out.");
             }
             let Some(root) = pattern.root() else { return };
-            let real = ConfiguredPath::of(root).real;
+            let place = ConfiguredPath::of(root);
+            let near = || near_name(&PathBuf::from(root.to_string()));
+            if place.kind == Kind::Missing
+                && !text.contains(['*', '?'])
+                && let Some(near) = near()
+            {
+                let message =
+                    format!("There is nothing at `{}`; there is `{}`.", shown(text), shown(&near));
+                findings.warn(entry.at, "missing", message, "Correct it, or remove it.");
+            }
+            let real = place.real;
             let meets = |allowed: &CheckedPath<'_>| {
                 let place = ConfiguredPath::of(&allowed.path).real;
                 [root, &real].into_iter().any(|root| {
