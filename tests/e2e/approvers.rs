@@ -1,6 +1,7 @@
 //! Who has to say yes, and how far a yes reaches.
 
 mod at_terminal;
+mod outcome;
 mod rules;
 
 use orion_domain::{CallState, ErrorCode, Role};

@@ -69,7 +69,7 @@ const fn columns(c: char) -> usize {
 }
 
 /// Formats a text as one line of at most so many columns, whose middle is left out where it is long: a path says most at
-/// its end.
+/// its end. It says how many characters are missing there, so that nobody takes both ends for the whole.
 pub(crate) fn both_ends(text: &str, most: usize) -> String {
     let shown = |c: char| unmarked(visible_char(c));
     let mut width = 0;
@@ -80,9 +80,17 @@ pub(crate) fn both_ends(text: &str, most: usize) -> String {
     if is_short {
         return text.chars().map(shown).collect();
     }
-    let begin: String = within(text.chars().map(shown), most / 3);
-    let end: String = within(text.chars().rev().map(shown), most - 1 - most / 3);
-    format!("{begin}…{}", end.chars().rev().collect::<String>())
+    let count = text.chars().count();
+    // As wide as the longest that it can be: fewer are left out than there are.
+    let room = most.saturating_sub(left_out(count).chars().count());
+    let begin: String = within(text.chars().map(shown), room / 3);
+    let end: String = within(text.chars().rev().map(shown), room - room / 3);
+    let left = count - begin.chars().count() - end.chars().count();
+    format!("{begin}{}{}", left_out(left), end.chars().rev().collect::<String>())
+}
+
+fn left_out(count: usize) -> String {
+    format!(" …{count} left out… ")
 }
 
 /// Returns as many of these characters as so many columns hold.
@@ -162,11 +170,10 @@ mod tests {
     fn a_long_line_keeps_both_ends() {
         assert_eq!(both_ends("/a/b.txt", 8), "/a/b.txt");
         let long = format!("/{}/signed.txt", "x".repeat(200));
-        assert_eq!(
-            both_ends(&long, 30),
-            format!("/{}…{}/signed.txt", "x".repeat(9), "x".repeat(8))
-        );
-        assert_eq!(both_ends("界界界界界", 7), "界…界界");
+        let (begin, end) = ("x".repeat(13), "x".repeat(19));
+        assert_eq!(both_ends(&long, 60), format!("/{begin} …168 left out… {end}/signed.txt"));
+        let wide = format!("{} …28 left out… {}", "界".repeat(4), "界".repeat(8));
+        assert_eq!(both_ends(&"界".repeat(40), 40), wide);
         assert_eq!(both_ends("a\u{2588}b", 9), "a|b");
     }
 

@@ -65,7 +65,9 @@ Examples:
   orion approvals approve 0199b2c4-7f3e-7c11 --reason \"Agreed in the stand-up\"
   orion approvals approve 0199b2c4-7f3e-7c11 --for-chat
   orion approvals approve 0199b2c4-7f3e-7c11 --as-rule 30d --folder
-  orion approvals approve 0199b2c4-7f3e-7c11 --change path=old-backup")]
+  orion approvals approve 0199b2c4-7f3e-7c11 --change path=old-backup
+
+It ends with 0 once your answer counts, however the call ends; with --wait, with the code of the call.")]
     Approve(ApproveArguments),
     /// Deny a request
     #[command(
@@ -250,7 +252,7 @@ async fn approve(
         let is_own = app.context.file.user.as_ref() == Some(&approval.requester);
         if approval.state == "approved" || changed.is_some() {
             let requester = if is_own { None } else { Some(&*approval.requester) };
-            next_commands(app, client, (call_id, requester), can_undo).await;
+            next_commands(app, client, (&approval.approval_id, call_id, requester), can_undo).await;
         }
         app.out.show(&approval, String::new)?;
         return Ok(0);

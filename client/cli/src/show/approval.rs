@@ -1,6 +1,7 @@
 //! Formats approval requests.
 
-use orion_wire::v1;
+use orion_domain::CallState;
+use orion_wire::{call_state_from, v1};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -48,6 +49,9 @@ pub(crate) struct ApprovalView {
     pub(crate) plan_id: String,
     pub(crate) written_by: String,
     pub(crate) copied_from: Vec<LabelView>,
+    /// What became of the approved call; empty unless the request was approved and asked about alone.
+    pub(crate) call_state: &'static str,
+    pub(crate) call_code: String,
 }
 
 /// One person's decision.
@@ -187,6 +191,8 @@ impl From<v1::Approval> for ApprovalView {
             written_by,
             copied_from,
             passkey_required,
+            call_state,
+            call_code,
             // Signed on the page alone.
             shown_digest: _,
         } = approval;
@@ -235,7 +241,18 @@ impl From<v1::Approval> for ApprovalView {
             plan_id,
             written_by,
             copied_from: copied_from.into_iter().map(LabelView::from).collect(),
+            call_state: call_state_from(call_state).map(CallState::as_str).unwrap_or_default(),
+            call_code,
         }
+    }
+}
+
+impl ApprovalView {
+    /// Returns what became of the approved call. Empty where it is not known.
+    pub(crate) fn call_words(&self) -> String {
+        let state = self.call_state.replace('_', " ");
+        let code = text::one_line(&self.call_code, 60);
+        if code.is_empty() { state } else { format!("{state} ({code})") }
     }
 }
 

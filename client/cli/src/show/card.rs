@@ -60,6 +60,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
         ("decided", decided),
         ("step of plan", approval.plan_id.clone()),
         ("call", approval.call_id.clone()),
+        ("the call is", approval.call_words()),
         ("id", approval.approval_id.clone()),
     ]);
     format!("{title}\n  {}", body.replace('\n', "\n  "))

@@ -1,6 +1,6 @@
 //! `GetApproval`: one approval request.
 
-use orion_wire::v1;
+use orion_wire::{call_state, v1};
 use tonic::Status;
 
 use super::{ApprovalApi, to_proto};
@@ -31,7 +31,25 @@ pub(super) async fn get_approval(
     } else {
         (None, None)
     };
-    let approval = Some(to_proto::approval(row));
+    let call = match row.state {
+        ApprovalState::Approved => Some(store.call(row.call).await.map_err(status::store)?),
+        ApprovalState::Open
+        | ApprovalState::Denied
+        | ApprovalState::Expired
+        | ApprovalState::Withdrawn => None,
+    };
+    // How it ended is no secret from who may approve it; what it returned is its caller's.
+    let approval = Some(v1::Approval {
+        call_state: call
+            .as_ref()
+            .map_or(v1::CallState::Unspecified, |it| call_state(it.state))
+            .into(),
+        call_code: call
+            .and_then(|it| it.code)
+            .map(|code| code.as_str().to_owned())
+            .unwrap_or_default(),
+        ..to_proto::approval(row)
+    });
     Ok(v1::GetApprovalResponse { approval, refused, rule, folder_rule })
 }
 

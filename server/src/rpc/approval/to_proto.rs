@@ -50,6 +50,8 @@ pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
         copied_from: copied_from.into_iter().map(label).collect(),
         passkey_required: row.approvers.passkey,
         shown_digest,
+        call_state: v1::CallState::Unspecified.into(),
+        call_code: String::new(),
     }
 }
 

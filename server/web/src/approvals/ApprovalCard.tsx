@@ -1,8 +1,9 @@
 // The card of an approval request: at most twelve lines that matter, the rest on demand.
 import { useQuery } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Arguments } from "../calls/Arguments";
 import { type Approval, ApprovalService, ApprovalState, type ContentLabel } from "../gen/orion/v1/approval_pb";
+import { DeviceService } from "../gen/orion/v1/device_pb";
 import { outcome, riskOf } from "../lib/call";
 import { useMe } from "../lib/session";
 import { MOST_PATH, argument, bothEnds, bytes, counted, object, oneLine } from "../lib/text";
@@ -27,6 +28,16 @@ function Lines({ name, texts, most, cut = 200 }: { name: string; texts: string[]
         {texts.slice(0, most).map((text, index) => <div key={index}><bdi className="break" title={text.length > cut ? oneLine(text, 1000) : undefined}>{bothEnds(text, cut)}</bdi></div>)}
         {texts.length > most && <span className="muted">and {counted(texts.length - most, "more line")}</span>}
       </dd>
+    </>
+  );
+}
+
+/** A line of a card, or where it is long all of it: nothing that is approved is left out of the card. */
+function Whole({ name, text, most, children }: { name: string; text: string; most: number; children?: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{text.length <= most ? <bdi className="break">{oneLine(text, 10 * most)}</bdi> : (children ?? <Block text={text} label={name} />)}</dd>
     </>
   );
 }
@@ -77,6 +88,13 @@ function Details({ approval }: { approval: Approval }) {
   );
 }
 
+/** An approval is used up by a call that fails because its device is away. */
+function NotConnected({ device }: { device: string }) {
+  const { data } = useQuery(DeviceService.method.getDevice, { device }, { refetchInterval: 5_000 });
+  if (!data?.device || data.device.online) return null;
+  return <p className="note warn" role="status"><Line text={device} most={40} /> is not connected now. Approved now, the call fails unless it may wait for its device, and has to be made again.</p>;
+}
+
 /** The requests whose details were shown to whom in this tab, on whichever of its cards. */
 const opened = new Set<string>();
 
@@ -107,17 +125,18 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <Badge tone={risk.tone}>{risk.text}</Badge>
       </div>
       <dl className="facts">
-        <Lines name="Preview" texts={preview ? [preview.message] : []} most={1} cut={1000} />
+        {preview && <Whole name="Preview" text={preview.message} most={1000} />}
         <dt>Effect</dt><dd>{effect(approval)}</dd>
         <Lines name="Touches" texts={approval.touches} most={2} cut={MOST_PATH} />
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
-        <Lines name="Arguments" texts={given.length > 0 ? [given.join("  ")] : []} most={1} />
+        {given.length > 0 && <Whole name="Arguments" text={given.join("  ")} most={200}><Arguments values={object(approval.arguments)} /></Whole>}
         <Lines name="Why asked" texts={approval.riskBecause.slice(-2)} most={2} />
         <Lines name="Untrusted" texts={untrusted(approval)} most={1} />
         <dt>Who may</dt><dd>{approvers(approval)}{mayEnd && <> · ends <Time at={approval.expiresAt} /></>}</dd>
       </dl>
       <ErrorNote error={error} />
+      {mayEnd && <NotConnected device={approval.device} />}
       <div>
         <Button look="small" aria-expanded={isOpen} onClick={toggle} data-key="e">{isOpen ? "Hide the details" : "Show the details"}</Button>
       </div>

@@ -18,6 +18,20 @@ export function Asked({ approval }: { approval: Approval }) {
   return <ApprovalCard listed={now.data?.approval ?? approval} onDecided={() => setDecided(true)} />;
 }
 
+/** The request of a call that waits for none any more: who answered, when, and by which rule it was asked for. */
+export function AnsweredById({ call }: { call: Call }) {
+  const me = useMe();
+  const isAnswered = call.state !== CallState.AWAITING_APPROVAL && call.approvalId !== "";
+  const { data } = useQuery(ApprovalService.method.getApproval, { approvalId: call.approvalId }, { enabled: isAnswered && me.is("operator") });
+  if (!isAnswered || !data?.approval) return null;
+  return (
+    <>
+      <h2>Its approval request</h2>
+      <ApprovalCard listed={data.approval} />
+    </>
+  );
+}
+
 /** The request of a call that waits for one. */
 export function AskedById({ call }: { call: Call }) {
   const me = useMe();

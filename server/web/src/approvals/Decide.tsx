@@ -1,8 +1,10 @@
 // The answers to an approval request.
-import { useMutation } from "@connectrpc/connect-query";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type FormEvent, useState } from "react";
 import { type Approval, ApprovalService, ApprovalState, type DecideApprovalRequestSchema } from "../gen/orion/v1/approval_pb";
+import { CallState } from "../gen/orion/v1/tool_pb";
+import { isEnded, stateOf } from "../lib/call";
 import { useMe } from "../lib/session";
 import { useSettled } from "../lib/settled";
 import { useSignature } from "../passkeys/useSignature";
@@ -30,12 +32,26 @@ export function endOf(state: ApprovalState): string {
   }
 }
 
+const FOLLOW_MS = 1_500;
+
+/** What became of the approved call: an approval is not yet its end. */
+function CallEnd({ approval }: { approval: Approval }) {
+  const { data } = useQuery(ApprovalService.method.getApproval, { approvalId: approval.approvalId }, {
+    refetchInterval: ({ state: { data: now } }) => (isEnded(now?.approval?.callState ?? CallState.UNSPECIFIED) ? false : FOLLOW_MS),
+  });
+  const { callState = CallState.UNSPECIFIED, callCode = "" } = data?.approval ?? approval;
+  if (callState === CallState.UNSPECIFIED) return null;
+  const { text, tone } = stateOf(callState);
+  return <><span>The call:</span> <Badge tone={tone}>{text}</Badge>{callCode !== "" && <span className="muted">{callCode}</span>}</>;
+}
+
 function Ended({ approval }: { approval: Approval }) {
   return (
     <div className="row">
-      <Badge tone={approval.state === ApprovalState.APPROVED ? "good" : "quiet"}>{endOf(approval.state)}</Badge>
+      <Badge>{endOf(approval.state)}</Badge>
       {approval.decidedBy !== "" && <span className="muted">by <Line text={approval.decidedBy} /> <Time at={approval.decidedAt} /></span>}
       {approval.reason !== "" && <Line text={approval.reason} />}
+      {approval.state === ApprovalState.APPROVED && <CallEnd approval={approval} />}
     </div>
   );
 }

@@ -41,6 +41,10 @@ export function Composer({ isRunning, isFull, send, stop, draft }: Props) {
     setText(draft);
     field.current?.focus();
   }, [draft]);
+  // On a phone the keyboard would cover the page.
+  useEffect(() => {
+    if (document.activeElement === document.body && matchMedia("(hover: hover)").matches) field.current?.focus();
+  }, []);
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     const said = text.trim();

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import type { GrantReview } from "../gen/orion/v1/device_pb";
 import { PolicyService } from "../gen/orion/v1/policy_pb";
 import { counted } from "../lib/text";
+import { useLive } from "../shell/Live";
 import { Button, Field, Line, Time } from "../ui/basics";
 import { Diff, difference } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -43,6 +44,7 @@ export function Draft({ device, before, isOlder, isReviewed, draft, version, row
       onApplied();
     },
   });
+  const open = useLive().approvals.filter((it) => it.device === device).length;
   const section = useRef<HTMLElement>(null);
   // The entry that was removed or narrowed may be far below.
   useEffect(() => {
@@ -85,6 +87,7 @@ export function Draft({ device, before, isOlder, isReviewed, draft, version, row
           </Field>
           {isBroken && <p className="note bad" role="alert">This is no JSON object, so it is not taken over.</p>}
         </details>
+        {open > 0 && !isUnchanged && <p className="note warn">{counted(open, "approval request")} of this device {open === 1 ? "is" : "are"} open and {open === 1 ? "ends" : "end"} as withdrawn once this is applied, whatever it is about. The call can be made again.</p>}
         {!isReviewed && <p className="muted small">It can be applied once it is known how the present permissions were used.</p>}
         <ErrorNote error={apply.error} />
         <div className="row">

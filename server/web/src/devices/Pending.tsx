@@ -27,7 +27,7 @@ export function PendingDevice({ device, mayDecide }: { device: Device; mayDecide
   const toast = useToast();
   const isSettled = useSettled();
   const approve = useMutation(DeviceService.method.approveDevice, {
-    onSuccess: () => { toast("The device is approved."); return refreshDevices(); },
+    onSuccess: () => { toast("The device is approved. It connects once its agent runs there: orion-agent run"); return refreshDevices(); },
   });
   const reject = useMutation(DeviceService.method.rejectDevice, { onSuccess: () => { toast("The device is rejected."); return refreshDevices(); } });
   return (

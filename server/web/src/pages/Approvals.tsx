@@ -22,6 +22,8 @@ const MOST_PATH = 34;
 function Row({ approval }: { approval: Approval }) {
   const risk = riskOf(approval.risk);
   const isOpen = approval.state === ApprovalState.OPEN;
+  const { touches: [first = ""] } = approval;
+  const more = approval.touches.length - 1;
   return (
     <NavLink to={{ pathname: `/approvals/${approval.approvalId}`, search: location.search }}>
       <div className="row">
@@ -32,20 +34,23 @@ function Row({ approval }: { approval: Approval }) {
       <div className="small muted clip">
         <Line text={`${approval.device} · ${approval.requester} · `} most={80} /> <Time at={approval.createdAt} />
       </div>
-      <div className="small clip"><Line text={bothEnds(approval.touches[0] ?? "", MOST_PATH)} mono /></div>
+      <div className="small clip"><Line text={bothEnds(first, MOST_PATH)} mono />{more > 0 && <span className="muted"> and {more} more</span>}</div>
     </NavLink>
   );
 }
 
 /** The card of the address, whether it is in the list or not. */
 function Chosen({ id, listed, onDecided }: { id: string; listed?: Approval; onDecided: () => void }) {
+  const me = useMe();
   const { data, error, isPending } = useQuery(ApprovalService.method.getApproval, { approvalId: id });
   const approval = data?.approval ?? listed;
   if (!approval) return isPending ? <Loading what="the request" /> : <ErrorNote error={error} />;
   return (
     <div className="stack">
       <ApprovalCard key={approval.approvalId} listed={approval} onDecided={onDecided} />
-      {approval.state !== ApprovalState.OPEN && <Link to={`/calls/${encodeURIComponent(approval.callId)}`}>What came of the call, and its undo</Link>}
+      {approval.state !== ApprovalState.OPEN && (approval.requester === me.user || me.is("admin")
+        ? <Link to={`/calls/${encodeURIComponent(approval.callId)}`}>Open the call</Link>
+        : <p className="small muted"><Line text={approval.requester} most={40} />, who made the call, and the admins see its result and can take it back.</p>)}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // One call: everything that was recorded of it.
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useParams } from "react-router";
+import { AnsweredById } from "../approvals/Asked";
 import { Arguments } from "../calls/Arguments";
 import { CallCard } from "../calls/CallCard";
 import { AuditService } from "../gen/orion/v1/audit_pb";
@@ -31,6 +32,7 @@ export default function Call() {
           <CallCard callId={call.callId} known={call} tool={call.tool} device={call.device} arguments={call.arguments} />
           <h2>Arguments</h2>
           <Arguments values={object(call.arguments)} />
+          <AnsweredById call={call} />
         </>
       )}
       {rows.data && rows.data.rows.length > 0 && (

@@ -51,7 +51,7 @@ export default function SignIn() {
           <form className="panel" onSubmit={(event) => void submit(event)}>
             <div className="body stack">
               <Field label="Name">
-                {(props) => <input {...props} name="user" autoComplete="username" autoCapitalize="none" required />}
+                {(props) => <input {...props} name="user" autoFocus autoComplete="username" autoCapitalize="none" required />}
               </Field>
               <Field label="Password">
                 {(props) => <input {...props} name="password" type="password" autoComplete="current-password" required />}

@@ -1,7 +1,10 @@
 //! What an approval led to: the call's end, or the rule that it made.
 
+use std::time::Duration;
+
 use orion_domain::CallState;
 use orion_wire::v1;
+use tokio::time::{Instant, sleep};
 
 use crate::app::App;
 use crate::approval::waiting;
@@ -13,6 +16,9 @@ use crate::text;
 
 /// How long an approval waits for the end of its call, to say how it ended. In milliseconds.
 const SOON_MS: u64 = 1_000;
+
+/// How often the state of another person's call is asked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Refuses to wait for a call that this person does not see: that of another, where they are no admin.
 pub(super) async fn refuse_blind_wait(client: &Client, approval_id: &str) -> Result<(), Failure> {
@@ -46,7 +52,7 @@ pub(super) async fn say_which_rule(app: &App<'_>, client: &Client, approval_id: 
 pub(super) async fn next_commands(
     app: &App<'_>,
     client: &Client,
-    (call_id, requester): (&str, Option<&str>),
+    (approval_id, call_id, requester): (&str, &str, Option<&str>),
     can_undo: bool,
 ) {
     let id = text::one_line(text::short_id(call_id), 40);
@@ -55,12 +61,31 @@ pub(super) async fn next_commands(
     let call = client.ask(client.tools().get_call(request)).await.ok().and_then(|it| it.call);
     if let (Some(requester), None) = (requester, &call) {
         let requester = text::one_line(requester, 64);
-        app.out.note(&format!("{requester}, who made the call, and the admins see how it ends"));
+        let who = format!("{requester}, who made the call, and the admins see its result");
+        let how = how_it_ended(client, approval_id).await;
+        app.out.note(&how.map_or_else(|| who.clone(), |how| format!("the call: {how}; {who}")));
         return;
     }
     match call {
         Some(call) => became(&id, call, can_undo).iter().for_each(|line| app.out.next(line)),
         None => app.out.next(&format!("`orion calls show {id}` shows how the call ended")),
+    }
+}
+
+/// Returns in which state an approved call is that this person may not read: once it has ended, or after a while. None
+/// where that is not known.
+async fn how_it_ended(client: &Client, approval_id: &str) -> Option<String> {
+    let deadline = Instant::now() + Duration::from_millis(SOON_MS);
+    loop {
+        let (approval, _) = waiting(client, approval_id).await.ok()?;
+        let has_ended = CallState::ALL
+            .into_iter()
+            .any(|state| state.as_str() == approval.call_state && state.is_closed());
+        let how = Some(approval.call_words()).filter(|how| !how.is_empty());
+        if has_ended || Instant::now() >= deadline {
+            return how;
+        }
+        sleep(POLL_INTERVAL).await;
     }
 }
 
