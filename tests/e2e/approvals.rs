@@ -153,7 +153,7 @@ async fn an_approval_does_not_outlive_the_permissions_it_was_given_under() {
     // Still allowed, but no longer what was looked at. The request ends by itself, or when somebody answers it.
     kiosk.grant(&json!({"profile": "operator", "paths": ["{files}"], "apps": ["code"]})).await;
     let late = world.admin().decide(asked.approval_id(), true, "").await.unwrap_err();
-    assert!(late.message().contains("permissions or paths"), "{late:?}");
+    assert!(late.message().contains("permissions, paths or rules"), "{late:?}");
     let ended = world.admin().ended(&asked.id).await.unwrap();
     assert_eq!(ended.end(), (CallState::Denied, Some(ErrorCode::ApprovalExpired)));
 

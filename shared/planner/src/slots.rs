@@ -319,6 +319,8 @@ fn is_one_text(words: &[Word], quoted: bool) -> bool {
                 "text" | "words" | "word" | "line" | "tekst" | "woorden" | "woord" | "regel"
             ]
     );
-    let says_something = words.iter().any(|word| !is_joining(&word.key));
+    // Who writes nothing does not mean the word.
+    let nothing = words.len() == 1 && has(&["nothing", "niets", "niks"]);
+    let says_something = !nothing && words.iter().any(|word| !is_joining(&word.key));
     quoted || (says_something && !joined && !begins_otherwise && !words.iter().any(is_name_of_file))
 }

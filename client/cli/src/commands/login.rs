@@ -16,6 +16,7 @@ use crate::global::token_variable;
 use crate::input;
 use crate::output::GOOD;
 use crate::terminal::{self, Wanted};
+use crate::text;
 
 /// Signs in, and remembers where and as whom.
 #[derive(Debug, Args)]
@@ -79,6 +80,7 @@ impl Login {
         let v1::WhoAmIResponse { user: _, role, token: _ } =
             client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?;
         let backend = Some(app.context.backend.clone());
+        let replaced = kept.token.and(kept.user).filter(|before| *before != user);
         ContextFile { backend, token: Some(token), user: Some(user.clone()), ..file }
             .write(path)?;
         if let Some((contexts, name)) = name {
@@ -89,6 +91,9 @@ impl Login {
             app.context.backend,
             path.display()
         ));
+        if let Some(before) = replaced {
+            app.out.note(&format!("{} was signed in there before", text::one_line(&before, 80)));
+        }
         if token_variable().is_some() {
             app.out.note("ORION_TOKEN is set, and is used instead: to use this sign-in, unset it");
         }

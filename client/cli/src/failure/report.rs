@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use crate::text;
 
-/// The maximum number of characters of a fact and of a hint.
+/// The maximum number of characters of a fact.
 const MAX_LINE_CHARS: usize = 400;
+/// The maximum number of characters of a hint: a command that is cut cannot be run.
+const MAX_HINT_CHARS: usize = 2_000;
 
 /// A failure as it is printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +36,7 @@ impl Report {
             // Where an admin and the owner each keep a call from running, one step alone does not help.
             let also = if is_after_admin && hint.who == Actor::Owner { "and also " } else { "" };
             is_after_admin |= hint.who == Actor::Admin;
-            let line = text::one_line(&format!("{also}{hint}"), MAX_LINE_CHARS);
+            let line = text::one_line(&format!("{also}{hint}"), MAX_HINT_CHARS);
             // What another person types is for a sign-in of theirs.
             if hint.who == Actor::Requester { options.add_to(&line) } else { line }
         };

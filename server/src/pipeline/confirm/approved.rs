@@ -84,7 +84,7 @@ fn changed(evaluated: &EvaluatedCall, approval: &ApprovalRow) -> Option<Box<Tool
         return Some(Box::new(evaluated.refusal()));
     }
     Some(over(
-        "The call did not run: the device's permissions or paths, or the requester's role, changed since it was made.",
+        "The call did not run: the permissions, paths or rules of the device, or the requester's role, changed since it was made.",
     ))
 }
 

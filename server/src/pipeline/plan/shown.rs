@@ -16,6 +16,6 @@ pub(in crate::pipeline) fn is_as_shown(evaluated: &EvaluatedCall, step: &StepRow
 pub(in crate::pipeline) fn another() -> ToolError {
     ToolError::new(
         ErrorCode::ApprovalExpired,
-        "The step did not run: the device's permissions or paths, or the requester's role, changed since the plan was made.",
+        "The step did not run: the permissions, paths or rules of the device, or the requester's role, changed since the plan was made.",
     ).hint("make the plan again to request approval")
 }
