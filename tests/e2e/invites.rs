@@ -48,6 +48,7 @@ async fn a_withdrawn_invitation_lets_no_device_in_and_those_that_used_it_stay() 
         withdrawn.stderr.contains("lets no device in any more; 2 uses were left"),
         "{withdrawn:?}"
     );
+    assert!(withdrawn.stderr.contains("It had let in: kiosk."), "{withdrawn:?}");
     assert!(!listed(&world).await.iter().any(|invite| invite["invite_id"] == *id));
     let (other, _) = world.device("other").invite().await;
     let refused = other.enroll(token);
@@ -56,6 +57,9 @@ async fn a_withdrawn_invitation_lets_no_device_in_and_those_that_used_it_stay() 
     assert!(!other.state_dir().join("identity.toml").exists());
     kiosk.run().await;
 
+    let guess = world.cli().run(&["devices", "invites", "revoke", "0"]).await;
+    assert_eq!(guess.code, 2, "{guess:?}");
+    assert!(guess.stderr.contains("8 characters at least"), "{guess:?}");
     let again = world.cli().run(&["devices", "invites", "revoke", id]).await;
     assert_eq!(again.code, 3, "{again:?}");
     assert!(again.stderr.contains("No invitation that can still be used has that id"), "{again:?}");

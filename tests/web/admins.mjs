@@ -90,7 +90,7 @@ test("a rule made from an approval names what it covers, and is listed until it 
 });
 
 test("what a request touches is shown to its end, however long its path is", async () => {
-  const deep = join("a".repeat(90), "b".repeat(90));
+  const deep = join("a".repeat(90), "Inmidst", "b".repeat(90));
   mkdirSync(join(laptop.files, deep), { recursive: true });
   writeFileSync(join(laptop.files, deep, "signed.txt"), "");
   orion(6, "call", "laptop", "delete_file", `path=${deep}/signed.txt`, "confirm=true");
@@ -98,7 +98,7 @@ test("what a request touches is shown to its end, however long its path is", asy
   await ann.getByRole("navigation", { name: "Requests" }).getByRole("link", { name: /signed/ }).click();
   const request = ann.getByRole("region", { name: "Approval request" });
   for (const name of ["Preview", "Touches", "Arguments"]) {
-    await request.locator(`dt:text-is("${name}") + dd`).first().getByText(/signed\.txt/).waitFor();
+    await request.locator(`dt:text-is("${name}") + dd`).first().getByText(/Inmidst.*signed\.txt/s).waitFor();
   }
   await request.getByRole("button", { name: "Deny…" }).click();
   await ann.getByLabel(/^Reason/).press("Escape");
@@ -107,6 +107,21 @@ test("what a request touches is shown to its end, however long its path is", asy
   await ann.getByLabel(/^Reason/).fill("It is signed.");
   await request.getByRole("button", { name: "Deny", exact: true }).click();
   await ann.getByText("denied").first().waitFor();
+});
+
+test("who approves sees how the call ended, also where nothing came of it", async () => {
+  mkdirSync(join(laptop.files, "stale"));
+  orion(6, "call", "laptop", "delete_directory", "path=stale", "recursive=true", "confirm=true");
+  await ann.goto("/approvals");
+  await ann.getByRole("navigation", { name: "Requests" }).getByRole("link", { name: /stale/ }).click();
+  const request = ann.getByRole("region", { name: "Approval request" });
+  await request.getByText("can be undone").waitFor();
+  writeFileSync(join(laptop.files, "stale/new.txt"), "");
+  await request.getByRole("button", { name: "Approve once" }).click();
+  await request.getByText("failed", { exact: true }).waitFor();
+  await request.getByText("PRECONDITION_FAILED").waitFor();
+  await ann.getByText("admin, who made the call, and the admins see its result and can take it back.").waitFor();
+  assert.ok(existsSync(join(laptop.files, "stale/new.txt")));
 });
 
 test("a plan whose files change after it was shown does not touch them", async () => {

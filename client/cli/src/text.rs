@@ -82,11 +82,15 @@ pub(crate) fn both_ends(text: &str, most: usize) -> String {
     }
     let count = text.chars().count();
     // As wide as the longest that it can be: fewer are left out than there are.
-    let room = most.saturating_sub(left_out(count).chars().count());
+    let widest = left_out(count).chars().count();
+    // Where there is no room for the count, its place is for the text.
+    let (is_counted, mark) = if most > 2 * widest { (true, widest) } else { (false, 1) };
+    let room = most.saturating_sub(mark);
     let begin: String = within(text.chars().map(shown), room / 3);
     let end: String = within(text.chars().rev().map(shown), room - room / 3);
     let left = count - begin.chars().count() - end.chars().count();
-    format!("{begin}{}{}", left_out(left), end.chars().rev().collect::<String>())
+    let mark = if is_counted { left_out(left) } else { "…".to_owned() };
+    format!("{begin}{mark}{}", end.chars().rev().collect::<String>())
 }
 
 fn left_out(count: usize) -> String {
@@ -174,6 +178,7 @@ mod tests {
         assert_eq!(both_ends(&long, 60), format!("/{begin} …168 left out… {end}/signed.txt"));
         let wide = format!("{} …28 left out… {}", "界".repeat(4), "界".repeat(8));
         assert_eq!(both_ends(&"界".repeat(40), 40), wide);
+        assert_eq!(both_ends("界界界界界", 7), "界…界界");
         assert_eq!(both_ends("a\u{2588}b", 9), "a|b");
     }
 

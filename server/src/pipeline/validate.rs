@@ -79,7 +79,10 @@ fn only_with(fleet: &Fleet, tool: &str) -> Result<Arc<DeviceSnapshot>, ToolError
     });
     match &devices[..] {
         [one] => Ok(Arc::clone(one)),
-        _ => fleet.only(RunsOn::Device),
+        _ => {
+            let only = fleet.only(RunsOn::Device)?;
+            if only.is_approved() { Ok(only) } else { Err(not_approved(&only)) }
+        }
     }
 }
 

@@ -114,11 +114,11 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the roots where the grants, and the ceiling as far as it is known, allow an access.
+    /// Returns the granted roots for an access where the ceiling, as far as it is known, allows it somewhere too.
     #[must_use]
     pub fn allowed_roots(&self, access: Access) -> Vec<String> {
         match &self.ceiling {
-            Some(ceiling) => self.grants.allowed_roots_with(ceiling, access),
+            Some(ceiling) => self.grants.allowed_roots_within(ceiling, access),
             None => self.grants.allowed_roots(access),
         }
     }

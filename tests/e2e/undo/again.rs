@@ -128,6 +128,15 @@ async fn of_a_call_of_somebody_else_no_more_is_told_than_of_none() {
         let shown = person.tools().get_call(request).await.unwrap().into_inner().call.unwrap();
         assert_eq!((shown.undone, shown.undone_by.as_str()), (true, by));
     }
+    // A list says so as well, of this call alone.
+    let kept = ann.call("kiosk", "write_file", json!({"path": "kept", "content": "x"})).await;
+    let preview = json!({"call_id": kept.id, "paths": ["kept"]});
+    ann.dry_run("kiosk", "undo_call", preview).await;
+    let request = v1::ListCallsRequest::default();
+    let listed = ann.tools().list_calls(request).await.unwrap().into_inner().calls;
+    let is_undone = |id: &str| listed.iter().find(|call| call.call_id == id).unwrap().undone;
+    assert!(is_undone(&hers.id) && !is_undone(&kept.id));
+    assert!(listed.iter().all(|call| call.undone_by.is_empty()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

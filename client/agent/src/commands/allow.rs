@@ -1,5 +1,6 @@
 //! `orion-agent allow` and `deny`: the owner opens and closes folders.
 
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -109,7 +110,9 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
         return print(&format!("{unread}{path} is not denied here any more.{allowed} {follows}"));
     }
     let changed = change(&places.config, &path, &Change::Deny, &places.state_dir)?;
-    if !is_there(&path) && !path.contains(['*', '?']) {
+    let is_missing = fs::symlink_metadata(on_disk(&path))
+        .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    if is_missing && !path.contains(['*', '?']) {
         warn_missing(places, &path);
     }
     let moved = changed.start.map(|start| moved(&start)).unwrap_or_default();

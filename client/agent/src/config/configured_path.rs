@@ -112,7 +112,9 @@ pub fn near_name(path: &Path) -> Option<String> {
     let entries = fs::read_dir(path.parent()?).ok()?;
     let near = |found: &String| strsim::normalized_damerau_levenshtein(name, found);
     let names = entries.take(10_000).flatten().filter_map(|it| it.file_name().into_string().ok());
-    let names = names.filter(|found| found != name && near(found) >= 0.75);
+    // A name with characters that a terminal acts on is not shown.
+    let is_plain = |found: &String| orion_domain::strip_hidden(found, usize::MAX) == *found;
+    let names = names.filter(|found| found != name && is_plain(found) && near(found) >= 0.75);
     names.max_by(|a, b| near(a).total_cmp(&near(b)))
 }
 

@@ -95,6 +95,9 @@ pub(super) fn pending_enrollment(view: RequestView) -> v1::PendingEnrollment {
     }
 }
 
+/// The most bytes of grants that are listed with a token.
+const MAX_LISTED_GRANTS: usize = 4096;
+
 /// Converts a token that devices can still use.
 pub(super) fn invite(invite: OpenInvite) -> v1::Invite {
     let OpenInvite {
@@ -115,7 +118,7 @@ pub(super) fn invite(invite: OpenInvite) -> v1::Invite {
         name: name.map(String::from).unwrap_or_default(),
         uses_left,
         preapproved,
-        grants,
+        grants: if grants.len() > MAX_LISTED_GRANTS { String::new() } else { grants },
         platforms,
         networks: networks.iter().map(ToString::to_string).collect(),
         labels: labels.into_iter().collect(),

@@ -11,7 +11,7 @@ use crate::store::db::{AuditEvent, DecodeError, Durability, FromRow, Row, sql, v
 use crate::store::{Store, StoreError};
 
 /// How many tokens are listed: those that end first.
-const MAX_LISTED: i64 = 1000;
+const MAX_LISTED: i64 = 200;
 
 /// A token that devices can still use. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,8 @@ impl Store {
         Ok((rows, has_more))
     }
 
-    /// Withdraws a token by its id or a prefix of the id: no device can use it from then on. Devices that used it stay.
+    /// Withdraws a token by its id or a prefix of the id: no device can use it from then on. Devices that used it stay;
+    /// the names of those whose identity has not ended are returned, 100 at most.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] if there is none that can still be used; [`StoreError::Ambiguous`] if several such ids
@@ -96,7 +97,7 @@ impl Store {
         id: &str,
         by: &UserName,
         now: i64,
-    ) -> Result<OpenInvite, StoreError> {
+    ) -> Result<(OpenInvite, Vec<DeviceName>), StoreError> {
         let (from, to) = id_range(id).ok_or(StoreError::NotFound)?;
         let by = by.clone();
         self.write(Durability::Fsync, move |tx| {
@@ -115,7 +116,12 @@ impl Store {
                     uses_left: invite.uses_left,
                 };
                 tx.record(AuditEvent::new(now, "invite.revoked", String::new(), &body)?);
-                Ok(invite)
+                let used = sql("SELECT name FROM devices WHERE invite_id = $1 \
+                     AND state NOT IN ('rejected', 'revoked') LIMIT 100");
+                let used: Vec<(String,)> = tx.query(used.bind(invite.id)).await?;
+                let used = used.into_iter().map(|(name,)| name.parse());
+                let used = used.collect::<Result<_, _>>().map_err(|_| StoreError::Corrupt)?;
+                Ok((invite, used))
             })
         })
         .await

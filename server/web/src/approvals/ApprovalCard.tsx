@@ -1,4 +1,4 @@
-// The card of an approval request: at most twelve lines that matter, the rest on demand.
+// The card of an approval request: at most twelve lines that matter, and all of the arguments; the rest on demand.
 import { useQuery } from "@connectrpc/connect-query";
 import { type ReactNode, useState } from "react";
 import { Arguments } from "../calls/Arguments";
@@ -136,7 +136,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <dt>Who may</dt><dd>{approvers(approval)}{mayEnd && <> · ends <Time at={approval.expiresAt} /></>}</dd>
       </dl>
       <ErrorNote error={error} />
-      {mayEnd && <NotConnected device={approval.device} />}
+      {mayEnd && me.is("operator") && <NotConnected device={approval.device} />}
       <div>
         <Button look="small" aria-expanded={isOpen} onClick={toggle} data-key="e">{isOpen ? "Hide the details" : "Show the details"}</Button>
       </div>

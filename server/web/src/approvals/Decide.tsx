@@ -1,10 +1,8 @@
 // The answers to an approval request.
-import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { useMutation } from "@connectrpc/connect-query";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type FormEvent, useState } from "react";
 import { type Approval, ApprovalService, ApprovalState, type DecideApprovalRequestSchema } from "../gen/orion/v1/approval_pb";
-import { CallState } from "../gen/orion/v1/tool_pb";
-import { isEnded, stateOf } from "../lib/call";
 import { useMe } from "../lib/session";
 import { useSettled } from "../lib/settled";
 import { useSignature } from "../passkeys/useSignature";
@@ -12,6 +10,7 @@ import { oneLine } from "../lib/text";
 import { Badge, Button, Field, Line, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
+import { CallEnd } from "./CallEnd";
 import { MoreAnswers } from "./MoreAnswers";
 import { refreshRules } from "./StandingRules";
 
@@ -30,19 +29,6 @@ export function endOf(state: ApprovalState): string {
     case ApprovalState.UNSPECIFIED:
       return "unknown";
   }
-}
-
-const FOLLOW_MS = 1_500;
-
-/** What became of the approved call: an approval is not yet its end. */
-function CallEnd({ approval }: { approval: Approval }) {
-  const { data } = useQuery(ApprovalService.method.getApproval, { approvalId: approval.approvalId }, {
-    refetchInterval: ({ state: { data: now } }) => (isEnded(now?.approval?.callState ?? CallState.UNSPECIFIED) ? false : FOLLOW_MS),
-  });
-  const { callState = CallState.UNSPECIFIED, callCode = "" } = data?.approval ?? approval;
-  if (callState === CallState.UNSPECIFIED) return null;
-  const { text, tone } = stateOf(callState);
-  return <><span>The call:</span> <Badge tone={tone}>{text}</Badge>{callCode !== "" && <span className="muted">{callCode}</span>}</>;
 }
 
 function Ended({ approval }: { approval: Approval }) {

@@ -87,7 +87,7 @@ export function Draft({ device, before, isOlder, isReviewed, draft, version, row
           </Field>
           {isBroken && <p className="note bad" role="alert">This is no JSON object, so it is not taken over.</p>}
         </details>
-        {open > 0 && !isUnchanged && <p className="note warn">{counted(open, "approval request")} of this device {open === 1 ? "is" : "are"} open and {open === 1 ? "ends" : "end"} as withdrawn once this is applied, whatever it is about. The call can be made again.</p>}
+        {open > 0 && !isUnchanged && <p className="note warn">{counted(open, "approval request")} of this device {open === 1 ? "is" : "are"} open. Applying this ends {open === 1 ? "it" : "them"} as withdrawn, whatever {open === 1 ? "it is" : "they are"} about; the calls can be made again.</p>}
         {!isReviewed && <p className="muted small">It can be applied once it is known how the present permissions were used.</p>}
         <ErrorNote error={apply.error} />
         <div className="row">

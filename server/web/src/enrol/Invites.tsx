@@ -3,6 +3,7 @@ import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { DeviceService, type Invite } from "../gen/orion/v1/device_pb";
 import { refresh } from "../lib/api";
+import { oneLine } from "../lib/text";
 import { Button, Line, Time } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -18,23 +19,29 @@ function Row({ invite }: { invite: Invite }) {
   const toast = useToast();
   const [isAsked, setAsked] = useState(false);
   const revoke = useMutation(DeviceService.method.revokeInvite, {
-    onSuccess: () => { toast("The invitation is withdrawn."); setAsked(false); },
+    onSuccess: ({ devices }) => {
+      toast(`The invitation is withdrawn.${devices.length > 0 ? ` It had let in: ${oneLine(devices.join(", "), 300)}.` : ""}`);
+      setAsked(false);
+    },
     onSettled: refreshInvites,
   });
+  const limited = limits(invite);
   const { inviteId, name, usesLeft, preapproved, createdBy, createdAt, expiresAt } = invite;
   return (
     <tr>
-      <td>{name === "" ? "A device with a name of its own" : <Line text={name} most={60} />}</td>
+      <td>
+        <div>{name === "" ? "A device with a name of its own" : <Line text={name} most={60} />}</div>
+        <div className="small muted">{limited === "" ? "for anyone who has it" : <>for <Line text={limited} most={400} /></>}</div>
+      </td>
       <td data-label="Uses left">{usesLeft}</td>
       <td data-label="Lets in">{preapproved ? "at once" : "after approval"}</td>
-      <td data-label="For"><Line text={limits(invite) || "anyone who has it"} most={400} /></td>
-      <td data-label="Made by"><span><Line text={createdBy} most={40} />, <Time at={createdAt} short /></span></td>
+      <td data-label="Made by"><div><Line text={createdBy} most={40} /></div><div className="small muted"><Time at={createdAt} short /></div></td>
       <td data-label="Until"><Time at={expiresAt} short /></td>
       <td>
         <Button look="small" onClick={() => setAsked(true)}>Withdraw…</Button>
         {isAsked && (
           <Dialog title="Withdraw the invitation?" onClose={() => setAsked(false)}>
-            <p>No device can use it any more. Devices that used it stay, those that wait for approval too.</p>
+            <p>No device can use it any more. Devices that used it stay, those that wait for approval too: they are named then, and can be quarantined or revoked under Devices.</p>
             <ErrorNote error={revoke.error} />
             <div className="row end"><Button onClick={() => setAsked(false)}>Back</Button><Button look="primary" busy={revoke.isPending} onClick={() => revoke.mutate({ inviteId })}>Withdraw</Button></div>
           </Dialog>
@@ -54,7 +61,7 @@ export function Invites() {
       {data && data.invites.length > 0 && (
         <div className="panel scroll">
           <table className="stackable">
-            <thead><tr><th>Device</th><th>Uses left</th><th>Lets in</th><th>For</th><th>Made by</th><th>Until</th><th><span className="sr">Actions</span></th></tr></thead>
+            <thead><tr><th>Device</th><th>Uses left</th><th>Lets in</th><th>Made by</th><th>Until</th><th><span className="sr">Actions</span></th></tr></thead>
             <tbody>{data.invites.map((invite) => <Row key={invite.inviteId} invite={invite} />)}</tbody>
           </table>
         </div>

@@ -212,16 +212,15 @@ impl Scope {
         self.roots(access).map(ToString::to_string).collect()
     }
 
-    /// Returns the roots where this scope and the other both allow an access, as people read them.
+    /// Returns the allowed roots for an access where another scope allows it too, there or somewhere beneath. The
+    /// other's own roots are not shown: they may be a device's words.
     #[must_use]
-    pub fn allowed_roots_with(&self, other: &Self, access: Access) -> Vec<String> {
-        let mut roots: Vec<&DevicePath> = Vec::new();
-        for root in self.roots(access).chain(other.roots(access)) {
-            if !roots.contains(&root) && self.opens(root, access) && other.opens(root, access) {
-                roots.push(root);
-            }
-        }
-        roots.into_iter().map(ToString::to_string).collect()
+    pub fn allowed_roots_within(&self, limit: &Self, access: Access) -> Vec<String> {
+        let both = |place: &DevicePath| self.opens(place, access) && limit.opens(place, access);
+        let is_open = |root: &&DevicePath| {
+            both(root) || limit.roots(access).any(|inner| root.contains(inner) && both(inner))
+        };
+        self.roots(access).filter(is_open).map(ToString::to_string).collect()
     }
 
     fn roots(&self, access: Access) -> impl Iterator<Item = &DevicePath> {
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_roots_of_two_scopes_are_those_that_both_allow() {
+    fn roots_are_named_only_where_another_scope_allows_something_too() {
         let scope = |grants: serde_json::Value| {
             let grants: Grants = serde_json::from_value(grants).unwrap();
             grants.compile(&Places::bare(PathStyle::Posix)).0
@@ -276,14 +275,13 @@ mod tests {
         let granted = scope(json!({"paths": ["/srv/a", "/srv/b/c", "/opt", "/srv/.ssh"]}));
         let narrow = json!([{"path": "/srv/a", "access": ["read"]}, "/srv/b", "/opt/x", "/tmp"]);
         let owners = scope(json!({"paths": narrow, "deny_paths": ["/srv/b/c"]}));
-        let shared = |access| granted.allowed_roots_with(&owners, access);
-        assert_eq!(shared(Access::Read), ["/srv/a", "/opt/x"]);
-        assert_eq!(shared(Access::Write), ["/opt/x"]);
-        assert_eq!(owners.allowed_roots_with(&granted, Access::Read), ["/srv/a", "/opt/x"]);
+        let shared = |access| granted.allowed_roots_within(&owners, access);
+        assert_eq!(shared(Access::Read), ["/srv/a", "/opt"]);
+        assert_eq!(shared(Access::Write), ["/opt"]);
         let frozen = scope(json!({"paths": ["/"], "read_only": true}));
-        assert_eq!(granted.allowed_roots_with(&frozen, Access::Write), Vec::<String>::new());
+        assert_eq!(granted.allowed_roots_within(&frozen, Access::Write), Vec::<String>::new());
         assert_eq!(
-            granted.allowed_roots_with(&Scope::nothing(), Access::Read),
+            granted.allowed_roots_within(&Scope::nothing(), Access::Read),
             Vec::<String>::new()
         );
     }

@@ -20,7 +20,7 @@ const SOON_MS: u64 = 1_000;
 /// How often the state of another person's call is asked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Refuses to wait for a call that this person does not see: that of another, where they are no admin.
+/// Refuses to wait for the result of a call that this person does not see: that of another, where they are no admin.
 pub(super) async fn refuse_blind_wait(client: &Client, approval_id: &str) -> Result<(), Failure> {
     let requester = waiting(client, approval_id).await?.0.requester;
     let me = client.ask(client.auth().who_am_i(v1::WhoAmIRequest {})).await?;
@@ -29,7 +29,7 @@ pub(super) async fn refuse_blind_wait(client: &Client, approval_id: &str) -> Res
     }
     let requester = text::one_line(&requester, 64);
     let message =
-        format!("only {requester} and admins see how this call ends; nothing was approved");
+        format!("only {requester} and admins see the result of this call; nothing was approved");
     Err(Failure::Usage(message).hint("leave out --wait"))
 }
 
@@ -82,7 +82,7 @@ async fn how_it_ended(client: &Client, approval_id: &str) -> Option<String> {
             .into_iter()
             .any(|state| state.as_str() == approval.call_state && state.is_closed());
         let how = Some(approval.call_words()).filter(|how| !how.is_empty());
-        if has_ended || Instant::now() >= deadline {
+        if has_ended || how.is_none() || Instant::now() >= deadline {
             return how;
         }
         sleep(POLL_INTERVAL).await;

@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use clap_complete::ArgValueCandidates;
 use orion_wire::v1;
+use serde::Serialize;
 
 use crate::app::App;
 use crate::client::Client;
@@ -11,6 +12,15 @@ use crate::failure::Failure;
 use crate::output::GOOD;
 use crate::show::{InviteView, invites_table};
 use crate::text;
+
+/// A withdrawn token for programs.
+#[derive(Debug, Serialize)]
+struct Revoked {
+    #[serde(flatten)]
+    invite: InviteView,
+    /// The devices that used it and are still there.
+    devices: Vec<String>,
+}
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Invites {
@@ -30,7 +40,7 @@ Example:
 Devices that used it stay, those that wait for approval too: `orion devices reject` turns those away."
     )]
     Revoke {
-        /// The token's id, not its secret; may be shortened
+        /// The token's id, not its secret; may be shortened, to 8 characters at least
         #[arg(value_name = "ID", add = ArgValueCandidates::new(complete::invites))]
         id: String,
     },
@@ -47,7 +57,8 @@ impl Invites {
             Self::Revoke { id: invite_id } => {
                 let request = v1::RevokeInviteRequest { invite_id };
                 let answer = client.ask(client.devices().revoke_invite(request)).await?;
-                let invite = InviteView::from(answer.invite.unwrap_or_default());
+                let v1::RevokeInviteResponse { invite, devices } = answer;
+                let invite = InviteView::from(invite.unwrap_or_default());
                 app.out.note(&format!(
                     "{GOOD}✓{GOOD:#} {} lets no device in any more; {} left",
                     text::one_line(&invite.invite_id, 40),
@@ -57,7 +68,11 @@ impl Invites {
                         format!("{} uses were", invite.uses_left)
                     },
                 ));
-                app.out.show(&invite, String::new)?;
+                if !devices.is_empty() {
+                    let names = text::one_line(&devices.join(", "), 2_000);
+                    app.out.note(&format!("It had let in: {names}. They stay until `orion devices quarantine NAME` holds one, or `revoke` ends it."));
+                }
+                app.out.show(&Revoked { invite, devices }, String::new)?;
             }
         }
         Ok(0)
