@@ -95,6 +95,28 @@ async fn a_service_takes_calls_until_it_is_asked_to_end() {
     let owners = std::fs::read_to_string(folder.path().join("d/agent/agent.toml")).unwrap();
     assert!(owners.contains("\"/etc\""), "{owners}");
 
+    // Who opens the folder around opens neither the admin's session nor the backend's data.
+    let around = folder.path().join("d").canonicalize().unwrap().display().to_string();
+    std::fs::write(format!("{around}/todo.txt"), "milk").unwrap();
+    let grant = ["--path", &around, "--access", "read"];
+    let line = [&["devices", "permissions", "add", "demo-device"], &grant[..]].concat();
+    assert_eq!(cli.run(&line).await.code, 0);
+    let words = ["--config", &format!("{around}/agent/agent.toml"), "allow", &around, "--read"];
+    let words = words.map(OsStr::new);
+    let launch = Launch { arguments: &words, ..Launch::default() };
+    let owner = Process::start(&program("orion-agent"), &folder.path().join("owner.log"), &launch);
+    assert_eq!(owner.exit_code().await, 0, "{}", owner.log());
+    let read = async |name: &str| {
+        let path = format!("path={around}/{name}");
+        cli.run(&["call", "demo-device", "read_file", &path]).await
+    };
+    eventually("the folder around", async || (read("todo.txt").await.code == 0).then_some(()))
+        .await;
+    for own in ["context.toml", "server/orion-server.toml", "agent/agent.toml", "server/orion.db"] {
+        let closed = read(own).await;
+        assert_eq!(closed.code, 5, "{own}: {closed:?}");
+    }
+
     let second = say(&cli, &["--say", "Maak een folder Twee"]).await;
     assert_eq!(second.code, 9, "{second:?}");
     demo.stop().await;

@@ -105,6 +105,18 @@ async fn an_owner_is_told_of_a_mistyped_name_and_where_relative_paths_begin_now(
     let (_, said) = kiosk.agent_says(&["deny", &format!("{files}/private")]).await;
     assert!(!said.contains("is not there"), "{said}");
 
+    // What the owner denied is no fault of what they allow around it, and how wide that is they are told at once.
+    let (_, said) = kiosk.agent_says(&["allow", &files]).await;
+    assert!(said.contains("may be read, written and deleted here already"), "{said}");
+    let denied = format!("What you denied in it stays closed: {files}/privat, {files}/private.");
+    assert!(said.contains(&denied), "{said}");
+    assert!(!said.contains("warning"), "{said}");
+    let (_, said) = kiosk.agent_says(&["allow", "/", "--read"]).await;
+    assert!(said.contains("warning: `/` grants the whole disk."), "{said}");
+    assert!(said.contains("What is in / may be read here"), "{said}");
+    kiosk.agent_says(&["deny", "/"]).await;
+    kiosk.agent_says(&["deny", "/", "--undo"]).await;
+
     // The first path is where relative paths begin, so that closing it moves them.
     let (_, said) = kiosk.agent_says(&["allow", &other]).await;
     assert!(!said.contains("Relative paths"), "{said}");

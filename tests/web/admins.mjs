@@ -120,7 +120,7 @@ test("who approves sees how the call ended, also where nothing came of it", asyn
   await request.getByRole("button", { name: "Approve once" }).click();
   await request.getByText("failed", { exact: true }).waitFor();
   await request.getByText("PRECONDITION_FAILED").waitFor();
-  await ann.getByText("admin, who made the call, and the admins see its result and can take it back.").waitFor();
+  await ann.getByText("admin, who made the call, and the admins see its result.").waitFor();
   assert.ok(existsSync(join(laptop.files, "stale/new.txt")));
 });
 

@@ -25,7 +25,8 @@ const MAX_ANSWER: usize = 8000;
 
 /// Describes results, in their order, as a plan wants them shown.
 pub(crate) fn say(contents: &[&str], view: View, language: Language) -> String {
-    let results: Vec<ResultFacts> = contents.iter().map(|it| ResultFacts::read(it)).collect();
+    let results: Vec<ResultFacts> =
+        contents.iter().map(|it| ResultFacts::read(it).on_one_line()).collect();
     let text = match (view, results.as_slice()) {
         (View::Count, [one]) if one.succeeded() => counts::of_listing(one, language),
         (View::Comparison, [one, other]) if one.succeeded() && other.succeeded() => {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
+use orion_agent::config::check::{Finding, check_file};
 use orion_agent::config::configured_path::near_name;
 use orion_agent::config::edit::{Change, StartMoved, change, undeny};
 use orion_agent::config::{Required, Settings};
@@ -76,6 +77,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         ""
     };
     let follows = format!("{}{moved}", follows(places, &unread));
+    too_wide(places, &path);
     if !changed.refused_by.is_empty() {
         let refused_by = changed.refused_by.join(" ");
         return print(&format!(
@@ -84,8 +86,12 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     }
     let subject = if on_disk(&path).is_file() { path } else { format!("What is in {path}") };
     let already = if changed.changed { "" } else { " already" };
+    let except = match changed.except.as_slice() {
+        [] => String::new(),
+        denied => format!(" What you denied in it stays closed: {}.", denied.join(", ")),
+    };
     print(&format!(
-        "{unread}{subject} may {what} here{already}, as far as an admin of the backend grants it too.{starts}{wider} {follows}"
+        "{unread}{subject} may {what} here{already}, as far as an admin of the backend grants it too.{except}{starts}{wider} {follows}"
     ))
 }
 
@@ -121,6 +127,17 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
         print(&format!("{unread}Nothing may be done in {path} here. {follows}{moved}"))
     } else {
         print(&format!("{path} was denied here before; nothing has changed."))
+    }
+}
+
+/// Warns of a path that grants more than people expect, as `ceiling check` does.
+fn too_wide(places: &Places, path: &str) {
+    let findings = check_file(&places.config, &places.state_dir).unwrap_or_default();
+    let is_of_path =
+        |it: &&Finding| it.code == "too-wide" && it.message.starts_with(&format!("`{path}` "));
+    for Finding { message, hint, .. } in findings.iter().filter(is_of_path) {
+        // If standard error is closed, the message is dropped.
+        drop(writeln!(io::stderr(), "warning: {message} {hint}"));
     }
 }
 

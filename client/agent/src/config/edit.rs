@@ -35,6 +35,8 @@ pub struct Changed {
     pub wider: Option<String>,
     /// Why an access that was allowed is still refused, each as a sentence.
     pub refused_by: Vec<String>,
+    /// What the file denies inside a path that it allows, as it is written. It stays denied.
+    pub except: Vec<String>,
     /// Set where relative paths of calls begin elsewhere from now on.
     pub start: Option<StartMoved>,
 }
@@ -121,16 +123,20 @@ pub fn change(
         }
     }
     let after = document.to_string();
-    let refused_by = match change {
-        Change::Allow(accesses) => refusing(&parse(&after)?, &places, &target, accesses),
-        Change::Deny => parse(&after).map(|_| Vec::new())?,
+    let settings = parse(&after)?;
+    let (refused_by, except) = match change {
+        Change::Allow(accesses) => (
+            refusing(&settings, &places, &target, accesses),
+            denied_inside(&settings, &places, &target),
+        ),
+        Change::Deny => (Vec::new(), Vec::new()),
     };
     if after == before && path.exists() {
-        return Ok(Changed { changed: false, wider, refused_by, start });
+        return Ok(Changed { changed: false, wider, refused_by, except, start });
     }
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     replace(path, &after).map_err(failed)?;
-    Ok(Changed { changed: true, wider, refused_by, start })
+    Ok(Changed { changed: true, wider, refused_by, except, start })
 }
 
 /// Takes an earlier denial of the path `written` back, and allows nothing more. Returns whether there was one.
@@ -204,14 +210,15 @@ fn refusing(
     if settings.ceiling.read_only && changes {
         found.push("The file has read_only = true: set it to false to allow changes.".to_owned());
     }
-    let touch = |access: &Access| PathTouch { path: path.clone(), access: *access };
-    if let Some(entry) = accesses.iter().find_map(|access| scope.denying_touch(&touch(access))) {
+    if let Some(entry) = accesses.iter().find_map(|it| scope.denied.keeping_out(path, *it)) {
         let pattern = entry.pattern.as_text();
         found.push(match entry.built_in {
             Some(_) => {
                 format!("{pattern} is denied on every device, unless the file names exactly that.")
             }
-            None => format!("deny_paths has {pattern}: take it out of the file."),
+            None => format!(
+                "deny_paths has {pattern}, which closes it: take that out of the file to open it."
+            ),
         });
     }
     // What a folder holds has other names than the folder, which may be named.
@@ -236,6 +243,15 @@ fn refusing(
         found.push(format!("The permission {missing} is missing: add it to the permissions, or take another profile."));
     }
     found
+}
+
+/// Returns what the file denies inside a path, as it is written.
+fn denied_inside(settings: &Settings, places: &Places, path: &DevicePath) -> Vec<String> {
+    let (scope, _) = settings.ceiling.compile(places);
+    let whole = PathTouch { path: path.clone(), access: Access::Delete };
+    let inside = scope.denied.own().filter(|it| it.refuses(&whole));
+    let inside = inside.filter(|it| !it.keeps_out(path, Access::Delete));
+    inside.map(|it| it.pattern.as_text().to_owned()).collect()
 }
 
 /// Returns `[ceiling]`. A file without it has the ceiling of a first file, so that a path adds to that.

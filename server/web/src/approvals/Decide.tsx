@@ -68,7 +68,14 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
     },
   });
   const latest = decide.data?.approval ?? approval;
-  if (latest.state !== ApprovalState.OPEN) return <Ended approval={latest} />;
+  if (latest.state !== ApprovalState.OPEN) {
+    return (
+      <>
+        <Ended approval={latest} />
+        {isDenying && reason !== "" && !decide.data && <p className="note" role="status">It ended before your answer was sent. You had written: <Line text={reason} most={500} /></p>}
+      </>
+    );
+  }
   if (!me.is("operator")) return <p className="muted">An operator or an admin answers this request.</p>;
   const send = (approve: boolean, more?: More) =>
     decide.mutate({ approvalId: approval.approvalId, approve, reason, detailsShown, more: more ?? { case: undefined } });

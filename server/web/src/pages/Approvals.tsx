@@ -50,7 +50,7 @@ function Chosen({ id, listed, onDecided }: { id: string; listed?: Approval; onDe
       <ApprovalCard key={approval.approvalId} listed={approval} onDecided={onDecided} />
       {approval.state !== ApprovalState.OPEN && (approval.requester === me.user || me.is("admin")
         ? <Link to={`/calls/${encodeURIComponent(approval.callId)}`}>Open the call</Link>
-        : <p className="small muted"><Line text={approval.requester} most={40} />, who made the call, and the admins see its result and can take it back.</p>)}
+        : approval.state === ApprovalState.APPROVED && <p className="small muted"><Line text={approval.requester} most={40} />, who made the call, and the admins see its result.</p>)}
     </div>
   );
 }

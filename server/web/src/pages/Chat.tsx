@@ -80,6 +80,8 @@ export default function Chat() {
   const { turns, send, again, isCutOff, stop, isRunning, failure, recorded, switches } = useConversation(id);
   const next = useNext(switches, isRunning, isCutOff && failure !== null, send);
   const follow = useFollow(id);
+  // Of another person, or of nobody: nothing is said in it.
+  const isGone = isMissing(recorded.error) && turns.length === 0;
   const isEmpty = turns.length === 0 && id === undefined;
   return (
     <main className="chat">
@@ -102,20 +104,24 @@ export default function Chat() {
         </div>
         <Waiting next={next.waiting} drop={next.drop} />
         {next.isFull && <p className="waiting small muted" role="status">At most {MOST_WAITING} messages wait at a time.</p>}
-        <Composer
-          isRunning={isRunning}
-          isFull={next.isFull}
-          send={(text, model) => {
-            setDraft("");
-            follow.toEnd();
-            next.add(text, model);
-          }}
-          stop={() => {
-            next.clear();
-            stop();
-          }}
-          draft={draft}
-        />
+        {isGone ? (
+          <div className="composer"><Link className="button" to="/chat">Begin a new chat</Link></div>
+        ) : (
+          <Composer
+            isRunning={isRunning}
+            isFull={next.isFull}
+            send={(text, model) => {
+              setDraft("");
+              follow.toEnd();
+              next.add(text, model);
+            }}
+            stop={() => {
+              next.clear();
+              stop();
+            }}
+            draft={draft}
+          />
+        )}
       </div>
     </main>
   );

@@ -57,14 +57,10 @@ function Step({ step }: { step: PlanStep }) {
         {step.touches.length > MOST_TOUCHES && <div className="small muted">and {counted(step.touches.length - MOST_TOUCHES, "more path")}</div>}
         {preview && <p className="small"><Line text={preview.message} most={300} /></p>}
         {step.message !== "" && <p className="small"><Line text={step.message} most={300} /></p>}
-        <details>
-          <summary>Details</summary>
-          <div className="stack tight">
-            <Arguments values={object(step.arguments)} />
-            {typeof diff === "string" && <Diff text={diff} />}
-            <p className="small muted">Decided by <Line text={step.rule} most={200} />; {step.compared} paths are compared with the preview before it runs.</p>
-          </div>
-        </details>
+        {/* What is approved is in view: a preview alone does not say what would be written. */}
+        <Arguments values={object(step.arguments)} />
+        {typeof diff === "string" && <Diff text={diff} />}
+        <p className="small muted">Decided by <Line text={step.rule} most={200} />; {counted(step.compared, "path is", "paths are")} compared with the preview before it runs.</p>
       </div>
     </li>
   );
@@ -117,6 +113,7 @@ function Plan({ id }: { id: string }) {
     <main className="page">
       <Head title={<>Plan <Badge tone={state.tone}>{state.text}</Badge></>}>
         By <Line text={plan.requester} most={60} />, <Time at={plan.createdAt} />. {plan.keepGoing ? "It goes on after a step that fails." : "It ends at the first step that fails."}
+        {plan.state === PlanState.OPEN && <> The request ends <Time at={plan.expiresAt} />.</>}
       </Head>
       <ol className="stack bare">{plan.steps.map((step) => <Step key={step.number} step={step} />)}</ol>
       {/* An approval that comes too late ends the plan, and its error stays in view. */}

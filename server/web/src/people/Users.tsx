@@ -92,7 +92,7 @@ function Row({ user }: { user: User }) {
         </td>
         <td data-label="Sessions">{user.sessions}</td>
         <td data-label="Tokens">{user.tokens}</td>
-        <td data-label="Last used"><Time at={user.lastUsedAt} /></td>
+        <td data-label="Last used">{user.sessions + user.tokens === 0 ? <span className="muted">nothing is open</span> : <Time at={user.lastUsedAt} />}</td>
         <td>{!isMe && (user.disabledAt > 0n ? <Button look="small" onClick={() => setAsked("enable")}>Enable</Button> : <Button look="small danger" onClick={() => setAsked("disable")}>Disable</Button>)}</td>
       </tr>
       {asked && <Ask user={user} change={asked} onClose={() => setAsked(undefined)} />}

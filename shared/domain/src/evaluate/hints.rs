@@ -19,14 +19,15 @@ use crate::strip_hidden;
 use crate::touches::{Access, PathTouch};
 
 impl Evaluation {
-    /// Returns the changes that would let the call run. Empty when it runs; one hint for
-    /// [`Actor::Nobody`] when no change would.
+    /// Returns the changes that would let the call run. Empty when it runs; one hint when no
+    /// change would.
     #[must_use]
     pub fn hints(&self, question: &Question<'_>, policy: &Policy) -> Vec<Hint> {
         let mut hints: Vec<Hint> = Vec::new();
         for line in self.evidence().iter().filter(|line| line.decision == Decision::Deny) {
             let hint = line.hint(question, policy);
-            if hint.who == Actor::Nobody {
+            // A change that does not make the call run would only open what somebody closed.
+            if hint.who == Actor::Nobody || line.holds_ground(question, policy) {
                 return vec![hint];
             }
             for hint in [Some(hint), line.workspace(question, policy)].into_iter().flatten() {

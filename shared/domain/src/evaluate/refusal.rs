@@ -334,7 +334,11 @@ impl Evidence {
         let touched = question.touches.and_then(|touches| touches.paths.get(touch));
         let access = touched.map_or(Access::Read, |path| path.access);
         let path = touched.map(|path| path.path.to_string()).unwrap_or_default();
-        let allowed = policy.allowed_roots(access);
+        let ceiling = policy.ceiling.as_ref().filter(|_| self.layer == Layer::Ceiling);
+        let allowed = match ceiling {
+            Some(ceiling) => ceiling.allowed_roots_within(&policy.grants, access),
+            None => policy.allowed_roots(access),
+        };
         let is_root = |scope: &Scope| scope.allowed_roots(access).contains(&path);
         let device = question.device;
         let message = if matches!(self.reason, Reason::PathDenied { .. }) {

@@ -14,6 +14,9 @@ use crate::path::{DevicePath, covers, holds_system};
 use crate::services::Service;
 use crate::touches::{Access, CommandTouch, PathTouch, ServiceTouch};
 
+/// How many roots are compared to be named: a ceiling is a device's, and may have thousands.
+const MAX_NAMED_ROOTS: usize = 100;
+
 /// An allowed path, compiled for comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllowedPath {
@@ -212,15 +215,20 @@ impl Scope {
         self.roots(access).map(ToString::to_string).collect()
     }
 
-    /// Returns the allowed roots for an access where another scope allows it too, there or somewhere beneath. The
-    /// other's own roots are not shown: they may be a device's words.
+    /// Returns the allowed roots for an access where another scope allows it too, there or somewhere beneath: of the
+    /// first [`MAX_NAMED_ROOTS`]. The other's own roots are not shown: they may be a device's words.
     #[must_use]
     pub fn allowed_roots_within(&self, limit: &Self, access: Access) -> Vec<String> {
-        let both = |place: &DevicePath| self.opens(place, access) && limit.opens(place, access);
-        let is_open = |root: &&DevicePath| {
-            both(root) || limit.roots(access).any(|inner| root.contains(inner) && both(inner))
+        let is_free = |inner: &DevicePath| limit.denied.keeping_out(inner, access).is_none();
+        let holds_open = |root: &DevicePath| {
+            let mut inner = limit.roots(access).filter(|inner| root.contains(inner));
+            inner.any(|inner| is_free(inner) && self.opens(inner, access))
         };
-        self.roots(access).filter(is_open).map(ToString::to_string).collect()
+        let is_open = |root: &&DevicePath| {
+            self.opens(root, access) && (limit.opens(root, access) || holds_open(root))
+        };
+        let named = self.roots(access).take(MAX_NAMED_ROOTS);
+        named.filter(is_open).map(ToString::to_string).collect()
     }
 
     fn roots(&self, access: Access) -> impl Iterator<Item = &DevicePath> {

@@ -77,7 +77,10 @@ fn a_denied_path_closes_what_is_below_it_and_an_allowed_one_is_there_once() {
     let reading = Change::Allow([Access::Read].into());
     let changed = super::change(&file, "/srv/a/b", &reading, &state).unwrap();
     let wider = Some("/srv/a".to_owned());
-    assert_eq!(changed, Changed { changed: true, wider, refused_by: Vec::new(), start: None });
+    assert_eq!(
+        changed,
+        Changed { changed: true, wider, refused_by: Vec::new(), except: Vec::new(), start: None }
+    );
     assert!(folder.change("/srv/a", &reading).unwrap());
     let paths = folder.ceiling().paths;
     assert_eq!(paths.iter().map(|it| &*it.path).collect::<Vec<_>>(), ["/srv/a", "/srv/a/b"]);
@@ -118,8 +121,8 @@ fn what_still_refuses_an_allowed_path_is_said() {
         ("profile = \"reader\"\n", "The permission file_write is missing", ""),
         (
             "profile = \"operator\"\ndeny_paths = [\"/srv/a\"]\n",
-            "deny_paths has /srv/a:",
-            "deny_paths has /srv/a:",
+            "deny_paths has /srv/a, which closes it",
+            "deny_paths has /srv/a, which closes it",
         ),
         ("", "The permission file_read is missing", "The permission file_read is missing"),
     ] {
@@ -151,7 +154,7 @@ fn a_folder_of_secrets_stays_closed_and_no_folder_around_it_opens_it() {
     // What starts programs may be read with its folder, and is changed only by its own name.
     fs::write(files.join(".profile"), "").unwrap();
     for name in [".env", ".profile"] {
-        let Changed { changed, wider, refused_by, start: _ } = changed(name);
+        let Changed { changed, wider, refused_by, except: _, start: _ } = changed(name);
         assert_eq!((changed, wider, refused_by), (true, None, Vec::new()), "{name}");
         assert!(folder.text().contains(name), "{}", folder.text());
     }

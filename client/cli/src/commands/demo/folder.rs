@@ -98,6 +98,11 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Returns what the demo itself lives from: an admin's session, the backend's data, and the device's own.
+    pub(super) fn own_places(&self) -> [&Path; 4] {
+        [&self.context, &self.server, &self.agent, &self.logs]
+    }
+
     /// Returns the device's state folder.
     pub(crate) fn state(&self) -> PathBuf {
         self.agent.join("state")

@@ -221,6 +221,13 @@ fn grants(folder: &Folder) -> Result<Grants, Failure> {
         profile: Some(Profile::Operator),
         paths: vec![PathGrant { path: files.to_owned(), access }],
         apps: APPS.into_iter().map(str::to_owned).collect(),
+        // What the demo itself lives from stays closed, also where somebody opens the folder around it.
+        deny_paths: folder
+            .own_places()
+            .iter()
+            .filter_map(|own| own.to_str())
+            .map(str::to_owned)
+            .collect(),
         ..Grants::default()
     })
 }

@@ -3,7 +3,7 @@
 
 use super::quote::{for_shell, quoted};
 use super::{Evidence, Policy, Question, nobody};
-use crate::evaluate::Layer;
+use crate::evaluate::{Layer, Reason};
 use crate::grants::Scope;
 use crate::hint::Hint;
 use crate::path::{BuiltInKind, DevicePath};
@@ -31,6 +31,15 @@ fn folder(scope: &Scope, touched: &PathTouch, question: &Question<'_>) -> Option
 }
 
 impl Evidence {
+    /// Returns whether the call would delete an allowed path or a system folder, which no change allows.
+    pub(super) fn holds_ground(&self, question: &Question<'_>, policy: &Policy) -> bool {
+        let Reason::PathOutside { touch } = self.reason else { return false };
+        let touched = question.touches.and_then(|touches| touches.paths.get(touch));
+        touched.zip(self.scope(policy)).is_some_and(|(touched, scope)| {
+            super::smallest_root(scope, touched, question.tool.of_files).is_none()
+        })
+    }
+
     /// Returns the change that lets a path be used which entries deny, or which is denied on every device.
     pub(super) fn denied(&self, question: &Question<'_>, policy: &Policy, touch: usize) -> Hint {
         let touched = question.touches.and_then(|touches| touches.paths.get(touch));

@@ -40,6 +40,17 @@ fn each_gap_in_the_grants_has_its_smallest_change(
 }
 
 #[test]
+fn nobody_is_told_to_open_what_does_not_make_the_call_run() {
+    let grants = json!({"profile": "operator", "paths": ["D:/files"]});
+    let mut held = policy(&grants);
+    let ceiling =
+        json!({"profile": "operator", "paths": ["D:/files"], "deny_paths": ["D:/files/mine"]});
+    held.ceiling = Some(policy(&ceiling).grants);
+    let beneath = "delete what is in D:/files instead, if it is a folder: neither an allowed path nor a system folder can be deleted";
+    assert_eq!(hint_lines(&Ask::delete("D:/files"), &held), [beneath]);
+}
+
+#[test]
 fn a_call_that_several_lines_stand_against_needs_a_change_for_each() {
     let mut held = policy(&json!({"tools": [], "paths": []}));
     held.ceiling = Some(policy(&json!({"profile": "reader", "paths": ["C:/"]})).grants);
