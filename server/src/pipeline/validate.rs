@@ -121,8 +121,13 @@ pub fn not_approved(device: &DeviceSnapshot) -> ToolError {
         DeviceState::Quarantined => "approve it again, where it is the device that it was",
         DeviceState::Approved | DeviceState::Rejected | DeviceState::Revoked => {
             let command = format!("orion devices invite --name {}", device.name);
-            return ToolError::new(ErrorCode::PermissionDenied, message)
-                .hint(Hint::run("enrol it again", command).by(Actor::Admin));
+            return ToolError::new(ErrorCode::PermissionDenied, message).hint(
+                Hint::run(
+                    "enrol it again, as a new device: what it did before cannot be taken back then",
+                    command,
+                )
+                .by(Actor::Admin),
+            );
         }
     };
     let command = format!("orion devices approve {}", device.name);

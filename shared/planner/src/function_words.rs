@@ -31,6 +31,10 @@ const RESTRICTING: &str = "\
     uitgezonderd tenzij totdat als indien alleen ouder nieuwer groter kleiner voordat nadat \
 ";
 
+/// Verbs that begin a request of their own, and that people seldom put in a name.
+const COMMANDS: &str = "\
+    delete remove erase trash move copy duplicate rename make create verwijder wis verplaats kopieer dupliceer hernoem maak";
+
 fn has(words: &str, key: &str) -> bool {
     words.split_whitespace().any(|word| word == key)
 }
@@ -48,6 +52,11 @@ pub(crate) fn is_general(key: &str) -> bool {
 /// Returns whether a word in lower case denies, excludes or sets a condition.
 pub(crate) fn is_restricting(key: &str) -> bool {
     has(RESTRICTING, key)
+}
+
+/// Returns whether a word in lower case begins a request of its own.
+pub(crate) fn is_command(key: &str) -> bool {
+    has(COMMANDS, key)
 }
 
 /// Returns whether a word in lower case is for the state of a thing.

@@ -10,7 +10,7 @@ use self::values::{
     zone,
 };
 use crate::file_names::is_file;
-use crate::function_words::{is_general, is_joining, is_state};
+use crate::function_words::{is_command, is_general, is_joining, is_state};
 use crate::referents::{Kind, Referent, Referents};
 use crate::words::Word;
 
@@ -35,6 +35,8 @@ pub(crate) enum Slot {
     Text,
     /// Text, with quotes or without.
     Words,
+    /// What a file is to hold, with quotes or without. Without, it names no place at its end.
+    Content,
     /// A word with a wildcard.
     Glob,
     /// A kind of file, as a glob.
@@ -101,6 +103,7 @@ impl Slot {
             "letter" => Self::Letter,
             "text" => Self::Text,
             "words" => Self::Words,
+            "content" => Self::Content,
             "glob" => Self::Glob,
             "kind" => Self::Kind,
             "file" | "file2" => Self::File,
@@ -124,7 +127,7 @@ impl Slot {
         match self {
             Self::Path | Self::Folder | Self::Title => 6,
             Self::Name | Self::Bare => 4,
-            Self::Words | Self::Expression | Self::Command | Self::Line => 48,
+            Self::Words | Self::Content | Self::Expression | Self::Command | Self::Line => 48,
             Self::App | Self::It => 3,
             Self::Zone | Self::Since | Self::File | Self::Service => 2,
             Self::Text | Self::Glob | Self::Kind | Self::Count | Self::Port | Self::Url => 1,
@@ -141,7 +144,8 @@ impl Slot {
             Self::App => &[Kind::App],
             Self::Service => &[Kind::Service],
             Self::It => &[Kind::File, Kind::Folder, Kind::App, Kind::Service],
-            Self::Title | Self::Name | Self::Bare | Self::Text | Self::Words | Self::Glob => &[],
+            Self::Title | Self::Name | Self::Bare | Self::Text | Self::Words => &[],
+            Self::Content | Self::Glob => &[],
             Self::Kind | Self::Count | Self::Port | Self::Project | Self::Command => &[],
             Self::Since | Self::Url | Self::Zone | Self::Expression | Self::Line => &[],
             Self::Host | Self::Letter => &[],
@@ -155,7 +159,7 @@ pub(crate) fn read(slot: Slot, text: &str, words: &[Word], referents: &Referents
         let fits: Vec<Kind> =
             slot.refers_to().iter().copied().filter(|kind| kinds.contains(kind)).collect();
         return match (fits.is_empty(), slot) {
-            (true, Slot::Words) => plain(slot, text, words).map(Value::Text),
+            (true, Slot::Words | Slot::Content) => plain(slot, text, words).map(Value::Text),
             (true, _) => None,
             (false, _) => Some(referents.latest(&fits).map_or(Value::Unknown, Value::Referent)),
         };
@@ -220,8 +224,13 @@ fn plain(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
         _ => text.get(first.span_start()..last.span_end())?,
     };
     let quoted = first.quoted.is_some();
-    let is_text = matches!(slot, Slot::Text | Slot::Words | Slot::Bare);
+    let is_text = matches!(slot, Slot::Text | Slot::Words | Slot::Content | Slot::Bare);
     if value.contains('\0') || (!is_text && value.trim() != value) {
+        return None;
+    }
+    // Words that were passed over between these are in the text, and would be in the name.
+    let passes_over = !quoted && value.split_whitespace().count() > words.len();
+    if passes_over && matches!(slot, Slot::Path | Slot::Title) {
         return None;
     }
     let joins = !quoted && words.iter().any(|word| is_joining(&word.key));
@@ -238,6 +247,9 @@ fn plain(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
         }
         Slot::Text => quoted.then(owned),
         Slot::Words => is_one_text(words, quoted).then(owned),
+        Slot::Content => {
+            (is_one_text(words, quoted) && (quoted || !names_a_place(words))).then(owned)
+        }
         Slot::Glob => value.contains(['*', '?']).then(owned),
         Slot::Kind => {
             if quoted {
@@ -296,13 +308,27 @@ fn is_path(value: &str, words: &[Word], quoted: bool, is_new: bool) -> bool {
     let state =
         is_new && words.len() == 1 && words.iter().any(|word| is_state(&word.key) && !word.capital);
     let inner = words.len() - 1;
+    // "and delete Reports" is no second name.
+    let commands =
+        words.len() > 1 && words.iter().any(|word| !word.capital && is_command(&word.key));
     let ends_early = words.iter().take(inner).any(is_name_of_file);
     !joins
+        && !commands
         && !state
         && !general
         && !ends_early
         && !value.contains(['"', '\n'])
         && (words.len() == 1 || is_new || capitalised(words))
+}
+
+/// Returns whether words without quotes may end in the place where they are to be written, as in "milk in Docs", or begin
+/// with the rest of the verb, as in "write down".
+fn names_a_place(words: &[Word]) -> bool {
+    let key = |word: Option<&Word>| word.map(|it| it.key.clone()).unwrap_or_default();
+    let [.., before, last] = words else { return false };
+    matches!(before.key.as_str(), "in" | "into" | "inside")
+        || last.key == "erin"
+        || key(words.first()) == "down"
 }
 
 /// Returns whether words without quotes are one text, and not two requests.

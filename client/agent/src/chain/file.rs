@@ -19,7 +19,9 @@ pub const OLDER: &str = "audit.1.jsonl";
 /// The next file during a rotation; it has no entry yet.
 pub(super) const NEW: &str = "audit.jsonl.new";
 /// A file that could not be read.
-const ASIDE: &str = "audit.damaged.jsonl";
+const ASIDE: &str = "audit.damaged";
+/// The stem of the file of an earlier enrolment.
+const BEFORE: &str = "audit.before";
 /// The largest file that is read or written, in bytes: several times the rotation size.
 pub(super) const LARGEST: u64 = 64 * 1024 * 1024;
 
@@ -113,6 +115,19 @@ fn whole_lines(text: &[u8]) -> &[u8] {
     text.get(..end).unwrap_or_default()
 }
 
+/// Moves a file aside under the first free name: `audit.before.jsonl`, `audit.before-2.jsonl`, …, so that no earlier one is
+/// lost.
+fn put_aside(folder: &Path, path: &Path, stem: &str) -> io::Result<PathBuf> {
+    let name = |number: u32| match number {
+        1 => folder.join(format!("{stem}.jsonl")),
+        number => folder.join(format!("{stem}-{number}.jsonl")),
+    };
+    let free = (1..10_000).map(name).find(|it| it.symlink_metadata().is_err());
+    let free = free.ok_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists))?;
+    fs::rename(path, &free)?;
+    Ok(free)
+}
+
 /// Opens the current file to append to it. A damaged file, or another device's, is moved aside, and a new
 /// chain begins: the backend detects that by itself. If the current file is missing because the agent
 /// died during a rotation, a new one continues the older file.
@@ -130,12 +145,15 @@ pub(super) fn open(folder: &Path, device: &str) -> io::Result<Opened> {
                     let kept = with_older(folder, newer);
                     return Ok(Opened { file, bytes, kept });
                 }
-                Ok(_) => {}
+                Ok(_) => {
+                    let kept = put_aside(folder, &path, BEFORE)?;
+                    tracing::warn!(file = %kept.display(), "the device has enrolled again; the audit of before is kept");
+                }
                 Err(problem) => {
-                    tracing::error!(%problem, "the device's audit can't be gone on with; it is kept as {ASIDE}");
+                    let kept = put_aside(folder, &path, ASIDE)?;
+                    tracing::error!(%problem, file = %kept.display(), "the device's audit can't be gone on with; it is kept");
                 }
             }
-            fs::rename(&path, folder.join(ASIDE))?;
             None
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => older(folder, device),

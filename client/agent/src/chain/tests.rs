@@ -103,6 +103,12 @@ async fn a_torn_end_is_cut_off_and_a_damaged_file_is_put_aside() {
     assert_eq!(chain.head(), AuditHead::EMPTY);
     chain.close().await;
     assert_eq!(read(folder.path()).unwrap().unwrap().header.device, "another");
+    // However often the device enrols again, what it had recorded before is kept.
+    Chain::open(folder.path(), "a third").unwrap().close().await;
+    for (name, device) in [("audit.before.jsonl", DEVICE), ("audit.before-2.jsonl", "another")] {
+        let kept = std::fs::read(folder.path().join(name)).unwrap();
+        assert_eq!(DeviceChain::read(&kept).unwrap().header.device, device, "{name}");
+    }
 }
 
 /// A folder in which entries were written one by one, with a rotation at each 4,000 bytes.

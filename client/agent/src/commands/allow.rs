@@ -78,18 +78,18 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     };
     let follows = format!("{}{moved}", follows(places, &unread));
     too_wide(places, &path);
-    if !changed.refused_by.is_empty() {
-        let refused_by = changed.refused_by.join(" ");
-        return print(&format!(
-            "{unread}{path} is in the list of paths now, but not all of it is allowed yet. {refused_by}{wider} {follows}"
-        ));
-    }
-    let subject = if on_disk(&path).is_file() { path } else { format!("What is in {path}") };
-    let already = if changed.changed { "" } else { " already" };
     let except = match changed.except.as_slice() {
         [] => String::new(),
         denied => format!(" What you denied in it stays closed: {}.", denied.join(", ")),
     };
+    if !changed.refused_by.is_empty() {
+        let refused_by = changed.refused_by.join(" ");
+        return print(&format!(
+            "{unread}{path} is in the list of paths now, but not all of it is allowed yet. {refused_by}{except}{wider} {follows}"
+        ));
+    }
+    let subject = if on_disk(&path).is_file() { path } else { format!("What is in {path}") };
+    let already = if changed.changed { "" } else { " already" };
     print(&format!(
         "{unread}{subject} may {what} here{already}, as far as an admin of the backend grants it too.{except}{starts}{wider} {follows}"
     ))
@@ -116,8 +116,9 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
         return print(&format!("{unread}{path} is not denied here any more.{allowed} {follows}"));
     }
     let changed = change(&places.config, &path, &Change::Deny, &places.state_dir)?;
-    let is_missing = fs::symlink_metadata(on_disk(&path))
-        .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let is_missing = fs::symlink_metadata(on_disk(&path)).is_err_and(|error| {
+        matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    });
     if is_missing && !path.contains(['*', '?']) {
         warn_missing(places, &path);
     }

@@ -75,7 +75,16 @@ pub(super) fn run(state_dir: &Path, arguments: &Log) -> anyhow::Result<()> {
         };
         match (*output, lines.is_empty()) {
             (Format::Table, true) if !*follow => {
-                print("Nothing ran with effects here, and nothing was refused.")?
+                let before = state_dir.join("audit.before.jsonl");
+                let before = if before.exists() {
+                    format!(
+                        " What was recorded before the device enrolled again is in {} and what is numbered after it.",
+                        before.display()
+                    )
+                } else {
+                    String::new()
+                };
+                print(&format!("Nothing ran with effects here, and nothing was refused.{before}"))?
             }
             (Format::Table, _) => {
                 print(HEADER)?;

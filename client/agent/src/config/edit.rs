@@ -249,7 +249,8 @@ fn refusing(
 fn denied_inside(settings: &Settings, places: &Places, path: &DevicePath) -> Vec<String> {
     let (scope, _) = settings.ceiling.compile(places);
     let whole = PathTouch { path: path.clone(), access: Access::Delete };
-    let inside = scope.denied.own().filter(|it| it.refuses(&whole));
+    let inside = scope.denied.own();
+    let inside = inside.filter(|it| it.refuses(&whole) || it.pattern.root().is_none());
     let inside = inside.filter(|it| !it.keeps_out(path, Access::Delete));
     inside.map(|it| it.pattern.as_text().to_owned()).collect()
 }

@@ -223,7 +223,7 @@ impl DevicesCommand {
                 Ok(code)
             }
             Self::Revoke(NamedWithReason { device, reason }) => {
-                confirm(app, &device, "revoke", "It must be enrolled again afterwards.").await?;
+                confirm(app, &device, "revoke", "It must be enrolled again afterwards, and what it did before cannot be taken back.").await?;
                 let request = v1::RevokeDeviceRequest { device, reason };
                 let answer = client.ask(client.devices().revoke_device(request)).await?;
                 changed(app, answer.device)

@@ -1,5 +1,7 @@
 //! The tokens that devices can still use: lists them, and ends one.
 
+use std::collections::BTreeSet;
+
 use orion_domain::id::InviteId;
 use orion_domain::{DeviceName, UserName};
 use orion_policy::Labels;
@@ -120,7 +122,9 @@ impl Store {
                      AND state NOT IN ('rejected', 'revoked') LIMIT 100");
                 let used: Vec<(String,)> = tx.query(used.bind(invite.id)).await?;
                 let used = used.into_iter().map(|(name,)| name.parse());
-                let used = used.collect::<Result<_, _>>().map_err(|_| StoreError::Corrupt)?;
+                let used =
+                    used.collect::<Result<BTreeSet<_>, _>>().map_err(|_| StoreError::Corrupt)?;
+                let used = used.into_iter().collect();
                 Ok((invite, used))
             })
         })

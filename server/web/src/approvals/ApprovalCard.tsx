@@ -130,7 +130,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <Lines name="Touches" texts={approval.touches} most={2} cut={MOST_PATH} />
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
-        {given.length > 0 && <Whole name="Arguments" text={given.join("  ")} most={200}><Arguments values={object(approval.arguments)} /></Whole>}
+        {given.length > 0 && <Whole name="Arguments" text={given.join(" · ")} most={200}><Arguments values={object(approval.arguments)} /></Whole>}
         <Lines name="Why asked" texts={approval.riskBecause.slice(-2)} most={2} />
         <Lines name="Untrusted" texts={untrusted(approval)} most={1} />
         <dt>Who may</dt><dd>{approvers(approval)}{mayEnd && <> · ends <Time at={approval.expiresAt} /></>}</dd>

@@ -1,6 +1,7 @@
 // The tokens that devices can still use, and the way to withdraw one.
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
+import { Link } from "react-router";
 import { DeviceService, type Invite } from "../gen/orion/v1/device_pb";
 import { refresh } from "../lib/api";
 import { oneLine } from "../lib/text";
@@ -10,18 +11,21 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { useToast } from "../ui/toasts";
 
 const REFRESH_MS = 5_000;
+/** How many devices the backend names. */
+const MOST_NAMED = 100;
 
 export const refreshInvites = () => refresh(DeviceService.method.listInvites);
 
 const limits = ({ confirmedByCode, platforms, networks }: Invite) => [...(confirmedByCode ? ["the device that showed a code"] : []), ...platforms, ...networks].join(", ");
 
-function Row({ invite }: { invite: Invite }) {
+function Row({ invite, onWithdrawn }: { invite: Invite; onWithdrawn: (letIn: string[]) => void }) {
   const toast = useToast();
   const [isAsked, setAsked] = useState(false);
   const revoke = useMutation(DeviceService.method.revokeInvite, {
     onSuccess: ({ devices }) => {
-      toast(`The invitation is withdrawn.${devices.length > 0 ? ` It had let in: ${oneLine(devices.join(", "), 300)}.` : ""}`);
+      toast("The invitation is withdrawn.");
       setAsked(false);
+      onWithdrawn(devices);
     },
     onSettled: refreshInvites,
   });
@@ -53,16 +57,24 @@ function Row({ invite }: { invite: Invite }) {
 
 export function Invites() {
   const { data, error } = useQuery(DeviceService.method.listInvites, {}, { refetchInterval: REFRESH_MS });
-  if (!error && (data?.invites.length ?? 0) === 0) return null;
+  const [letIn, setLetIn] = useState<string[]>([]);
+  if (!error && (data?.invites.length ?? 0) === 0 && letIn.length === 0) return null;
   return (
     <section className="stack tight" aria-label="Open invitations">
       <h2>Open invitations</h2>
       <ErrorNote error={error} />
+      {letIn.length > 0 && (
+        <p className="note warn" role="status">
+          The invitation that you withdrew had let these in, and they stay until they are quarantined or revoked:
+          {letIn.map((name) => <span key={name}> <Link to={`/devices/${encodeURIComponent(name)}`}>{oneLine(name, 80)}</Link></span>)}
+          {letIn.length === MOST_NAMED && " and perhaps more, which the audit log names"}
+        </p>
+      )}
       {data && data.invites.length > 0 && (
         <div className="panel scroll">
           <table className="stackable">
             <thead><tr><th>Device</th><th>Uses left</th><th>Lets in</th><th>Made by</th><th>Until</th><th><span className="sr">Actions</span></th></tr></thead>
-            <tbody>{data.invites.map((invite) => <Row key={invite.inviteId} invite={invite} />)}</tbody>
+            <tbody>{data.invites.map((invite) => <Row key={invite.inviteId} invite={invite} onWithdrawn={setLetIn} />)}</tbody>
           </table>
         </div>
       )}

@@ -12,12 +12,17 @@ export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(HIDDEN, escape);
 }
 
+/** Returns a line in which spaces that a browser leaves out, or that only look like one, are marked: they tell names apart. */
+function spaced(line: string): string {
+  return line.replace(/[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g, escape).replace(/^ +| +$| {2,}/g, (run) => "␣".repeat(run.length));
+}
+
 /** Longer than a path can be: its end says what is meant. */
 export const MOST_PATH = 40_000;
 
 /** Returns a text as one line of at most so many characters. */
 export function oneLine(text: string, most = 200): string {
-  const line = visible(clip(text, most * 2)).replace(/\n/g, "⏎").replace(/\t/g, "⇥");
+  const line = spaced(visible(clip(text, most * 2)).replace(/\n/g, "⏎").replace(/\t/g, "⇥"));
   return clip(line, most);
 }
 

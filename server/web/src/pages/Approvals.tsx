@@ -32,7 +32,7 @@ function Row({ approval }: { approval: Approval }) {
         {isOpen ? <Badge tone={risk.tone}>{risk.text}</Badge> : <Badge>{endOf(approval.state)}</Badge>}
       </div>
       <div className="small muted clip">
-        <Line text={`${approval.device} · ${approval.requester} · `} most={80} /> <Time at={approval.createdAt} />
+        <Line text={`${approval.device} · ${approval.requester}`} most={80} /> · <Time at={approval.createdAt} />
       </div>
       <div className="small clip"><Line text={bothEnds(first, MOST_PATH)} mono />{more > 0 && <span className="muted"> and {more} more</span>}</div>
     </NavLink>

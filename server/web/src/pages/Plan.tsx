@@ -54,7 +54,12 @@ function Step({ step }: { step: PlanStep }) {
           {step.callId !== "" && <Link className="small" to={`/calls/${step.callId}`}>The call</Link>}
         </div>
         {step.touches.slice(0, MOST_TOUCHES).map((it) => <div key={it} className="small"><Line text={it} most={140} mono /></div>)}
-        {step.touches.length > MOST_TOUCHES && <div className="small muted">and {counted(step.touches.length - MOST_TOUCHES, "more path")}</div>}
+        {step.touches.length > MOST_TOUCHES && (
+          <details className="small">
+            <summary>and {counted(step.touches.length - MOST_TOUCHES, "more path")}</summary>
+            {step.touches.slice(MOST_TOUCHES).map((it) => <div key={it}><Line text={it} most={140} mono /></div>)}
+          </details>
+        )}
         {preview && <p className="small"><Line text={preview.message} most={300} /></p>}
         {step.message !== "" && <p className="small"><Line text={step.message} most={300} /></p>}
         {/* What is approved is in view: a preview alone does not say what would be written. */}

@@ -255,10 +255,7 @@ impl Evidence {
             return nobody("no change allows it");
         };
         let Some(root) = smallest_root(scope, touched, question.tool.of_files) else {
-            return Hint::new(format!(
-                "delete what is in {} instead, if it is a folder: neither an allowed path nor a system folder can be deleted",
-                touched.path
-            ));
+            return self.no_root(question, scope, touched);
         };
         let (path, access) = (root.to_string(), touched.access);
         let entry = format!("add {{ path: {}, access: [{access}] }} to the paths", quoted(&path));

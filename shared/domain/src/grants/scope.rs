@@ -14,8 +14,9 @@ use crate::path::{DevicePath, covers, holds_system};
 use crate::services::Service;
 use crate::touches::{Access, CommandTouch, PathTouch, ServiceTouch};
 
-/// How many roots are compared to be named: a ceiling is a device's, and may have thousands.
-const MAX_NAMED_ROOTS: usize = 100;
+/// How many roots are compared, and how many named: a ceiling is a device's, and may have thousands.
+const MAX_COMPARED_ROOTS: usize = 1000;
+const MAX_NAMED_ROOTS: usize = 20;
 
 /// An allowed path, compiled for comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,10 +216,13 @@ impl Scope {
         self.roots(access).map(ToString::to_string).collect()
     }
 
-    /// Returns the allowed roots for an access where another scope allows it too, there or somewhere beneath: of the
-    /// first [`MAX_NAMED_ROOTS`]. The other's own roots are not shown: they may be a device's words.
+    /// Returns the allowed roots for an access where another scope allows it too, there or somewhere beneath: the first
+    /// [`MAX_NAMED_ROOTS`]. The other's own roots are not shown: they may be a device's words.
     #[must_use]
     pub fn allowed_roots_within(&self, limit: &Self, access: Access) -> Vec<String> {
+        if limit.deny_all_paths || (limit.read_only && access != Access::Read) {
+            return Vec::new();
+        }
         let is_free = |inner: &DevicePath| limit.denied.keeping_out(inner, access).is_none();
         let holds_open = |root: &DevicePath| {
             let mut inner = limit.roots(access).filter(|inner| root.contains(inner));
@@ -227,8 +231,8 @@ impl Scope {
         let is_open = |root: &&DevicePath| {
             self.opens(root, access) && (limit.opens(root, access) || holds_open(root))
         };
-        let named = self.roots(access).take(MAX_NAMED_ROOTS);
-        named.filter(is_open).map(ToString::to_string).collect()
+        let open = self.roots(access).take(MAX_COMPARED_ROOTS).filter(is_open);
+        open.take(MAX_NAMED_ROOTS).map(ToString::to_string).collect()
     }
 
     fn roots(&self, access: Access) -> impl Iterator<Item = &DevicePath> {
@@ -286,7 +290,8 @@ mod tests {
         let shared = |access| granted.allowed_roots_within(&owners, access);
         assert_eq!(shared(Access::Read), ["/srv/a", "/opt"]);
         assert_eq!(shared(Access::Write), ["/opt"]);
-        let frozen = scope(json!({"paths": ["/"], "read_only": true}));
+        let frozen = scope(json!({"paths": ["/", "/opt/x"], "read_only": true}));
+        assert_eq!(granted.allowed_roots_within(&frozen, Access::Read).len(), 3);
         assert_eq!(granted.allowed_roots_within(&frozen, Access::Write), Vec::<String>::new());
         assert_eq!(
             granted.allowed_roots_within(&Scope::nothing(), Access::Read),

@@ -31,12 +31,36 @@ fn folder(scope: &Scope, touched: &PathTouch, question: &Question<'_>) -> Option
 }
 
 impl Evidence {
+    /// Says what to do where no path could be granted for a touch.
+    pub(super) fn no_root(
+        &self,
+        question: &Question<'_>,
+        scope: &Scope,
+        touched: &PathTouch,
+    ) -> Hint {
+        let PathTouch { path, access } = touched;
+        if *access != Access::Delete {
+            return nobody(format!("no change allows it: no path that holds {path} includes it"));
+        }
+        if scope.covering(path, *access).is_none() {
+            return nobody(format!(
+                "no change allows it: {path} is or holds an allowed path or a system folder, which cannot be deleted or moved"
+            ));
+        }
+        // What is to be moved must not be deleted.
+        let verb = if question.tool.name == "move_path" { "move" } else { "delete" };
+        Hint::new(format!(
+            "{verb} what is in {path} instead, if it is a folder: neither an allowed path nor a system folder can be {verb}d"
+        ))
+    }
+
     /// Returns whether the call would delete an allowed path or a system folder, which no change allows.
     pub(super) fn holds_ground(&self, question: &Question<'_>, policy: &Policy) -> bool {
         let Reason::PathOutside { touch } = self.reason else { return false };
         let touched = question.touches.and_then(|touches| touches.paths.get(touch));
         touched.zip(self.scope(policy)).is_some_and(|(touched, scope)| {
-            super::smallest_root(scope, touched, question.tool.of_files).is_none()
+            touched.access == Access::Delete
+                && super::smallest_root(scope, touched, question.tool.of_files).is_none()
         })
     }
 

@@ -48,6 +48,14 @@ fn nobody_is_told_to_open_what_does_not_make_the_call_run() {
     held.ceiling = Some(policy(&ceiling).grants);
     let beneath = "delete what is in D:/files instead, if it is a folder: neither an allowed path nor a system folder can be deleted";
     assert_eq!(hint_lines(&Ask::delete("D:/files"), &held), [beneath]);
+    // What is to be moved is not to be deleted.
+    let moved = Ask { tool: "move_path", ..Ask::delete("D:/files") };
+    assert_eq!(
+        hint_lines(&moved, &held),
+        [beneath.replace("delete what", "move what").replace("deleted", "moved")]
+    );
+    let around = "no change allows it: D:/ is or holds an allowed path or a system folder, which cannot be deleted or moved";
+    assert_eq!(hint_lines(&Ask::delete("D:/"), &held), [around]);
 }
 
 #[test]
@@ -257,8 +265,8 @@ fn a_deletion_of_what_is_closed_names_the_folder_that_opens_it_or_nothing() {
 #[rstest]
 #[case("D:/x/y", "add { path: \"D:/x\", access: [delete] } to the paths of laptop-123")]
 #[case("C:/Data", "delete what is in C:/Data instead")]
-#[case("C:/", "delete what is in C:/ instead")]
-#[case("C:/Users", "delete what is in C:/Users instead")]
+#[case("C:/", "no change allows it: C:/ is or holds an allowed path")]
+#[case("C:/Users", "no change allows it: C:/Users is or holds an allowed path or a system folder")]
 fn ground_is_never_proposed_to_go(#[case] path: &str, #[case] change: &str) {
     let granted = policy(&json!({"profile": "operator", "paths": ["C:/Data"]}));
     let hints = hint_lines(&Ask::delete(path), &granted);
