@@ -1,6 +1,7 @@
 // The answers that cover more than one call, or another one: for this chat, as a narrow rule, with changed arguments.
 import { useState } from "react";
 import type { Approval } from "../gen/orion/v1/approval_pb";
+import { visibleJson } from "../lib/text";
 import { Button } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import type { More } from "./Decide";
@@ -25,7 +26,7 @@ function asObject(text: string): Record<string, unknown> | undefined {
 function editable(given: Uint8Array): string {
   const text = new TextDecoder().decode(given);
   const parsed = asObject(text);
-  return parsed && JSON.stringify(parsed) === text ? JSON.stringify(parsed, null, 2) : text;
+  return visibleJson(parsed && JSON.stringify(parsed) === text ? JSON.stringify(parsed, null, 2) : text);
 }
 
 export function MoreAnswers({ approval, disabled, send }: Props) {

@@ -62,7 +62,7 @@ export function Explained({ why }: { why: ExplainCallResponse }) {
         </div>
       )}
       {why.touches.length > 0 && (
-        <p className="small muted">Touches: {why.touches.slice(0, 8).map((it) => <Line key={it} text={`${it} `} mono />)}</p>
+        <p className="small muted">Touches: {why.touches.slice(0, 8).map((it) => <span key={it}><Line text={it} mono /> </span>)}</p>
       )}
     </>
   );

@@ -7,9 +7,18 @@ const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160
 
 const escape = (character: string) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
+/** What stands for a character here: a text that has one of these already writes it out, so that the two differ. */
+const MARKS = /[\u21e5\u23ce\u2423]|\\(?=u\{)/g;
+
 /** Returns a text with line breaks, in which everything is visible. */
 export function visible(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(HIDDEN, escape);
+  return text.replaceAll("\r\n", "\n").replace(MARKS, escape).replace(HIDDEN, escape);
+}
+
+/** Returns the text of JSON, in which what would be invisible is escaped as JSON does it. */
+export function visibleJson(text: string): string {
+  const unit = (hidden: string) => Array.from({ length: hidden.length }, (_, at) => `\\u${hidden.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
+  return text.replace(HIDDEN, unit);
 }
 
 /** Returns a line in which spaces that a browser leaves out, or that only look like one, are marked: they tell names apart. */
@@ -73,7 +82,9 @@ export function show(value: unknown): string {
 
 /** Returns an argument as `name=value`. `confirm=true` of a call is no approval, and does not look like one. */
 export function argument(name: string, value: unknown): string {
-  return `${name}=${show(value)}${isConfirm(name, value) ? ` (${NO_APPROVAL})` : ""}`;
+  // A value that could look like another argument is quoted.
+  const shown = typeof value === "string" && /^$|^\s|\s$|\s\s|[="·]/.test(value) ? JSON.stringify(value) : show(value);
+  return `${name}=${shown}${isConfirm(name, value) ? ` (${NO_APPROVAL})` : ""}`;
 }
 
 export const NO_APPROVAL = "given with the call; it is no approval";
