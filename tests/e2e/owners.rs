@@ -129,4 +129,13 @@ async fn an_owner_is_told_of_a_mistyped_name_and_where_relative_paths_begin_now(
     assert!(said.contains(&format!("begin in {files} now")), "{said}");
     let (_, said) = kiosk.agent_says(&["deny", &files]).await;
     assert!(said.contains("No path is left in the file"), "{said}");
+
+    // Where the file is gone nothing is allowed, and no denial makes a new one.
+    let file = kiosk.config();
+    std::fs::remove_file(&file).unwrap();
+    let (code, said) = kiosk.agent_says(&["deny", &files]).await;
+    assert!(code == 1 && said.contains("is missing, so nothing is allowed here"), "{code}: {said}");
+    assert!(!file.exists());
+    let (_, said) = kiosk.agent_says(&["allow", &files]).await;
+    assert!(said.contains("was missing; a new one was made, with the profile operator"), "{said}");
 }

@@ -56,6 +56,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         file.refuse(&path, accesses, option)?;
     }
     let accesses = Change::Allow(accesses.iter().copied().collect());
+    let was_missing = !places.config.exists();
     let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
     let wider = changed.wider.map(|wider| {
         format!(" {wider} includes it, and what is allowed there is allowed here as well.")
@@ -77,6 +78,14 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
         ""
     };
     let follows = format!("{}{moved}", follows(places, &unread));
+    if was_missing {
+        // If standard error is closed, the message is dropped.
+        drop(writeln!(
+            io::stderr(),
+            "warning: {} was missing; a new one was made, with the profile operator and this path",
+            places.config.display()
+        ));
+    }
     too_wide(places, &path);
     let except = match changed.except.as_slice() {
         [] => String::new(),
@@ -114,6 +123,13 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
         };
         let follows = follows(places, &unread);
         return print(&format!("{unread}{path} is not denied here any more.{allowed} {follows}"));
+    }
+    if !places.config.exists() {
+        let allow = places.options.add_to("orion-agent allow PATH");
+        bail!(
+            "{} is missing, so nothing is allowed here, and nothing was changed; `{allow}` makes a new one",
+            places.config.display()
+        );
     }
     let changed = change(&places.config, &path, &Change::Deny, &places.state_dir)?;
     let is_missing = fs::symlink_metadata(on_disk(&path)).is_err_and(|error| {
