@@ -348,6 +348,9 @@ test("an answer that is cut off goes on by itself", async (context) => {
   await world.stopServer();
   await world.start();
   await page.getByText("The backend does not answer.").first().waitFor({ state: "hidden" });
+  // The device takes its time to come back as well, and an approval is used up where it is away.
+  await admin.goto("/devices/laptop");
+  await admin.getByText("connected", { exact: true }).first().waitFor();
   await waiting.getByRole("button", { name: "Approve once" }).click();
   await waiting.getByText("succeeded").waitFor();
   await answered(page);
