@@ -18,7 +18,7 @@ pub const FILE: &str = "audit.jsonl";
 pub const OLDER: &str = "audit.1.jsonl";
 /// The next file during a rotation; it has no entry yet.
 pub(super) const NEW: &str = "audit.jsonl.new";
-/// A file that could not be read.
+/// The stem of a file that could not be read.
 const ASIDE: &str = "audit.damaged";
 /// The stem of the file of an earlier enrolment.
 const BEFORE: &str = "audit.before";

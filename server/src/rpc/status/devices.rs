@@ -13,38 +13,29 @@ use crate::store::{RenameError, StoreError};
 
 /// The status for an error of the store when a device was looked up.
 pub(crate) fn device(error: StoreError) -> Status {
-    match error {
-        StoreError::NotFound => hinted(
+    looked_up(error, || {
+        hinted(
             ErrorCode::DeviceNotFound,
             "no device has that name or id",
             Hint::run("list the devices", "orion devices list"),
-        ),
-        StoreError::Conflict
-        | StoreError::Ambiguous
-        | StoreError::KeyInUse
-        | StoreError::Full
-        | StoreError::Unavailable
-        | StoreError::OtherVersion
-        | StoreError::Corrupt => store(error),
-    }
+        )
+    })
+}
+
+/// The status for an error of the store when something was looked up that may not be there.
+fn looked_up(error: StoreError, missing: impl FnOnce() -> Status) -> Status {
+    if error == StoreError::NotFound { missing() } else { store(error) }
 }
 
 /// The status for an error of the store when an invitation was looked up.
 pub(crate) fn invite(error: StoreError) -> Status {
-    match error {
-        StoreError::NotFound => hinted(
+    looked_up(error, || {
+        hinted(
             ErrorCode::NotFound,
             "no invitation that can still be used has that id",
             Hint::run("list them", "orion devices invites list"),
-        ),
-        StoreError::Conflict
-        | StoreError::Ambiguous
-        | StoreError::KeyInUse
-        | StoreError::Full
-        | StoreError::Unavailable
-        | StoreError::OtherVersion
-        | StoreError::Corrupt => store(error),
-    }
+        )
+    })
 }
 
 /// The status for a device that was not renamed.
