@@ -141,6 +141,12 @@ async fn a_device_whose_chain_ran_backwards_is_noted_and_served_all_the_same() {
     for path in ["a", "b", "c"] {
         world.admin().call("kiosk", "create_directory", json!({"path": path})).await;
     }
+    // A call that is not acknowledged yet would be in the chain again once the agent starts.
+    eventually("all three calls acknowledged", async || {
+        let journal = std::fs::read_to_string(kiosk.state_dir().join("journal.log")).unwrap();
+        (journal.matches(r#""entry":"acked""#).count() == 3).then_some(())
+    })
+    .await;
     kiosk.stop().await;
     let file = kiosk.state_dir().join("audit.jsonl");
     let text = std::fs::read_to_string(&file).unwrap();
