@@ -182,14 +182,6 @@ pub(crate) fn write(path: &str, content: &str) -> Plan {
     call("write_file", vec![("path", json!(path)), ("content", json!(content))])
 }
 
-/// Appends to a file.
-pub(crate) fn append(path: &str, content: &str) -> Plan {
-    call(
-        "write_file",
-        vec![("path", json!(path)), ("content", json!(content)), ("append", json!(true))],
-    )
-}
-
 /// Appends a line to a file, on a line of its own.
 pub(crate) fn append_line(path: &str, line: &str) -> Plan {
     let content = format!("{line}\n");
@@ -206,7 +198,7 @@ pub(crate) fn append_line(path: &str, line: &str) -> Plan {
 
 /// Creates a file; an existing file stays unchanged.
 pub(crate) fn touch(path: &str) -> Plan {
-    append(path, "")
+    call("write_file", vec![("path", json!(path)), ("content", json!("")), ("append", json!(true))])
 }
 
 /// Deletes an empty folder. The tool requires `confirm`; a person must approve nonetheless.

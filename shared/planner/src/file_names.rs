@@ -10,3 +10,12 @@ pub(crate) fn is_file(value: &str) -> bool {
             && ending.bytes().any(|byte| byte.is_ascii_alphabetic())
     })
 }
+
+/// Returns whether a file of this name is an archive, which holds no text.
+pub(crate) fn is_archive(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    matches!(
+        ending.as_deref(),
+        Some("zip" | "tar" | "gz" | "tgz" | "bz2" | "xz" | "zst" | "7z" | "rar" | "iso")
+    )
+}

@@ -23,6 +23,11 @@ impl Filled {
         self.0.push((slot, value));
     }
 
+    /// Returns the value that was added last.
+    pub(crate) fn last_mut(&mut self) -> Option<&mut Value> {
+        self.0.last_mut().map(|(_, value)| value)
+    }
+
     /// Removes the value that was added last.
     pub(crate) fn pop(&mut self) {
         self.0.pop();

@@ -41,6 +41,8 @@ pub(crate) struct Match {
     pub(crate) meaning: &'static str,
     /// The values of its slots.
     pub(crate) filled: Filled,
+    /// Whether it ends in a text without quotes, whose value is the last one.
+    pub(crate) ends_in_text: bool,
     /// The misspelt words by index, with the words that are meant.
     pub(crate) fixes: Vec<(usize, &'static str)>,
 }
@@ -76,7 +78,8 @@ impl Book {
         referents: &Referents,
         typos: usize,
     ) -> Option<Match> {
-        let mut matcher = Matcher { text, all: words, referents, typos, fixes: Vec::new() };
+        let mut matcher =
+            Matcher { text, all: words, referents, typos, ends_in_text: false, fixes: Vec::new() };
         let keys: HashSet<&str> = words.iter().map(|word| word.key.as_str()).collect();
         // Each piece that no word fits exactly needs a misspelt word.
         let may_match =
@@ -84,8 +87,11 @@ impl Book {
         self.rows.iter().filter(may_match).find_map(|row| {
             let mut filled = Filled::default();
             matcher.fixes.clear();
+            matcher.ends_in_text = false;
             let fits = matcher.matches(&row.pieces, words, &mut filled);
-            let found = Match { meaning: row.meaning, filled, fixes: matcher.fixes.clone() };
+            let Matcher { ends_in_text, fixes, .. } = &matcher;
+            let (ends_in_text, fixes) = (*ends_in_text, fixes.clone());
+            let found = Match { meaning: row.meaning, filled, ends_in_text, fixes };
             // A pronoun may refer to what this meaning cannot use.
             (fits && plan_of(found.meaning, &found.filled).is_some()).then_some(found)
         })
@@ -126,6 +132,7 @@ struct Matcher<'a> {
     all: &'a [Word],
     referents: &'a Referents,
     typos: usize,
+    ends_in_text: bool,
     fixes: Vec<(usize, &'static str)>,
 }
 
@@ -142,6 +149,8 @@ impl Matcher<'_> {
                 let fits = self.matches(more, rest, filled);
                 if !fits {
                     filled.pop();
+                } else if rest.is_empty() && matches!(slot, Slot::Words | Slot::Content) {
+                    self.ends_in_text = inside.iter().all(|word| word.quoted.is_none());
                 }
                 fits
             }),

@@ -6,7 +6,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::calls;
-use crate::file_names::is_file;
+use crate::file_names::{is_archive, is_file};
 use crate::filled::Filled;
 use crate::plan::{Missing, Placement, Plan, View};
 use crate::referents::Kind;
@@ -67,6 +67,9 @@ pub(crate) fn plan_of(meaning: &'static str, filled: &Filled) -> Option<Plan> {
 
 fn of_files(name: &str, one: &str, two: &str, three: &str) -> Option<Plan> {
     Some(match name {
+        // An archive holds no text, and no call puts a file into one.
+        "write" | "append_line" if is_archive(one) => return None,
+        "copy_into" | "move_into" if is_archive(two) => return None,
         "create" => calls::create(one),
         "nested" => calls::nested(one),
         "create_in" => calls::create_in(one, two),
@@ -90,7 +93,6 @@ fn of_files(name: &str, one: &str, two: &str, three: &str) -> Option<Plan> {
         "read_lines" => calls::read_lines(one, two),
         "write" => calls::write(one, two),
         "write_in" => calls::write(&calls::inside(one, two), three),
-        "append" => calls::append(one, two),
         "append_line" => calls::append_line(one, two),
         "touch" => calls::touch(one),
         "touch_in" => calls::touch(&calls::inside(one, two)),

@@ -30,6 +30,15 @@ pub(crate) fn trim(words: &[Word]) -> &[Word] {
     words
 }
 
+/// Removes a "please" from the end.
+pub(crate) fn without_please(words: &[Word]) -> &[Word] {
+    const PLEASE: [&str; 7] = ["please", "pls", "plz", "alsjeblieft", "alstublieft", "aub", "svp"];
+    match words.split_last() {
+        Some((last, rest)) if PLEASE.contains(&&*last.key) => rest,
+        _ => words,
+    }
+}
+
 /// Returns the words without the wish for a preview. `None` where there is no such wish.
 pub(crate) fn preview(words: &[Word]) -> Option<&[Word]> {
     const AT_THE_START: [&str; 10] = [

@@ -1,11 +1,13 @@
 //! One sentence of the grammar: the readings of its words, and the first phrase that matches.
 
 use crate::context::Context;
+use crate::filled::Filled;
 use crate::grammar::Match;
 use crate::language::Language;
 use crate::meaning::plan_of;
 use crate::phrases::book;
 use crate::plan::{Placement, Plan};
+use crate::slots::Value;
 use crate::words::Word;
 use crate::{devices, forms, polite};
 
@@ -16,8 +18,11 @@ pub(crate) fn sentence(
     context: &Context,
     first: Language,
 ) -> Option<(Language, Plan)> {
-    let mut found = readings(text, words).into_iter().filter_map(|(words, placement)| {
-        let (language, found) = matching(text, &words, context, first, 0)?;
+    let mut found = readings(text, words).into_iter().filter_map(|(reading, placement)| {
+        let (language, mut found) = matching(text, &reading, context, first, 0)?;
+        if found.ends_in_text {
+            keep_whole(text, words, &reading, &mut found.filled);
+        }
         Some((language, plan_of(found.meaning, &found.filled)?.placed(&placement)))
     });
     // A reading that lacks something counts only where no other is complete.
@@ -26,6 +31,21 @@ pub(crate) fn sentence(
         return Some(first);
     }
     Some(found.find(|(_, plan)| !matches!(plan, Plan::Ask(_))).unwrap_or(first))
+}
+
+/// Gives a text without quotes at the end of a request the words back that were taken for courtesies: in "a file that says
+/// thank you", they are a part of it.
+fn keep_whole(text: &str, words: &[Word], reading: &[Word], filled: &mut Filled) {
+    let (Some(last), Some(end)) = (reading.last(), polite::without_please(words).last()) else {
+        return;
+    };
+    let is_cut = !last.breaks && polite::trim(words).last() == Some(last);
+    let tail = text.get(last.span_end()..end.span_end()).filter(|_| is_cut);
+    if let (Some(tail), Some(Value::Text(value))) = (tail, filled.last_mut())
+        && text.get(..last.span_end()).is_some_and(|until| until.ends_with(value.as_str()))
+    {
+        value.push_str(tail);
+    }
 }
 
 /// The words that begin a sentence whose rest is kept as it is.

@@ -132,7 +132,9 @@ fn interpret(text: &str, context: &Context) -> (Language, Outcome) {
     if let Some(word) = restricting {
         return miss(Miss::Restricted(word.key.clone()));
     }
-    match corrected(text, &words, context, language) {
+    let meant = folder_named(text, &words, context, language)
+        .or_else(|| corrected(text, &words, context, language));
+    match meant {
         Some((language, text)) => (language, Outcome::Correction(text)),
         None => miss(Miss::Unknown(crate::texts::nearest(&words, language))),
     }
@@ -243,6 +245,28 @@ fn place(call: &mut PlannedCall, placement: &Placement) {
         call.placement.device.clone_from(&placement.device);
     }
     call.placement.dry_run |= placement.dry_run;
+}
+
+/// Returns a request to delete a name alone, such as "delete Test", as one to delete the folder of that name.
+fn folder_named(
+    text: &str,
+    words: &[Word],
+    context: &Context,
+    first: Language,
+) -> Option<(Language, String)> {
+    let verb = polite::trim(words).first().filter(|_| words.len() <= MAX_CORRECTED_WORDS)?;
+    [first, first.other()].into_iter().find_map(|language| {
+        let folder = match language {
+            Language::English => " folder",
+            Language::Dutch => " map",
+        };
+        let mut named = text.to_owned();
+        named.insert_str(verb.span_end(), folder);
+        let (language, plan) = sentence(&named, &split(&named)?, context, language)?;
+        let Plan::Run(steps, _) = plan else { return None };
+        let deletes = matches!(&*steps, [Step::Call(call)] if call.tool == "delete_directory");
+        deletes.then(|| (language, named.trim().to_owned()))
+    })
 }
 
 /// Returns the message with its misspelt words corrected, if it then is a sentence of the grammar.

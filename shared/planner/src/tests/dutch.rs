@@ -91,7 +91,7 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ),
     (
         "zet 'Melk en brood' in het bestand boodschappen.txt op kiosk",
-        r#"{"tool":"write_file","device":"kiosk","path":"boodschappen.txt","content":"Melk en brood"}"#,
+        r#"{"tool":"write_file","device":"kiosk","path":"boodschappen.txt","content":"Melk en brood\n","append":true,"own_line":true}"#,
     ),
     (
         "maak een bestand hallo.txt met de tekst \"hoi\"",
@@ -103,7 +103,7 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ),
     (
         "voeg \"Brood\" toe aan boodschappen.txt",
-        r#"{"tool":"write_file","path":"boodschappen.txt","content":"Brood","append":true}"#,
+        r#"{"tool":"write_file","path":"boodschappen.txt","content":"Brood\n","append":true,"own_line":true}"#,
     ),
     (
         "voeg de regel \"Brood\" toe aan boodschappen.txt",

@@ -150,7 +150,7 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ),
     (
         "append \"more\" to notes.txt",
-        r#"{"tool":"write_file","path":"notes.txt","content":"more","append":true}"#,
+        r#"{"tool":"write_file","path":"notes.txt","content":"more\n","append":true,"own_line":true}"#,
     ),
     (
         "add a line \"Bread\" to shopping.txt",
