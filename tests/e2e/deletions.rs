@@ -222,7 +222,7 @@ async fn a_removed_device_is_cut_off_and_listed_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_means_the_device_that_is_listed_until_none_is() {
+async fn of_two_devices_with_one_name_neither_is_removed_by_it() {
     let world = World::new().await;
     let cli = world.cli();
     let enrol = async || {
@@ -233,12 +233,23 @@ async fn a_name_means_the_device_that_is_listed_until_none_is() {
     enrol().await;
     fine(cli.run(&["devices", "revoke", "kiosk", "--yes"]).await);
     enrol().await;
-    // The one with an identity goes first, then the one whose identity has ended.
-    for left in [1, 0] {
-        fine(cli.run(&["devices", "remove", "kiosk", "--yes"]).await);
-        let listed = fine(cli.run(&["devices", "list", "-o", "json"]).await).json();
-        assert_eq!(listed.as_array().unwrap().len(), left, "{listed}");
+    let listed = async || fine(cli.run(&["devices", "list", "-o", "json"]).await).json();
+    let both = listed().await;
+    let of = |state: &str| {
+        let found = both.as_array().unwrap().iter().find(|device| device["state"] == state);
+        found.unwrap()["device_id"].as_str().unwrap().to_owned()
+    };
+    let refused = cli.run(&["devices", "remove", "kiosk", "--yes"]).await;
+    assert_eq!(refused.code, 9, "{refused:?}");
+    for state in ["approved", "revoked"] {
+        let command = format!("orion devices remove {}", of(state));
+        assert!(refused.stderr.contains(&command), "{refused:?}");
     }
+    assert_eq!(listed().await, both);
+    fine(cli.run(&["devices", "remove", &of("revoked"), "--yes"]).await);
+    assert_eq!(listed().await[0]["state"], "approved");
+    fine(cli.run(&["devices", "remove", "kiosk", "--yes"]).await);
+    assert_eq!(listed().await, json!([]));
     let none = cli.run(&["devices", "remove", "kiosk", "--yes"]).await;
     assert_eq!(none.code, 3, "{none:?}");
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use orion_domain::{Actor, ErrorCode, Hint, ToolError, strip_hidden};
+use orion_usage::GivenOptions;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::shown;
@@ -76,12 +77,13 @@ impl Paused {
         }
     }
 
-    /// Returns the error for a call.
+    /// Returns the error for a call. The command in it has the options that name this agent.
     #[must_use]
-    pub fn refusal(&self) -> ToolError {
+    pub fn refusal(&self, options: &GivenOptions) -> ToolError {
         let message = format!("Nothing was run. {}", self.sentences());
+        let resume = options.add_to("orion-agent resume");
         let error = ToolError::new(ErrorCode::DevicePaused, message)
-            .hint(Hint::run("end the pause at the device", "orion-agent resume").by(Actor::Owner));
+            .hint(Hint::run("end the pause at the device", resume).by(Actor::Owner));
         match self {
             Self::ByOwner(Pause { by, since, until, .. }) => {
                 let error = error.with("paused_by", by.as_str()).with("paused_at", *since);
@@ -172,7 +174,7 @@ mod tests {
     #[test]
     fn the_refusal_says_who_since_when_and_how_it_goes_on() {
         let paused = Paused::ByOwner(Pause { until: Some(1_700_003_600_000), ..pause() });
-        let error = paused.refusal();
+        let error = paused.refusal(&GivenOptions::none());
         assert_eq!(error.code, ErrorCode::DevicePaused);
         assert_eq!(
             error.message,

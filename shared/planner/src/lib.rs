@@ -44,6 +44,9 @@ use crate::language::Language;
 use crate::plan::{Plan, View};
 use crate::understand::{Outcome, understand};
 
+/// How many changes of a chat are told.
+const MAX_TOLD: usize = 20;
+
 /// An answer of the planner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -66,11 +69,16 @@ pub fn answer(conversation: &[Message<'_>]) -> Answer {
         _ if !turn.rounds().is_empty() => {
             done(run::described(&turn.rounds(), View::Sentences, language))
         }
-        Outcome::Plan(Plan::Undo(placement)) => {
-            match undo::last(turn.before, placement.device.as_deref(), placement.dry_run) {
+        Outcome::Plan(Plan::Undo(placement, which)) => {
+            match undo::of(turn.before, *which, placement.device.as_deref(), placement.dry_run) {
                 Ok(call) => done(call.to_string()),
                 Err(why) => done(texts::no_undo(&why, language)),
             }
+        }
+        Outcome::Plan(Plan::Account) => {
+            let changes = undo::changes(turn.before, MAX_TOLD);
+            let told = results::say(&changes, View::Sentences, language);
+            done(texts::account(&told, changes.len() == MAX_TOLD, language))
         }
         Outcome::Plan(Plan::Help) => done(texts::help(language)),
         Outcome::Plan(_) | Outcome::Correction(_) | Outcome::Dropped | Outcome::Miss(_) => Answer {
@@ -86,7 +94,9 @@ fn say(outcome: &Outcome, language: Language) -> Option<String> {
         Outcome::Plan(Plan::Ask(missing)) => texts::question(missing.question, language).to_owned(),
         Outcome::Plan(Plan::Cannot(key)) => texts::cannot(key, language).to_owned(),
         Outcome::Plan(Plan::Yes | Plan::No) => texts::no_question(language).to_owned(),
-        Outcome::Plan(Plan::Run(..) | Plan::Undo(_) | Plan::Repeat(..) | Plan::Help) => {
+        Outcome::Plan(
+            Plan::Run(..) | Plan::Undo(..) | Plan::Account | Plan::Repeat(..) | Plan::Help,
+        ) => {
             return None;
         }
         Outcome::Correction(text) => texts::correction(text, language),

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::calls;
 use crate::file_names::{is_archive, is_file};
 use crate::filled::Filled;
-use crate::plan::{Missing, Placement, Plan, View};
+use crate::plan::{Missing, Placement, Plan, View, Which};
 use crate::referents::Kind;
 use crate::slots::Value;
 
@@ -40,7 +40,9 @@ pub(crate) fn plan_of(meaning: &'static str, filled: &Filled) -> Option<Plan> {
         }
         // What the results show anyway.
         "shown" => Plan::Run(Vec::new(), View::Sentences),
-        "undo" => Plan::Undo(Placement::default()),
+        "undo" => Plan::Undo(Placement::default(), Which::Last),
+        "undo_earlier" => Plan::Undo(Placement::default(), Which::BeforeFailed),
+        "account" => Plan::Account,
         "help" => Plan::Help,
         "yes" => Plan::Yes,
         "no" => Plan::No,

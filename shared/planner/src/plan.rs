@@ -13,7 +13,9 @@ pub(crate) enum Plan {
     /// Make calls, one after the other, and describe their results.
     Run(Vec<Step>, View),
     /// Undo the last call of the chat that changed something.
-    Undo(Placement),
+    Undo(Placement, Which),
+    /// Say what the calls of the chat changed.
+    Account,
     /// Make the calls of the last turn again, on another device or with another path where one is named.
     Repeat(Placement, Option<String>),
     /// Ask for what is missing.
@@ -26,6 +28,15 @@ pub(crate) enum Plan {
     No,
     /// Say that something cannot be done by the planner.
     Cannot(&'static str),
+}
+
+/// Which change is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The last one.
+    Last,
+    /// The one before a call that did not succeed.
+    BeforeFailed,
 }
 
 /// Where a call runs and whether it is a preview.
@@ -177,12 +188,12 @@ impl Plan {
                 });
                 Self::Run(steps.collect(), view)
             }
-            Self::Undo(known) => Self::Undo(place(known)),
+            Self::Undo(known, which) => Self::Undo(place(known), which),
             Self::Repeat(known, path) => Self::Repeat(place(known), path),
             Self::Ask(missing) => {
                 Self::Ask(Missing { placement: place(missing.placement.clone()), ..missing })
             }
-            Self::Help | Self::Yes | Self::No | Self::Cannot(_) => self,
+            Self::Account | Self::Help | Self::Yes | Self::No | Self::Cannot(_) => self,
         }
     }
 

@@ -151,6 +151,10 @@ pub(crate) fn cannot(key: &str, language: Language) -> &'static str {
             "I delete one file or folder at a time, by its name, so I did nothing.",
             "Ik verwijder één bestand of map tegelijk, op naam, dus ik heb niets gedaan.",
         ),
+        "access" => (
+            "I cannot change what is allowed, so I did nothing. An admin of the backend allows a folder with `orion devices permissions add DEVICE --path FOLDER --access read`, and the owner of the device with `orion-agent allow FOLDER`. Where a call was denied, its answer says which of them is needed.",
+            "Ik kan niet veranderen wat er mag, dus ik heb niets gedaan. Een beheerder van de backend staat een map toe met `orion devices permissions add APPARAAT --path MAP --access read`, en de eigenaar van het apparaat met `orion-agent allow MAP`. Waar een aanroep geweigerd werd, zegt het antwoord wat daarvan nodig is.",
+        ),
         "power" => (
             "I cannot switch a device off, restart it or lock it, so I did nothing.",
             "Ik kan een apparaat niet uitzetten, opnieuw starten of vergrendelen, dus ik heb niets gedaan.",
@@ -161,6 +165,23 @@ pub(crate) fn cannot(key: &str, language: Language) -> &'static str {
         ),
     };
     language.of(english, dutch)
+}
+
+/// Returns what was changed in a chat.
+pub(crate) fn account(told: &str, is_cut: bool, language: Language) -> String {
+    let begin = match (told.is_empty(), is_cut) {
+        (true, _) => {
+            return language
+                .of("Nothing was changed in this chat.", "In dit gesprek is niets veranderd.")
+                .to_owned();
+        }
+        (false, false) => language.of("In this chat:", "In dit gesprek:"),
+        (false, true) => language.of(
+            "The newest changes of this chat; `orion calls list` shows them all:",
+            "De nieuwste veranderingen in dit gesprek; `orion calls list` toont ze alle:",
+        ),
+    };
+    format!("{begin}\n\n{told}")
 }
 
 /// Returns why nothing can be undone.
@@ -189,13 +210,19 @@ pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
             "Ik kan hier niet zien wat er van de laatste verandering is geworden, dus ik heb niets gedaan.".to_owned()
         }
         (Impossible::Earlier(earlier), Language::English) => return format!(
-            "The last call here, {}, did not succeed, so there is nothing of it to take back, and I did nothing. The last change before it was by {} on {} ({}). To take that one back, if it still stands, at a terminal: `orion undo {}`.",
-            earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", "), earlier.call_id
+            "The last call here, {}, did not succeed, so there is nothing of it to take back, and I did nothing. The last change before it was by {} on {} ({}). To take that one back, say “undo the earlier change”.",
+            earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", ")
         ),
         (Impossible::Earlier(earlier), Language::Dutch) => return format!(
-            "De laatste aanroep hier, {}, is niet gelukt, dus daarvan is niets terug te draaien, en ik heb niets gedaan. De laatste verandering daarvoor was door {} op {} ({}). Die draait u, als hij er nog is, in een terminal terug met: `orion undo {}`.",
-            earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", "), earlier.call_id
+            "De laatste aanroep hier, {}, is niet gelukt, dus daarvan is niets terug te draaien, en ik heb niets gedaan. De laatste verandering daarvoor was door {} op {} ({}). Zeg “maak de eerdere verandering ongedaan” om die terug te draaien.",
+            earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", ")
         ),
+        (Impossible::NotLast, Language::English) => {
+            "“Undo that” takes back the last change of this chat; I take back no older one, so I did nothing.".to_owned()
+        }
+        (Impossible::NotLast, Language::Dutch) => {
+            "“Maak dat ongedaan” draait de laatste verandering van dit gesprek terug; een oudere draai ik niet terug, dus ik heb niets gedaan.".to_owned()
+        }
     };
     format!("{why} {command}")
 }

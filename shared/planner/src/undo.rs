@@ -1,7 +1,7 @@
 //! Plans "undo that": a call that undoes the last call of this chat that changed something.
 //!
 //! Only the last change is undone. Where it cannot be undone, or is not visible, or where a call after it did
-//! not succeed, the planner says so; it never undoes an earlier one instead.
+//! not succeed, the planner says so; it undoes an earlier one only where that one is asked for.
 
 use orion_catalog::find;
 use orion_catalog::tools::undo_call::{changed_nothing, paths_of};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::calls;
 use crate::conversation::{Call, Message};
-use crate::plan::PlannedCall;
+use crate::plan::{PlannedCall, Which};
 use crate::results::ResultFacts;
 
 /// Why nothing can be undone.
@@ -23,6 +23,8 @@ pub(crate) enum Impossible {
     Unseen,
     /// The last call that was to change something did not succeed: the change is an earlier one.
     Earlier(Box<Earlier>),
+    /// An earlier change is meant, and the last one stands.
+    NotLast,
 }
 
 /// A change before a call that did not succeed.
@@ -37,9 +39,10 @@ pub(crate) struct Earlier {
     pub(crate) call_id: String,
 }
 
-/// Returns the call that undoes the last change.
-pub(crate) fn last(
+/// Returns the call that undoes the change that is meant.
+pub(crate) fn of(
     conversation: &[Message<'_>],
+    which: Which,
     device: Option<&str>,
     dry_run: bool,
 ) -> Result<PlannedCall, Impossible> {
@@ -87,7 +90,11 @@ pub(crate) fn last(
         if call_id.is_empty() || place.is_empty() || paths.is_empty() {
             return Err(Impossible::Unseen);
         }
-        if let Some(failed) = failed {
+        if which == Which::BeforeFailed {
+            if failed.is_none() {
+                return Err(Impossible::NotLast);
+            }
+        } else if let Some(failed) = failed {
             let (device, call_id) = (place.to_owned(), call_id.to_owned());
             let earlier = Earlier { failed, tool: spec.name, paths, device, call_id };
             return Err(Impossible::Earlier(Box::new(earlier)));
@@ -95,6 +102,27 @@ pub(crate) fn last(
         return Ok(calls::undo(call_id, &paths, place, dry_run));
     }
     Err(Impossible::Nothing)
+}
+
+/// Returns the results of the calls that changed something, the newest `most` in their order.
+pub(crate) fn changes<'a>(conversation: &'a [Message<'_>], most: usize) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for (at, message) in conversation.iter().enumerate().rev() {
+        let before = conversation.get(..at).unwrap_or_default();
+        let Some((call, envelope)) = answered(before, message) else { continue };
+        let Some((spec, _)) = find(&call.tool).filter(|(spec, _)| spec.has_effects) else {
+            continue;
+        };
+        let facts = ResultFacts::read(envelope);
+        let changed = facts.succeeded()
+            && !facts.dry_run()
+            && facts.at("/data").is_none_or(|data| !changed_nothing(spec.name, data));
+        if changed && found.len() < most {
+            found.push(envelope);
+        }
+    }
+    found.reverse();
+    found
 }
 
 /// Returns the call that a message is the result of, with its envelope.
@@ -130,7 +158,7 @@ mod tests {
     }
 
     fn said(messages: &[Message<'_>]) -> Result<String, Impossible> {
-        last(messages, None, false).map(|call| call.to_string())
+        of(messages, Which::Last, None, false).map(|call| call.to_string())
     }
 
     #[test]
@@ -151,7 +179,7 @@ mod tests {
             ended("f", true, &json!({})),
         ]);
         assert_eq!(
-            last(&chat, None, true).unwrap().to_string(),
+            of(&chat, Which::Last, None, true).unwrap().to_string(),
             r#"{"tool":"undo_call","device":"kiosk","call_id":"f","paths":["a","b"],"dry_run":true}"#
         );
     }
@@ -169,10 +197,13 @@ mod tests {
             call_id: "a".to_owned(),
         };
         assert_eq!(said(&chat), Err(Impossible::Earlier(Box::new(earlier))));
-        assert_eq!(last(&chat, Some("laptop"), false), Err(Impossible::Nothing));
+        assert_eq!(of(&chat, Which::Last, Some("laptop"), false), Err(Impossible::Nothing));
+        let before = |chat: &[Message<'_>]| of(chat, Which::BeforeFailed, None, false);
+        assert!(before(&chat).unwrap().to_string().contains(r#""call_id":"a""#));
         // A change after it is undone as any other.
         chat.extend(wrote("d"));
         assert!(said(&chat).unwrap().contains(r#""call_id":"d""#));
+        assert_eq!(before(&chat), Err(Impossible::NotLast));
     }
 
     #[test]
@@ -181,7 +212,7 @@ mod tests {
         let arguments = json!({"path": "b"});
         let mut chat = wrote("a").to_vec();
         chat.extend([made("create_directory", &arguments), ended("b", true, &elsewhere)]);
-        let on = |device| last(&chat, Some(device), false).map(|call| call.to_string());
+        let on = |device| of(&chat, Which::Last, Some(device), false).map(|call| call.to_string());
         assert!(on("kiosk").unwrap().contains(r#""call_id":"a""#));
         assert!(on("laptop").unwrap().contains(r#""call_id":"b""#));
         assert_eq!(on("tablet"), Err(Impossible::Nothing));

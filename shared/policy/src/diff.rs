@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use jiff::Timestamp;
 use orion_domain::evaluate::{Decision, RiskDefaults};
-use orion_domain::rule::{Hours, Rule, RuleAction};
+use orion_domain::rule::{Approvers, Hours, Rule, RuleAction};
 use orion_domain::{Capability, Grants, Risk};
 use serde::Serialize;
 
@@ -123,7 +124,7 @@ pub fn diff_rules(old: &Rule, new: &Rule) -> Vec<String> {
     differing(&rule_fields(old), &rule_fields(new))
 }
 
-/// Returns what a rule does, on one line: `action ask; tools delete_file`.
+/// Returns all that a rule says, on one line: `action ask; tools delete_file; paths /srv/**`.
 #[must_use]
 pub fn rule_summary(rule: &Rule) -> String {
     all_fields(&rule_fields(rule))
@@ -312,8 +313,16 @@ fn rule_fields(rule: &Rule) -> BTreeMap<String, String> {
     };
     let action = std::iter::once(("action".to_owned(), action));
     let hours = rule.hours.as_ref().map(|hours| ("hours".to_owned(), hours_text(hours)));
+    let expires = rule.expires_at.and_then(|at| Timestamp::from_millisecond(at).ok());
+    let expires = expires.map(|at| ("expires".to_owned(), at.to_string()));
+    // Whoever may approve is not said.
+    let is_said = |key: &str| match key {
+        "id" | "source" | "log_only" | "action" | "expires_at" => false,
+        "approvers" => rule.approvers != Approvers::default(),
+        _ => true,
+    };
     fields
-        .filter(|(key, _)| !matches!(key.as_str(), "id" | "source" | "log_only" | "action"))
+        .filter(|(key, _)| is_said(key))
         .map(|(key, value)| {
             let text = match value {
                 serde_json::Value::Array(items) => {
@@ -332,6 +341,7 @@ fn rule_fields(rule: &Rule) -> BTreeMap<String, String> {
             (key.clone(), text)
         })
         .chain(hours)
+        .chain(expires)
         .chain(action)
         .collect()
 }
@@ -346,8 +356,9 @@ fn hours_text(hours: &Hours) -> String {
 }
 
 fn all_fields(fields: &BTreeMap<String, String>) -> String {
-    let order = ["action", "tools", "devices"];
-    let shown = order.iter().filter_map(|&key| Some(format!("{key} {}", fields.get(key)?)));
-    let parts: Vec<_> = shown.collect();
+    let first = ["action", "tools", "devices"];
+    let shown = first.iter().filter_map(|&key| Some(format!("{key} {}", fields.get(key)?)));
+    let others = fields.iter().filter(|(key, _)| !first.contains(&key.as_str()));
+    let parts: Vec<_> = shown.chain(others.map(|(key, text)| format!("{key} {text}"))).collect();
     parts.join("; ")
 }

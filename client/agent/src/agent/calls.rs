@@ -141,7 +141,7 @@ impl Agent {
         let arguments = Digest::of(&message.arguments);
         // Read here and not remembered, so that a pause holds from the moment that its file is there.
         if let Some(paused) = self.paused() {
-            return self.refuse(&subject, arguments, paused.refusal());
+            return self.refuse(&subject, arguments, paused.refusal(&self.options));
         }
         let call = match Dispatched::try_from(message) {
             Ok(call) => call,

@@ -219,7 +219,7 @@ impl Agent {
         let left = deadline.saturating_duration_since(Instant::now());
         let call = Dispatched { time_left: left, ..call };
         if let Some(paused) = self.paused() {
-            return self.refuse(&subject, digest, paused.refusal());
+            return self.refuse(&subject, digest, paused.refusal(&self.options));
         }
         let admitted = match self.guard.admit(&call, |approval| self.journal.is_spent(approval)) {
             Ok(admitted) => admitted,

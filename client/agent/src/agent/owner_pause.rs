@@ -47,7 +47,7 @@ impl Agent {
                     self.cancel_calls();
                 }
                 // What waits for an answer has not begun.
-                self.end_all_asked(&paused.refusal());
+                self.end_all_asked(&paused.refusal(&self.options));
             }
             None => tracing::info!("the pause is over"),
         }

@@ -115,17 +115,28 @@ fn whole_lines(text: &[u8]) -> &[u8] {
     text.get(..end).unwrap_or_default()
 }
 
+fn aside(folder: &Path, stem: &str, number: u32) -> PathBuf {
+    match number {
+        1 => folder.join(format!("{stem}.jsonl")),
+        number => folder.join(format!("{stem}-{number}.jsonl")),
+    }
+}
+
 /// Moves a file aside under the first free name: `audit.before.jsonl`, `audit.before-2.jsonl`, …, so that no earlier one is
 /// lost.
 fn put_aside(folder: &Path, path: &Path, stem: &str) -> io::Result<PathBuf> {
-    let name = |number: u32| match number {
-        1 => folder.join(format!("{stem}.jsonl")),
-        number => folder.join(format!("{stem}-{number}.jsonl")),
-    };
-    let free = (1..10_000).map(name).find(|it| it.symlink_metadata().is_err());
+    let free = (1..10_000)
+        .map(|number| aside(folder, stem, number))
+        .find(|it| it.symlink_metadata().is_err());
     let free = free.ok_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists))?;
     fs::rename(path, &free)?;
     Ok(free)
+}
+
+/// Returns the first file of an earlier enrolment, if there is one.
+#[must_use]
+pub fn earlier(folder: &Path) -> Option<PathBuf> {
+    Some(aside(folder, BEFORE, 1)).filter(|path| path.exists())
 }
 
 /// Opens the current file to append to it. A damaged file, or another device's, is moved aside, and a new

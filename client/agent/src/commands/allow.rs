@@ -113,16 +113,28 @@ pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
             return print(&format!("{path} itself is not denied here; nothing has changed."));
         }
         let settings = places.settings()?;
-        let is_allowed = DevicePath::resolve(&settings.places, &path)
-            .is_ok_and(|path| settings.scope.covering(&path, Access::Read).is_some());
-        let allowed = match is_allowed {
-            true => "",
-            false => {
-                " No path of the file allows it; `orion-agent allow` does, where that is wanted."
+        let path_there = DevicePath::resolve(&settings.places, &path);
+        let allows = |access| {
+            path_there.as_ref().is_ok_and(|path| settings.scope.covering(path, access).is_some())
+        };
+        let again =
+            [(Access::Read, "read"), (Access::Write, "written"), (Access::Delete, "deleted")];
+        let again: Vec<_> = again.into_iter().filter(|it| allows(it.0)).map(|it| it.1).collect();
+        let allowed = match again.split_last() {
+            None => {
+                "No path of the file allows it; `orion-agent allow` does, where that is wanted."
+                    .to_owned()
             }
+            Some((last, [])) => {
+                format!("It may be {last} again, as far as an admin of the backend grants it too.")
+            }
+            Some((last, others)) => format!(
+                "It may be {} and {last} again, as far as an admin of the backend grants it too.",
+                others.join(", ")
+            ),
         };
         let follows = follows(places, &unread);
-        return print(&format!("{unread}{path} is not denied here any more.{allowed} {follows}"));
+        return print(&format!("{unread}{path} is not denied here any more. {allowed} {follows}"));
     }
     if !places.config.exists() {
         let allow = places.options.add_to("orion-agent allow PATH");

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use orion_agent::chain::read;
+use orion_agent::chain::{earlier, read};
 use orion_agent::clock::shown;
 use orion_agent::consent::{ConsentEntry, read_record};
 use orion_agent::run::NotEnrolled;
@@ -75,15 +75,13 @@ pub(super) fn run(state_dir: &Path, arguments: &Log) -> anyhow::Result<()> {
         };
         match (*output, lines.is_empty()) {
             (Format::Table, true) if !*follow => {
-                let before = state_dir.join("audit.before.jsonl");
-                let before = if before.exists() {
+                let before = earlier(state_dir).map(|before| {
                     format!(
                         " What was recorded before the device enrolled again is in {} and what is numbered after it.",
                         before.display()
                     )
-                } else {
-                    String::new()
-                };
+                });
+                let before = before.unwrap_or_default();
                 print(&format!("Nothing ran with effects here, and nothing was refused.{before}"))?
             }
             (Format::Table, _) => {

@@ -98,6 +98,7 @@ fn write(
     }
     context.check()?;
     let old = if created { None } else { Some(open(&located)?) };
+    let held = old.as_ref().filter(|_| !arguments.append).map(|(_, stamp)| stamp.bytes);
     let content = match &old {
         Some((file, _)) if arguments.append && arguments.own_line => {
             on_own_line(file, content).map_err(|error| io_failure(&error, Wanted::File, path))?
@@ -125,7 +126,10 @@ fn write(
     };
     change.finish();
     let what = if created { "Made" } else { "Wrote" };
-    let message = format!("{what} {path}, {}.", counted(size, "byte"));
+    let over = held.map_or_else(String::new, |held| {
+        format!(", in place of the {} that it held", counted(held, "byte"))
+    });
+    let message = format!("{what} {path}, {}{over}.", counted(size, "byte"));
     Ok(Outcome::new(message, returns(size, None)))
 }
 

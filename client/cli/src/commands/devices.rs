@@ -244,9 +244,11 @@ impl DevicesCommand {
                 Ok(0)
             }
             Self::Remove(NamedWithReason { device, reason }) => {
+                refuse_ambiguous(client, &device, "remove").await?;
                 let before = get(client, device).await?;
-                let what = "Its identity ends, and it is listed no more.";
-                confirm(app, &before.name, "remove", what).await?;
+                let online = if before.online { "It is connected now. " } else { "" };
+                let what = format!("{online}Its identity ends, and it is listed no more.");
+                confirm(app, &before.name, "remove", &what).await?;
                 let request = v1::RemoveDeviceRequest { device: before.device_id.clone(), reason };
                 client.ask(client.devices().remove_device(request)).await?;
                 let name = text::one_line(&before.name, 80);
@@ -286,6 +288,31 @@ async fn compare_fingerprint(app: &App<'_>, device: &DeviceView) -> Result<(), F
     }
     let command = format!("orion devices reject {name}");
     Err(Failure::Conflict(format!("{name} was not approved")).hint(Hint::run("reject it", command)))
+}
+
+/// Refuses a name that several listed devices have: one was enrolled again after the other was revoked, and either may be
+/// meant.
+async fn refuse_ambiguous(client: &Client, name: &str, what: &str) -> Result<(), Failure> {
+    let request = v1::ListDevicesRequest { pending_only: false };
+    let list = client.ask(client.devices().list_devices(request)).await?;
+    let all = list.devices.into_iter().filter(|device| device.name == name);
+    let same: Vec<_> = all.map(DeviceView::from).collect();
+    if same.len() < 2 {
+        return Ok(());
+    }
+    let name = text::one_line(name, 80);
+    let each = same.iter().map(|device| {
+        let online = if device.online { ", connected now" } else { "" };
+        format!("{} ({}{online})", device.device_id, device.state)
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    let mut failure =
+        Failure::Conflict(format!("{} devices are called {name}: {each}", same.len()));
+    for device in &same {
+        let command = format!("orion devices {what} {}", device.device_id);
+        failure = failure.hint(Hint::run(format!("{what} the {} one", device.state), command));
+    }
+    Err(failure)
 }
 
 /// Asks whether to do what cannot be undone.

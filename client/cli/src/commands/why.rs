@@ -216,11 +216,12 @@ fn people(explanation: &ExplanationView) -> String {
             None => "it would run".to_owned(),
         },
     };
+    let touched: Vec<_> = touches.iter().map(|line| text::one_line(line, 400)).collect();
     let below = facts([
         ("decision", decision.replace('_', " ")),
         ("answer", answer),
         ("as", format!("{user}, {role}")),
-        ("touches", touches.join("\n")),
+        ("touches", touched.join("\n")),
         ("mode", mode.clone()),
         ("device", device(&explanation.device_verdict)),
         ("to allow it", remedies.join("\n")),

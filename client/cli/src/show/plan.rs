@@ -177,13 +177,18 @@ impl StepView {
     }
 
     /// Formats what the preview reports.
+    fn touched(&self) -> String {
+        let lines = self.touches.iter().map(|line| text::one_line(line, 400));
+        lines.collect::<Vec<_>>().join(", ")
+    }
+
     fn dry_run(&self) -> String {
         let message = self.preview["message"].as_str().unwrap_or_default();
         let only_looks = orion_catalog::find(&self.tool).is_some_and(|(spec, _)| !spec.has_effects);
         let shown = match (message, self.after_step) {
             ("", 0) if only_looks => return "only looks".to_owned(),
             ("", 0) => "too large to be shown".to_owned(),
-            ("", after) => return format!("after step {after}: {}", self.touches.join(", ")),
+            ("", after) => return format!("after step {after}: {}", self.touched()),
             (message, _) => message.to_owned(),
         };
         let is_path = |touch: &String| {
@@ -292,7 +297,7 @@ fn steps_table(out: &Output, plan: &PlanView) -> String {
             row.extend([step.state.to_owned(), text::one_line(&step.message, 400)]);
         }
         if out.is_wide() {
-            row.extend([step.touches.join(", "), step.rule.clone(), step.call_id.clone()]);
+            row.extend([step.touched(), step.rule.clone(), step.call_id.clone()]);
         }
         row
     };

@@ -2,7 +2,7 @@
 
 use orion_catalog::Tool as _;
 use orion_catalog::tools::{close_app::CloseApp, open_app};
-use orion_domain::{ApprovalBasis, CallBinding, Digest, Observation, visible};
+use orion_domain::{ApprovalBasis, CallBinding, Digest, Observation};
 
 use super::EvaluatedCall;
 
@@ -61,7 +61,8 @@ impl EvaluatedCall {
         }
     }
 
-    /// Returns what the call would touch, one line each.
+    /// Returns what the call would touch. A name may have line breaks and hidden characters, which who shows it writes out:
+    /// two names are never the same here.
     #[must_use]
     pub fn touches(&self) -> Vec<String> {
         let touches = &self.parsed.touches;
@@ -87,7 +88,7 @@ impl EvaluatedCall {
             .chain(urls)
             .chain(hosts)
             .chain(definition);
-        paths.chain(others).map(|line| visible(&line)).collect()
+        paths.chain(others).collect()
     }
 }
 

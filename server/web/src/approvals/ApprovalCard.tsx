@@ -51,6 +51,9 @@ function untrusted(approval: Approval): string[] {
   return [what + from.map(source).join(", ")];
 }
 
+/** Returns what asks besides the risk, which is said already. */
+const ruleOf = ({ rule }: Approval) => (rule === "" || rule.startsWith("risk ") ? [] : [`Required by: ${rule}`]);
+
 function effect(approval: Approval): string {
   const parts = [approval.canUndo ? "can be undone" : "cannot be undone"];
   if (approval.entries !== undefined) parts.push(counted(approval.entries, "file or folder", "files and folders"));
@@ -76,7 +79,6 @@ function Details({ approval }: { approval: Approval }) {
       {preview?.data !== undefined && typeof diff !== "string" && <Block text={JSON.stringify(preview.data, null, 2)} label="Preview" />}
       <dl className="facts small">
         <Lines name="All touches" texts={approval.touches} most={200} cut={MOST_PATH} />
-        <dt>Rule</dt><dd><Line text={approval.rule} most={300} /></dd>
         <Lines name="Untrusted" texts={approval.content.map(source)} most={50} />
         <Lines name="Words from it" texts={approval.occursInContent} most={20} />
         {approval.writtenBy !== "" && <><dt>Written by</dt><dd><Line text={approval.writtenBy} /></dd></>}
@@ -131,7 +133,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
         {given.length > 0 && <Whole name="Arguments" text={given.join(" · ")} most={200}><Arguments values={object(approval.arguments)} /></Whole>}
-        <Lines name="Why asked" texts={approval.riskBecause.slice(-2)} most={2} />
+        <Lines name="Why asked" texts={[...approval.riskBecause.slice(-2), ...ruleOf(approval)]} most={3} />
         <Lines name="Untrusted" texts={untrusted(approval)} most={1} />
         <dt>Who may</dt><dd>{approvers(approval)}{mayEnd && <> · ends <Time at={approval.expiresAt} /></>}</dd>
       </dl>

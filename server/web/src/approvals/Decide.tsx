@@ -37,6 +37,7 @@ function Ended({ approval }: { approval: Approval }) {
       <Badge>{endOf(approval.state)}</Badge>
       {approval.decidedBy !== "" && <span className="muted">by <Line text={approval.decidedBy} /> <Time at={approval.decidedAt} /></span>}
       {approval.reason !== "" && <Line text={approval.reason} />}
+      {approval.state === ApprovalState.WITHDRAWN && <span className="muted">nobody answered it: what is allowed there changed, or the call was stopped. The call can be made again.</span>}
       {approval.state === ApprovalState.APPROVED && <CallEnd approval={approval} />}
     </div>
   );

@@ -14,7 +14,7 @@ interface Props {
 }
 
 /** What a call would touch, shortened in the middle: a path says most at its end. */
-function Touches({ texts: [first = "", ...more] }: { texts: string[] }) {
+export function Touches({ texts: [first = "", ...more] }: { texts: string[] }) {
   return (
     <div className="small muted touches">
       <bdi className="mono break" title={oneLine(first, 1000)}>{bothEnds(first, 60)}</bdi>
@@ -34,7 +34,7 @@ export function CallTable({ calls, withDevice = false, isOfDay = false }: Props)
             return (
               <tr key={call.callId}>
                 <td><Link to={`/calls/${encodeURIComponent(call.callId)}`}><Line text={call.tool} most={60} mono /></Link>{call.dryRun && <span className="muted small"> preview</span>}
-                  {call.touches[0] !== undefined && <Touches texts={call.touches} />}
+                  {call.touches.length > 0 && <Touches texts={call.touches} />}
                 </td>
                 {withDevice && <td data-label="Device"><Line text={call.device} most={60} /></td>}
                 <td data-label="State"><Badge tone={state.tone}>{state.text}</Badge>{call.undone && <> <Badge>taken back</Badge></>}</td>

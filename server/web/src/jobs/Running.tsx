@@ -1,7 +1,7 @@
 // The calls that have not ended, live and with a button that stops each, and the newest ones that have.
 import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { Link, useSearchParams } from "react-router";
-import { CallTable } from "../calls/CallTable";
+import { CallTable, Touches } from "../calls/CallTable";
 import { Progress } from "../calls/Progress";
 import { type Call, CallState, ToolService } from "../gen/orion/v1/tool_pb";
 import { isEnded, stateOf } from "../lib/call";
@@ -20,6 +20,7 @@ function Row({ call }: { call: Call }) {
     <tr>
       <td>
         <Link to={`/calls/${encodeURIComponent(call.callId)}`}><Line text={call.tool} most={60} mono /></Link>
+        {call.touches.length > 0 && <Touches texts={call.touches} />}
         <ErrorNote error={cancel.error} />
       </td>
       <td data-label="Device"><Line text={call.device} most={60} /></td>
@@ -28,7 +29,7 @@ function Row({ call }: { call: Call }) {
       <td data-label="Since"><Time at={call.createdAt} /></td>
       <td>
         {call.approvalId !== "" && <Link className="button small" to={`/approvals/${encodeURIComponent(call.approvalId)}`}>Answer</Link>}{" "}
-        <Button look="small" busy={cancel.isPending} onClick={() => cancel.mutate({ callId: call.callId })}>Stop<span className="sr"> {call.tool}</span></Button>
+        <Button look="small" busy={cancel.isPending || cancel.isSuccess} onClick={() => cancel.mutate({ callId: call.callId })}>Stop<span className="sr"> {call.tool}</span></Button>
       </td>
     </tr>
   );

@@ -27,8 +27,8 @@ function Welcome({ choose }: { choose: (text: string) => void }) {
     <div className="empty">
       <h2>What should happen on your devices?</h2>
       <p>
-        Say it in your words. Reads run at once; what could do harm is shown to you before it happens, and every call is
-        recorded.
+        Say it in your words. What is of high risk, such as a deletion, waits until a person has seen and approved it; the
+        rest runs at once, within what is allowed. Every call is recorded.
       </p>
       {data && !hasDevice && me.is("admin") ? (
         <Link className="button primary" to="/enrol">Enrol your first device</Link>

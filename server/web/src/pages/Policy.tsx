@@ -93,7 +93,7 @@ function EditPolicy({ active, version, since }: { active: string; version: bigin
   const isCurrent = settled === text && !check.isFetching && checked?.isValid === true && !isOfAnother && !isOlder;
   return (
     <div className="stack">
-      {active === "" && <p className="note">This text is an example to begin with. It changes nothing until it is applied, and devices that it does not name keep their permissions.</p>}
+      {active === "" && text === first && <p className="note">This text is an example to begin with. It changes nothing until it is applied. Devices that it does not name keep their grants; a rule that names no device is for all of them.</p>}
       {isOlder && (
         <div className="note warn stack tight" role="status">
           <p>Version {version.toString()} became active since you began this text. Applying your text takes back what that version changed and yours lacks: read the difference of the texts below.</p>

@@ -26,7 +26,7 @@ export function Changes({ changes }: { changes: DeviceChange[] }) {
 
 function Counts({ test }: { test: TestPolicyResponse }) {
   const rows: [string, bigint][] = [
-    ["allowed, would be denied", test.allowedToDenied],
+    ["ran or needed approval, would be denied", test.allowedToDenied],
     ["denied, would run", test.deniedToAllowed],
     ["would now need approval", test.wouldNowAsk],
     ["would no longer need approval", test.wouldNoLongerAsk],

@@ -360,7 +360,15 @@ impl Evidence {
             format!("{path}: no path may be touched for {access} on {device}.")
         } else {
             let allowed = allowed.join(", ");
-            format!("{path} is not inside a path that allows {access} on {device}: {allowed}.")
+            let is_left_out =
+                |scope: &Scope| touched.is_some_and(|it| scope.leaves_out(&it.path, access));
+            if self.scope(policy).is_some_and(is_left_out) {
+                format!(
+                    "{path} is in a system folder, which no wider path includes: it has to be named itself. What allows {access} on {device}: {allowed}."
+                )
+            } else {
+                format!("{path} is not inside a path that allows {access} on {device}: {allowed}.")
+            }
         };
         ToolError::new(ErrorCode::PathNotAllowed, message)
             .with("attempted_path", path)

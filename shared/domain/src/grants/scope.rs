@@ -210,6 +210,12 @@ impl Scope {
         self.allowed.iter().position(|entry| entry.covers(path) && entry.access.contains(&access))
     }
 
+    /// Returns whether a path is beneath an allowed root, and yet not allowed: a system folder is only where it is named.
+    #[must_use]
+    pub fn leaves_out(&self, path: &DevicePath, access: Access) -> bool {
+        self.covering(path, access).is_none() && self.roots(access).any(|root| root.contains(path))
+    }
+
     /// Returns the allowed roots for an access, as people read them.
     #[must_use]
     pub fn allowed_roots(&self, access: Access) -> Vec<String> {
@@ -297,6 +303,17 @@ mod tests {
             granted.allowed_roots_within(&Scope::nothing(), Access::Read),
             Vec::<String>::new()
         );
+    }
+
+    #[test]
+    fn a_system_folder_beneath_a_wider_root_is_left_out() {
+        let path = |text: &str| DevicePath::parse(PathStyle::Posix, text).unwrap();
+        let grants: Grants = serde_json::from_value(json!({"paths": ["/", "/etc/x"]})).unwrap();
+        let (scope, _) = grants.compile(&Places::bare(PathStyle::Posix));
+        for (text, expected) in [("/usr/share/x", true), ("/etc/x/y", false), ("/srv/a", false)] {
+            assert_eq!(scope.leaves_out(&path(text), Access::Read), expected, "{text}");
+        }
+        assert!(!Scope::nothing().leaves_out(&path("/usr/share/x"), Access::Read));
     }
 
     #[test]

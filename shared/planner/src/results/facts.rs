@@ -63,9 +63,15 @@ pub(super) fn sentence(result: &ResultFacts, language: Language) -> Option<Strin
                     format!("Dit zou {path} veranderen{on}:\n{diff}"),
                 );
             }
+            let created = result.at("/data/created").and_then(Value::as_bool);
+            let is_over = result.text("/data/mode") == "write" && created == Some(false);
+            let (over, erover) = match is_over {
+                true => (" What it held before was replaced.", " Wat erin stond is vervangen."),
+                false => ("", ""),
+            };
             by(
-                format!("Wrote {path}{on}; it holds {bytes}."),
-                format!("{path} is geschreven{on}; het bestand bevat {bytes}."),
+                format!("Wrote {path}{on}; it holds {bytes}.{over}"),
+                format!("{path} is geschreven{on}; het bestand bevat {bytes}.{erover}"),
             )
         }
         "open_app" => {

@@ -166,7 +166,7 @@ fn paths(entry: &RuleEntry, members: &[&LintedDevice], findings: &mut Findings) 
                         shown(path),
                         device.name
                     );
-                    let hint = "Name the devices that write paths so.";
+                    let hint = "Say for which devices the rule is: `devices: [NAME]`.";
                     findings.error(at, Code::BadPath, message, hint);
                 }
                 Ok(pattern) if !rule.action.tightens() => {

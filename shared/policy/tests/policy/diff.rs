@@ -28,6 +28,8 @@ rules:
   - { id: night, tools: [open_app, copy_path], devices: [a, c], hours: { from: "22:00", to: "07:00" }, action: deny }
   - { id: keep, tool: delete_file, users: [ann], action: deny }
   - { id: fresh, tool: move_path, action: dry_run_first }
+  - { id: tidy, tool: read_file, users: [ann], devices: c, paths: ["/srv/tmp/**"], expires: "2027-01-01T00:00", action: deny }
+  - { id: two, tool: delete_file, action: ask, approvers: { role: admin, count: 2 } }
 "#;
 
 #[test]
@@ -50,6 +52,8 @@ fn a_change_is_told_by_device_and_rule() {
     ~ rule night: devices: a → a, c
     ~ rule night: hours: none → 22:00 to 07:00
     ~ rule night: tools: open_app → copy_path, open_app
+    + rule tidy: action deny; tools read_file; devices c; expires 2026-12-31T23:00:00Z; paths /srv/tmp/**; users ann
+    + rule two: action ask; tools delete_file; devices all; approvers {count:2,not_requester:false,reason:false,role:admin}
     ");
 }
 

@@ -127,12 +127,16 @@ impl Invite {
         }
         if let Some(name) = &self.name
             && let Ok(known) = super::get(client, name.clone()).await
-            && !matches!(known.state, "rejected" | "revoked")
         {
             let name = text::one_line(&known.name, 80);
-            app.out.note(&format!(
+            app.out.note(&if matches!(known.state, "rejected" | "revoked") {
+                format!(
+                    "If this is for the {name} that was {}: end the agent there, and run `orion-agent enroll {} --force`, without --allow-path. What its owner allows in agent.toml stays as it is.",
+                    known.state, invitation.token
+                )
+            } else { format!(
                 "A device is called {name} already: as long as it is, the new one gets a number after that name, which no line of a policy file for {name} is about."
-            ));
+            ) });
         }
         if !self.preapproved {
             app.out.next("Then compare fingerprints: orion devices pending");

@@ -62,7 +62,7 @@ export type Approval = Message<"orion.v1.Approval"> & {
   risk: Risk;
 
   /**
-   * What the call would touch, one line each: `delete /home/ann/x`.
+   * What the call would touch: `delete /home/ann/x`. Names as they are, whatever characters they have.
    *
    * @generated from field: repeated string touches = 8;
    */
