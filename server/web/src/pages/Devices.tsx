@@ -38,7 +38,7 @@ const Row = memo(function Row({ device }: { device: Device }) {
         {device.dangerous && <> <Badge tone="bad">dangerous mode</Badge></>}
         {device.chainProblem !== "" && <> <Badge tone="bad">chain contradicts</Badge></>}
       </td>
-      <td data-label="System"><Line text={`${device.os} · agent ${device.agentVersion}`} most={60} /></td>
+      <td data-label="System"><Line text={device.agentVersion === "" ? device.os : `${device.os} · agent ${device.agentVersion}`} most={60} /></td>
       <td data-label="Permissions">{isCurrent(device) ? <span className="muted">acknowledged</span> : <Badge tone="warn">not acknowledged yet</Badge>}</td>
       <td data-label="Last seen">{device.online ? "now" : <Time at={device.lastSeenAt} />}</td>
     </tr>

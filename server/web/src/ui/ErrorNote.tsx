@@ -14,7 +14,7 @@ function Steps({ error }: { error: OrionError }) {
         <li key={index}>
           {BY[hint.who ?? ""] ?? ""}
           <Line text={hint.text} most={300} />
-          {hint.values?.length ? <>: {hint.values.map((value) => <Line key={value} text={`${value} `} mono />)}</> : null}
+          {hint.values?.length ? <>: {hint.values.map((value, at) => <span key={value}>{at > 0 && ", "}<Line text={value} mono /></span>)}</> : null}
           {hint.command && (
             <>
               : <code>{<Line text={hint.command} most={400} />}</code>
