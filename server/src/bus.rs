@@ -37,7 +37,7 @@ pub struct CallNotice {
     pub device: DeviceName,
     /// Its tool.
     pub tool: &'static str,
-    /// What it touches, one line each.
+    /// What it touches, with names as they are.
     pub touches: Vec<String>,
     /// The rules and risks that report it.
     pub rules: Vec<String>,

@@ -8,6 +8,7 @@ mod codes;
 mod commands;
 mod configuration;
 mod crates;
+mod hidden;
 mod imports;
 mod jobs;
 mod links;

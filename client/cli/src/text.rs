@@ -49,6 +49,23 @@ pub(crate) fn escaped_json(json: &str) -> String {
     escaped
 }
 
+/// Writes out what is hidden, and the signs that stand for it, as `\u{202e}`: two names that a person decides about never
+/// look the same.
+pub(crate) fn distinct(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        let is_escape = c == '\\' && text.get(at + 1..).is_some_and(|rest| rest.starts_with("u{"));
+        let is_sign = matches!(c, '\u{2409}' | '\u{240a}' | '\u{240d}' | REPLACEMENT);
+        let is_unseen = visible_char(c) == REPLACEMENT || unmarked(c) != c;
+        if is_escape || is_sign || is_unseen {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 /// Formats a text as one line of at most `limit` characters, in which nothing is hidden.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
@@ -168,6 +185,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -213,6 +232,25 @@ mod tests {
             "{\n  \"a\\u007f\": \"\\n\\u009b\\u202e\\u2028\\u200b\\udb40\\udc41é\"\n}"
         );
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn names_that_differ_look_different() {
+        let names = [
+            "a\nb",
+            "a\u{240a}b",
+            "a\u{202e}b",
+            "a\u{200b}b",
+            "a\\u{202e}b",
+            "a\u{fffd}b",
+            "a|b",
+            "a\u{2588}b",
+            "a\u{258c}b",
+            "ab",
+        ];
+        let shown: HashSet<_> = names.iter().map(|it| one_line(&distinct(it), 80)).collect();
+        assert_eq!(shown.len(), names.len(), "{shown:?}");
+        assert_eq!(distinct("a\\b C:\\users \u{202e}"), "a\\b C:\\users \\u{202e}");
     }
 
     #[test]

@@ -75,10 +75,10 @@ pub fn answer(conversation: &[Message<'_>]) -> Answer {
                 Err(why) => done(texts::no_undo(&why, language)),
             }
         }
-        Outcome::Plan(Plan::Account) => {
-            let changes = undo::changes(turn.before, MAX_TOLD);
-            let told = results::say(&changes, View::Sentences, language);
-            done(texts::account(&told, changes.len() == MAX_TOLD, language))
+        Outcome::Plan(Plan::Account(placement)) => {
+            let changes = undo::changes(turn.before, placement.device.as_deref(), MAX_TOLD);
+            let told = results::say(&changes.told, View::Sentences, language);
+            done(texts::account(&told, changes.is_cut, changes.others, language))
         }
         Outcome::Plan(Plan::Help) => done(texts::help(language)),
         Outcome::Plan(_) | Outcome::Correction(_) | Outcome::Dropped | Outcome::Miss(_) => Answer {
@@ -95,7 +95,7 @@ fn say(outcome: &Outcome, language: Language) -> Option<String> {
         Outcome::Plan(Plan::Cannot(key)) => texts::cannot(key, language).to_owned(),
         Outcome::Plan(Plan::Yes | Plan::No) => texts::no_question(language).to_owned(),
         Outcome::Plan(
-            Plan::Run(..) | Plan::Undo(..) | Plan::Account | Plan::Repeat(..) | Plan::Help,
+            Plan::Run(..) | Plan::Undo(..) | Plan::Account(_) | Plan::Repeat(..) | Plan::Help,
         ) => {
             return None;
         }

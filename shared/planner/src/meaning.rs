@@ -42,7 +42,7 @@ pub(crate) fn plan_of(meaning: &'static str, filled: &Filled) -> Option<Plan> {
         "shown" => Plan::Run(Vec::new(), View::Sentences),
         "undo" => Plan::Undo(Placement::default(), Which::Last),
         "undo_earlier" => Plan::Undo(Placement::default(), Which::BeforeFailed),
-        "account" => Plan::Account,
+        "account" => Plan::Account(Placement::default()),
         "help" => Plan::Help,
         "yes" => Plan::Yes,
         "no" => Plan::No,
@@ -71,7 +71,7 @@ fn of_files(name: &str, one: &str, two: &str, three: &str) -> Option<Plan> {
     Some(match name {
         // An archive holds no text, and no call puts a file into one.
         "write" | "append_line" if is_archive(one) => return None,
-        "copy_into" | "move_into" if is_archive(two) => return None,
+        "write_in" | "copy_into" | "move_into" if is_archive(two) => return None,
         "create" => calls::create(one),
         "nested" => calls::nested(one),
         "create_in" => calls::create_in(one, two),

@@ -15,7 +15,7 @@ pub(crate) enum Plan {
     /// Undo the last call of the chat that changed something.
     Undo(Placement, Which),
     /// Say what the calls of the chat changed.
-    Account,
+    Account(Placement),
     /// Make the calls of the last turn again, on another device or with another path where one is named.
     Repeat(Placement, Option<String>),
     /// Ask for what is missing.
@@ -193,7 +193,8 @@ impl Plan {
             Self::Ask(missing) => {
                 Self::Ask(Missing { placement: place(missing.placement.clone()), ..missing })
             }
-            Self::Account | Self::Help | Self::Yes | Self::No | Self::Cannot(_) => self,
+            Self::Account(known) => Self::Account(place(known)),
+            Self::Help | Self::Yes | Self::No | Self::Cannot(_) => self,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::words::Word;
 
-/// Removes courtesies from both ends.
-pub(crate) fn trim(words: &[Word]) -> &[Word] {
+/// Removes courtesies from the start.
+pub(crate) fn trim_start(words: &[Word]) -> &[Word] {
     const BEFORE: &str = "\
     i_would_like_you_to do_me_a_favor_and i_want_you_to i'd_like_you_to i_need_you_to i_would_like_to \
     ik_wil_dat_je i_want_to i'd_like_to i_need_to help_me_to go_ahead_and \
@@ -14,29 +14,40 @@ pub(crate) fn trim(words: &[Word]) -> &[Word] {
     ok okay now and then also just so well quickly let's quick oh great thanks cool right alright hallo \
     hoi graag even alsjeblieft alstublieft aub nu en dan ook daarna eens snel goed dag bedankt oké oke \
 ";
+    let mut words = words;
+    while let Some(rest) = BEFORE.split_whitespace().find_map(|phrase| after(words, phrase)) {
+        words = rest;
+    }
+    words
+}
+
+/// Removes courtesies from both ends.
+pub(crate) fn trim(words: &[Word]) -> &[Word] {
     const AFTER: &str = "\
     if_you_can at_the_moment als_je_wilt als_het_kan op_dit_moment thank_you for_me right_now real_quick \
     as_well if_possible would_you will_you could_you can_you at_once dank_je dank_u voor_mij voor_me \
     please thanks thx now quickly too then ok okay immediately pls plz alsjeblieft alstublieft aub graag \
     bedankt dankjewel orion eens even nu ook meteen svp \
 ";
-    let mut words = words;
-    while let Some(rest) = BEFORE.split_whitespace().find_map(|phrase| after(words, phrase)) {
-        words = rest;
-    }
+    let mut words = trim_start(words);
     while let Some(rest) = AFTER.split_whitespace().find_map(|phrase| before(words, phrase)) {
         words = rest;
     }
     words
 }
 
-/// Removes a "please" from the end.
-pub(crate) fn without_please(words: &[Word]) -> &[Word] {
-    const PLEASE: [&str; 7] = ["please", "pls", "plz", "alsjeblieft", "alstublieft", "aub", "svp"];
-    match words.split_last() {
-        Some((last, rest)) if PLEASE.contains(&&*last.key) => rest,
-        _ => words,
+/// Removes from the end what can only be a courtesy, and no part of a text: "thank you", unlike "now", after other words.
+pub(crate) fn without_thanks(words: &[Word]) -> &[Word] {
+    const THANKS: &str = "\
+    if_you_can als_je_wilt als_het_kan thank_you for_me if_possible would_you will_you could_you can_you \
+    dank_je dank_u voor_mij voor_me please thanks thx pls plz alsjeblieft alstublieft aub graag bedankt \
+    dankjewel orion svp \
+";
+    let mut words = words;
+    while let Some(rest) = THANKS.split_whitespace().find_map(|phrase| before(words, phrase)) {
+        words = rest;
     }
+    words
 }
 
 /// Returns the words without the wish for a preview. `None` where there is no such wish.

@@ -26,17 +26,33 @@ pub(crate) fn sentence(
         Some((language, plan_of(found.meaning, &found.filled)?.placed(&placement)))
     });
     // A reading that lacks something counts only where no other is complete.
-    let first = found.next()?;
-    if !matches!(first.1, Plan::Ask(_)) {
-        return Some(first);
+    let Some(found_first) = found.next() else { return only_thanks(text, words, context, first) };
+    if !matches!(found_first.1, Plan::Ask(_)) {
+        return Some(found_first);
     }
-    Some(found.find(|(_, plan)| !matches!(plan, Plan::Ask(_))).unwrap_or(first))
+    Some(found.find(|(_, plan)| !matches!(plan, Plan::Ask(_))).unwrap_or(found_first))
+}
+
+/// Returns the plan of a request that ends in a text of courtesies alone: "a file that says thank you".
+fn only_thanks(
+    text: &str,
+    words: &[Word],
+    context: &Context,
+    first: Language,
+) -> Option<(Language, Plan)> {
+    let whole = polite::trim_start(words);
+    if whole.len() == polite::trim(words).len() {
+        return None;
+    }
+    let (language, found) = matching(text, whole, context, first, 0)?;
+    let plan = plan_of(found.meaning, &found.filled).filter(|_| found.ends_in_text)?;
+    Some((language, plan))
 }
 
 /// Gives a text without quotes at the end of a request the words back that were taken for courtesies: in "a file that says
-/// thank you", they are a part of it.
+/// call mom now", they are a part of it.
 fn keep_whole(text: &str, words: &[Word], reading: &[Word], filled: &mut Filled) {
-    let (Some(last), Some(end)) = (reading.last(), polite::without_please(words).last()) else {
+    let (Some(last), Some(end)) = (reading.last(), polite::without_thanks(words).last()) else {
         return;
     };
     let is_cut = !last.breaks && polite::trim(words).last() == Some(last);

@@ -325,8 +325,15 @@ fn is_path(value: &str, words: &[Word], quoted: bool, is_new: bool) -> bool {
 /// with the rest of the verb, as in "write down".
 fn names_a_place(words: &[Word]) -> bool {
     let key = |word: Option<&Word>| word.map(|it| it.key.clone()).unwrap_or_default();
-    let [.., before, last] = words else { return false };
-    matches!(before.key.as_str(), "in" | "into" | "inside")
+    let Some((last, before)) = words.split_last() else { return false };
+    let is_article = |word: &&Word| {
+        matches!(
+            word.key.as_str(),
+            "the" | "my" | "a" | "folder" | "directory" | "de" | "het" | "mijn" | "een" | "map"
+        )
+    };
+    let place = before.iter().rev().find(|word| !is_article(word));
+    matches!(key(place).as_str(), "in" | "into" | "inside")
         || last.key == "erin"
         || key(words.first()) == "down"
 }

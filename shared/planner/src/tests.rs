@@ -247,6 +247,31 @@ fn results_are_told_in_the_language_of_the_request() {
 }
 
 #[test]
+fn what_was_done_in_a_chat_is_told_again_and_what_was_replaced_is_said() {
+    let wrote = json!({"success": true, "message": "…", "error": null, "dry_run": false,
+        "data": {"path": "/srv/a.txt", "size_bytes": 5, "mode": "write", "created": false, "diff": null},
+        "meta": {"call_id": "1", "device": "kiosk", "tool": "write_file"}});
+    let said = "Wrote /srv/a.txt on kiosk; it holds 5 bytes. What it held before was replaced.";
+    let mut chat = vec![
+        Message::of_person("write hello to a.txt"),
+        Message::of_call("write_file", &json!({"path": "a.txt", "content": "hello"})),
+        Message::of_result(wrote.to_string()),
+    ];
+    assert_eq!(answer(&chat), said);
+    chat.push(Message::Answer { text: said.into(), calls: Vec::new() });
+    let asked =
+        |question: &str| answer(&[chat.clone(), vec![Message::of_person(question)]].concat());
+    assert_eq!(asked("what did you do?"), format!("In this chat:\n\n{said}"));
+    let nothing = "Nothing that I can see was changed in this chat.";
+    assert_eq!(asked("what did you do on laptop-2?"), nothing);
+    assert_eq!(ask("what did you change so far?"), nothing);
+    assert!(ask("wat heb je gedaan?").starts_with("Voor zover ik kan zien"));
+    for question in ["give me access to Downloads", "geef toegang tot Downloads"] {
+        assert!(ask(question).contains("`orion-agent allow "), "{question}");
+    }
+}
+
+#[test]
 fn what_was_done_before_too_many_files_is_told() {
     let request = "create folder Photos and move all jpgs to Photos and list my files";
     let result = |data: serde_json::Value| {

@@ -167,21 +167,33 @@ pub(crate) fn cannot(key: &str, language: Language) -> &'static str {
     language.of(english, dutch)
 }
 
-/// Returns what was changed in a chat.
-pub(crate) fn account(told: &str, is_cut: bool, language: Language) -> String {
-    let begin = match (told.is_empty(), is_cut) {
-        (true, _) => {
-            return language
-                .of("Nothing was changed in this chat.", "In dit gesprek is niets veranderd.")
-                .to_owned();
+/// Returns what was changed in a chat. `others` are the calls of which that is not known.
+pub(crate) fn account(told: &str, is_cut: bool, others: usize, language: Language) -> String {
+    let text = match (told.is_empty(), is_cut) {
+        (true, _) => language
+            .of(
+                "Nothing that I can see was changed in this chat.",
+                "Voor zover ik kan zien is in dit gesprek niets veranderd.",
+            )
+            .to_owned(),
+        (false, false) => format!("{}\n\n{told}", language.of("In this chat:", "In dit gesprek:")),
+        (false, true) => {
+            let begin = language.of(
+                "The newest changes of this chat; `orion calls list` shows them all:",
+                "De nieuwste veranderingen in dit gesprek; `orion calls list` toont ze alle:",
+            );
+            format!("{begin}\n\n{told}")
         }
-        (false, false) => language.of("In this chat:", "In dit gesprek:"),
-        (false, true) => language.of(
-            "The newest changes of this chat; `orion calls list` shows them all:",
-            "De nieuwste veranderingen in dit gesprek; `orion calls list` toont ze alle:",
-        ),
     };
-    format!("{begin}\n\n{told}")
+    match (others, language) {
+        (0, _) => text,
+        (_, Language::English) => format!(
+            "{text}\n\nCalls that did not succeed, or of which I cannot see what became of them: {others}."
+        ),
+        (_, Language::Dutch) => format!(
+            "{text}\n\nAanroepen die niet gelukt zijn, of waarvan ik niet kan zien wat ervan geworden is: {others}."
+        ),
+    }
 }
 
 /// Returns why nothing can be undone.

@@ -132,8 +132,8 @@ fn interpret(text: &str, context: &Context) -> (Language, Outcome) {
     if let Some(word) = restricting {
         return miss(Miss::Restricted(word.key.clone()));
     }
-    let meant = folder_named(text, &words, context, language)
-        .or_else(|| corrected(text, &words, context, language));
+    let meant = corrected(text, &words, context, language)
+        .or_else(|| folder_named(text, &words, context, language));
     match meant {
         Some((language, text)) => (language, Outcome::Correction(text)),
         None => miss(Miss::Unknown(crate::texts::nearest(&words, language))),
@@ -264,7 +264,11 @@ fn folder_named(
         named.insert_str(verb.span_end(), folder);
         let (language, plan) = sentence(&named, &split(&named)?, context, language)?;
         let Plan::Run(steps, _) = plan else { return None };
-        let deletes = matches!(&*steps, [Step::Call(call)] if call.tool == "delete_directory");
+        let is_one_word = |call: &PlannedCall| {
+            let path = call.arguments.iter().find(|(name, _)| name == "path");
+            path.is_some_and(|(_, path)| !path.as_str().unwrap_or_default().contains(' '))
+        };
+        let deletes = matches!(&*steps, [Step::Call(call)] if call.tool == "delete_directory" && is_one_word(call));
         deletes.then(|| (language, named.trim().to_owned()))
     })
 }

@@ -104,9 +104,24 @@ pub(crate) fn of(
     Err(Impossible::Nothing)
 }
 
-/// Returns the results of the calls that changed something, the newest `most` in their order.
-pub(crate) fn changes<'a>(conversation: &'a [Message<'_>], most: usize) -> Vec<&'a str> {
-    let mut found: Vec<&str> = Vec::new();
+/// What the calls of a chat changed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes<'a> {
+    /// The results of the newest calls that changed something, in their order.
+    pub(crate) told: Vec<&'a str>,
+    /// Whether there are more of them.
+    pub(crate) is_cut: bool,
+    /// How many calls that could have changed something did not succeed, or are not seen to the end.
+    pub(crate) others: usize,
+}
+
+/// Returns what was changed, on one device where one is named, at most so many changes.
+pub(crate) fn changes<'a>(
+    conversation: &'a [Message<'_>],
+    device: Option<&str>,
+    most: usize,
+) -> Changes<'a> {
+    let mut found = Changes::default();
     for (at, message) in conversation.iter().enumerate().rev() {
         let before = conversation.get(..at).unwrap_or_default();
         let Some((call, envelope)) = answered(before, message) else { continue };
@@ -114,14 +129,23 @@ pub(crate) fn changes<'a>(conversation: &'a [Message<'_>], most: usize) -> Vec<&
             continue;
         };
         let facts = ResultFacts::read(envelope);
-        let changed = facts.succeeded()
-            && !facts.dry_run()
-            && facts.at("/data").is_none_or(|data| !changed_nothing(spec.name, data));
-        if changed && found.len() < most {
-            found.push(envelope);
+        let place = facts.text("/meta/device");
+        let is_elsewhere = device.is_some_and(|wanted| !place.is_empty() && wanted != place);
+        let is_same = |data| changed_nothing(spec.name, data);
+        if is_elsewhere || facts.dry_run() {
+            continue;
+        }
+        if !facts.succeeded() {
+            found.others += 1;
+        } else if !facts.at("/data").is_some_and(is_same) {
+            if found.told.len() == most {
+                found.is_cut = true;
+                break;
+            }
+            found.told.push(envelope);
         }
     }
-    found.reverse();
+    found.told.reverse();
     found
 }
 
@@ -204,6 +228,25 @@ mod tests {
         chat.extend(wrote("d"));
         assert!(said(&chat).unwrap().contains(r#""call_id":"d""#));
         assert_eq!(before(&chat), Err(Impossible::NotLast));
+    }
+
+    #[test]
+    fn only_what_changed_something_is_told_and_the_rest_is_counted() {
+        let mut chat = [wrote("a"), wrote("b")].concat();
+        chat.extend([made("read_file", &json!({"path": "a"})), ended("c", true, &json!({}))]);
+        let preview = json!({"path": "a", "content": "x", "dry_run": true});
+        chat.extend([made("write_file", &preview), ended("d", true, &json!({"dry_run": true}))]);
+        let there = json!({"data": {"created": false}});
+        chat.extend([made("create_directory", &json!({"path": "x"})), ended("e", true, &there)]);
+        chat.extend([made("delete_file", &json!({"path": "z"})), ended("f", false, &json!({}))]);
+        let all = changes(&chat, None, 2);
+        assert_eq!((all.told.len(), all.is_cut, all.others), (2, false, 1));
+        assert!(
+            all.told[0].contains(r#""call_id":"a""#) && all.told[1].contains(r#""call_id":"b""#)
+        );
+        let newest = changes(&chat, Some("kiosk"), 1);
+        assert!(newest.told[0].contains(r#""call_id":"b""#) && newest.is_cut);
+        assert_eq!(changes(&chat, Some("laptop"), 2), Changes::default());
     }
 
     #[test]

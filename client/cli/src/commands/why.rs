@@ -216,7 +216,8 @@ fn people(explanation: &ExplanationView) -> String {
             None => "it would run".to_owned(),
         },
     };
-    let touched: Vec<_> = touches.iter().map(|line| text::one_line(line, 400)).collect();
+    let touched: Vec<_> =
+        touches.iter().map(|line| text::one_line(&text::distinct(line), 400)).collect();
     let below = facts([
         ("decision", decision.replace('_', " ")),
         ("answer", answer),

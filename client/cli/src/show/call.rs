@@ -133,7 +133,7 @@ pub(crate) fn calls_table(out: &Output, calls: &[CallView]) -> String {
             text::when(&out.zone, call.queued_until),
         ];
         if out.is_wide() {
-            cells.push(text::one_line(&call.touches.join(", "), 200));
+            cells.push(text::one_line(&text::distinct(&call.touches.join(", ")), 200));
         }
         cells
     });

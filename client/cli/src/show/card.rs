@@ -44,7 +44,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
     };
     let body = facts([
         ("arguments", arguments),
-        ("touches", lines(&approval.touches)),
+        ("touches", lines(&distinct(&approval.touches))),
         ("how much", how_much(approval)),
         ("preview", preview(&approval.preview)),
         ("can be undone", if approval.can_undo { "yes" } else { "no" }.to_owned()),
@@ -67,6 +67,11 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
 }
 
 /// Formats texts as one line each, whatever they contain.
+/// Returns texts in which names that differ look different.
+pub(super) fn distinct(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| text::distinct(text)).collect()
+}
+
 fn lines(texts: &[String]) -> String {
     texts.iter().map(|text| text::one_line(text, MAX_LINE_CHARS)).collect::<Vec<_>>().join("\n")
 }
@@ -155,7 +160,8 @@ pub(crate) fn preview(envelope: &Value) -> String {
     }
     let message = envelope["message"].as_str().unwrap_or_default();
     let data = super::value(&envelope["data"]);
-    format!("{}\n{}", text::one_line(message, MAX_LINE_CHARS), clipped(&data)).trim_end().to_owned()
+    let message = text::one_line(&text::distinct(message), MAX_LINE_CHARS);
+    format!("{message}\n{}", clipped(&data)).trim_end().to_owned()
 }
 
 /// Truncates a text to a bounded size, and marks the cut.

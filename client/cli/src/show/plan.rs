@@ -176,12 +176,13 @@ impl StepView {
         }
     }
 
-    /// Formats what the preview reports.
+    /// Formats what the step touches.
     fn touched(&self) -> String {
-        let lines = self.touches.iter().map(|line| text::one_line(line, 400));
+        let lines = self.touches.iter().map(|line| text::one_line(&text::distinct(line), 400));
         lines.collect::<Vec<_>>().join(", ")
     }
 
+    /// Formats what the preview reports.
     fn dry_run(&self) -> String {
         let message = self.preview["message"].as_str().unwrap_or_default();
         let only_looks = orion_catalog::find(&self.tool).is_some_and(|(spec, _)| !spec.has_effects);

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::card::{how_much, who};
+use super::card::{distinct, how_much, who};
 use super::value::typed_arguments;
 use super::{ApprovalView, LabelView};
 use crate::output::{ASKS, Output};
@@ -25,8 +25,8 @@ pub(crate) fn short_card(out: &Output, approval: &ApprovalView) -> String {
     let mut card = Card(vec![format!("{ASKS}? {}{ASKS:#}", fitted(&title, COLUMNS - 2))]);
     let arguments = typed_arguments(&approval.tool, approval.arguments.to_string().as_bytes());
     card.row("arguments", &[arguments], 1, both_ends);
-    card.row("touches", &approval.touches, 2, both_ends);
-    card.row("preview", &preview(&approval.preview), 3, both_ends);
+    card.row("touches", &distinct(&approval.touches), 2, both_ends);
+    card.row("preview", &distinct(&preview(&approval.preview)), 3, both_ends);
     let undo = if approval.can_undo { "can be undone" } else { "cannot be undone" };
     let about = [undo.to_owned(), how_much(approval)];
     card.row("effect", &[joined(&about)], 1, fitted);

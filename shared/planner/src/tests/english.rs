@@ -138,7 +138,7 @@ pub(super) const SAID: &[(&str, &str)] = &[
     ),
     (
         "put “Milk and  bread” in the file shopping list",
-        r#"{"tool":"write_file","path":"shopping list","content":"Milk and  bread"}"#,
+        r#"{"tool":"write_file","path":"shopping list","content":"Milk and  bread\n","append":true,"own_line":true}"#,
     ),
     (
         "create a file hello.txt with the text \"hi\"",

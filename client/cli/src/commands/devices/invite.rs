@@ -131,8 +131,8 @@ impl Invite {
             let name = text::one_line(&known.name, 80);
             app.out.note(&if matches!(known.state, "rejected" | "revoked") {
                 format!(
-                    "If this is for the {name} that was {}: end the agent there, and run `orion-agent enroll {} --force`, without --allow-path. What its owner allows in agent.toml stays as it is.",
-                    known.state, invitation.token
+                    "If this is for the {name} that was {}: end the agent there, and run the line for a device that has it with --force, and without --allow-path. What its owner allows in agent.toml stays as it is.",
+                    known.state
                 )
             } else { format!(
                 "A device is called {name} already: as long as it is, the new one gets a number after that name, which no line of a policy file for {name} is about."
