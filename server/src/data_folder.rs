@@ -48,7 +48,10 @@ pub(crate) fn lock(data_dir: &Path) -> anyhow::Result<File> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            bail!("a backend is running with {}; stop it, and run this again", data_dir.display())
+            bail!(
+                "a backend is running with {}; stop it, or wait where it is stopping already, which takes up to half a minute, and run this again",
+                data_dir.display()
+            )
         }
         Err(TryLockError::Error(error)) => Err(error).context("the data folder cannot be locked"),
     }

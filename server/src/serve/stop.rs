@@ -16,6 +16,8 @@ const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 pub async fn close(backend: Arc<Backend>) {
     backend.tasks.shutdown.cancelled().await;
     backend.tasks.calls.close();
+    let calls = backend.tasks.calls.len();
+    tracing::info!(calls, "stopping; calls have {} s to end", DRAIN_TIMEOUT.as_secs());
     if tokio::time::timeout(DRAIN_TIMEOUT, backend.tasks.calls.wait()).await.is_err() {
         tracing::warn!(
             "some calls did not end in time; their outcome is reported at the next start"

@@ -266,6 +266,9 @@ fn what_was_done_in_a_chat_is_told_again_and_what_was_replaced_is_said() {
     assert_eq!(asked("what did you do on laptop-2?"), nothing);
     assert_eq!(ask("what did you change so far?"), nothing);
     assert!(ask("wat heb je gedaan?").starts_with("Voor zover ik kan zien"));
+    for question in ["undo everything", "undo the last two changes", "maak alles ongedaan"] {
+        assert!(ask(question).contains("`/undo`"), "{question}: {}", ask(question));
+    }
     for question in ["give me access to Downloads", "geef toegang tot Downloads"] {
         assert!(ask(question).contains("`orion-agent allow "), "{question}");
     }

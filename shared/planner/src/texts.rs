@@ -155,6 +155,10 @@ pub(crate) fn cannot(key: &str, language: Language) -> &'static str {
             "I cannot change what is allowed, so I did nothing. An admin of the backend allows a folder with `orion devices permissions add DEVICE --path FOLDER --access read`, and the owner of the device with `orion-agent allow FOLDER`. Where a call was denied, its answer says which of them is needed.",
             "Ik kan niet veranderen wat er mag, dus ik heb niets gedaan. Een beheerder van de backend staat een map toe met `orion devices permissions add APPARAAT --path MAP --access read`, en de eigenaar van het apparaat met `orion-agent allow MAP`. Waar een aanroep geweigerd werd, zegt het antwoord wat daarvan nodig is.",
         ),
+        "undo_all" => (
+            "I take back one change at a time, the last one first, so I did nothing. Say “undo that” for the last one; `/undo` in `orion chat` takes back all that the last answer changed.",
+            "Ik draai één verandering tegelijk terug, de laatste eerst, dus ik heb niets gedaan. Zeg “maak dat ongedaan” voor de laatste; `/undo` in `orion chat` draait alles terug wat het laatste antwoord veranderde.",
+        ),
         "power" => (
             "I cannot switch a device off, restart it or lock it, so I did nothing.",
             "Ik kan een apparaat niet uitzetten, opnieuw starten of vergrendelen, dus ik heb niets gedaan.",

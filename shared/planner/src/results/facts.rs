@@ -237,6 +237,19 @@ pub(super) fn at_least(result: &ResultFacts, english: bool) -> &'static str {
     }
 }
 
+/// Returns how long a device has been on.
+fn on_for(seconds: u64, english: bool) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    match (days, english) {
+        (0, true) => format!(", on for {hours} h {minutes} min"),
+        (0, false) => format!(", {hours} uur en {minutes} min aan"),
+        (1, true) => format!(", on for 1 day and {hours} h"),
+        (1, false) => format!(", 1 dag en {hours} uur aan"),
+        (days, true) => format!(", on for {days} days and {hours} h"),
+        (days, false) => format!(", {days} dagen en {hours} uur aan"),
+    }
+}
+
 fn device_facts(result: &ResultFacts, english: bool) -> String {
     let word = |english_word: &'static str, dutch: &'static str| {
         if english { english_word } else { dutch }
@@ -246,12 +259,17 @@ fn device_facts(result: &ResultFacts, english: bool) -> String {
     let mut lines = Vec::new();
     if result.at("/data/system").is_some() {
         lines.push(format!(
-            "{}: {}, {}, {} GiB {}",
+            "{}: {}, {}, {} GiB {}{}",
             result.text("/data/system/hostname"),
             result.text("/data/system/os"),
             result.text("/data/system/cpu"),
             number("/data/system/ram_gb"),
             word("memory", "geheugen"),
+            result
+                .at("/data/system/uptime_seconds")
+                .and_then(Value::as_u64)
+                .map(|seconds| on_for(seconds, english))
+                .unwrap_or_default(),
         ));
     }
     if result.at("/data/cpu").is_some() {
