@@ -110,7 +110,7 @@ test("what a request touches is shown to its end, however long its path is", asy
 });
 
 test("names that differ in what is not seen, or in what stands for it, do not look the same", async () => {
-  const names = ["two words.txt", "two  words.txt", "two␣␣words.txt", "two\u00a0words.txt", "two\\u{a0}words.txt", "two words.txt ", "two\nwords.txt", "two␊words.txt", "two⏎words.txt", "two\u202ewords.txt", "two\\u{202e}words.txt", "two�words.txt"];
+  const names = ["two words.txt", "two  words.txt", "two␣␣words.txt", "two\u00a0words.txt", "two\\u{a0}words.txt", "two words.txt ", "two\nwords.txt", "two␊words.txt", "two⏎words.txt", "two\u202ewords.txt", "two\\u{202e}words.txt", "two�words.txt", "two\u2800words.txt", "two w\u00f3rds.txt", "two wo\u0301rds.txt", "two w\u1ecd\u0301rds.txt", "two wo\u0301\u0323rds.txt"];
   const parts = ["Preview", "Touches", "Arguments"];
   const shown = parts.map(() => []);
   for (const name of names) {
@@ -389,6 +389,45 @@ test("a viewer and an operator see what they may, and are told who may the rest"
   await heading(ann, /Enrol/).waitFor();
   assert.equal(await ann.getByRole("button", { name: "Make the command" }).count(), 0);
   await vera.context().close();
+});
+
+test("a sentence that is typed beside the field of the reason answers no request", async () => {
+  const policy = join(world.folder, "reasons.yaml");
+  writeFileSync(policy, "version: 1\nrules:\n  - { id: reasons, tools: [write_file], action: ask, approvers: { reason: required }, because: Writes are looked at. }\n");
+  orion(0, "policy", "apply", policy, "--yes");
+  mkdirSync(join(server.files, "precious"));
+  writeFileSync(join(server.files, "list.txt"), "Bread\n");
+  orion(6, "call", "server", "delete_directory", "path=precious", "confirm=true");
+  orion(6, "call", "server", "write_file", "path=list.txt", "content=Milk");
+  await ann.goto("/approvals");
+  await ann.getByRole("navigation", { name: "Requests" }).getByRole("link", { name: /list\.txt/ }).click();
+  const request = ann.getByRole("region", { name: "Approval request" });
+  await request.getByText("rule reasons").waitFor();
+  // A short difference is on the card: what is written over is seen.
+  await request.getByLabel("Difference").getByText("-Bread").waitFor();
+  const reason = request.getByLabel("Reason (required)");
+  const isThere = async () => {
+    assert.ok(existsSync(join(server.files, "precious")));
+    assert.equal(readFileSync(join(server.files, "list.txt"), "utf8"), "Bread\n");
+    assert.equal(await ann.getByRole("navigation", { name: "Requests" }).getByRole("link").count(), 2);
+  };
+  // The key that approves goes to the field that has to be filled in before.
+  await ann.waitForTimeout(1_000);
+  await ann.keyboard.press("a");
+  await ann.keyboard.type("ok, and deleted as asked", { delay: 30 });
+  assert.equal(await reason.inputValue(), "ok, and deleted as asked");
+  await reason.fill("");
+  await reason.blur();
+  await ann.keyboard.type("looked at it, jack added a dear thing", { delay: 150 });
+  await ann.waitForTimeout(1_000);
+  await isThere();
+  assert.equal(await request.getByRole("button", { name: "Deny…" }).count(), 1);
+  await ann.waitForTimeout(1_300);
+  await reason.fill("It is asked for.");
+  await reason.blur();
+  await ann.keyboard.press("a");
+  await eventually("the write", () => readFileSync(join(server.files, "list.txt"), "utf8") === "Milk");
+  assert.ok(existsSync(join(server.files, "precious")));
 });
 
 test("nothing violated the content security policy, and no script failed", () => {

@@ -2,34 +2,21 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { type ReactNode, useState } from "react";
 import { Arguments } from "../calls/Arguments";
-import { type Approval, ApprovalService, ApprovalState, type ContentLabel } from "../gen/orion/v1/approval_pb";
+import { type Approval, ApprovalService, ApprovalState } from "../gen/orion/v1/approval_pb";
 import { DeviceService } from "../gen/orion/v1/device_pb";
 import { outcome, riskOf } from "../lib/call";
 import { useMe } from "../lib/session";
-import { MOST_PATH, argument, bothEnds, bytes, counted, object, oneLine } from "../lib/text";
+import { MOST_PATH, argument, bytes, counted, object, oneLine } from "../lib/text";
 import { Badge, Block, Button, Line, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
 import { Decide } from "./Decide";
+import { Details, Lines, source } from "./Details";
 
 /** Returns the full card of a request that a list has cut. */
 export function useApproval(listed: Approval) {
   const whole = useQuery(ApprovalService.method.getApproval, { approvalId: listed.approvalId }, { enabled: listed.isCut });
   return { approval: whole.data?.approval ?? listed, isWhole: !listed.isCut || whole.isSuccess, error: whole.error };
-}
-
-/** Lines of a card, each with both ends where it is cut: a path says most at its end. */
-function Lines({ name, texts, most, cut = 200 }: { name: string; texts: string[]; most: number; cut?: number }) {
-  if (texts.length === 0) return null;
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>
-        {texts.slice(0, most).map((text, index) => <div key={index}><bdi className="break" title={text.length > cut ? oneLine(text, 1000) : undefined}>{bothEnds(text, cut)}</bdi></div>)}
-        {texts.length > most && <span className="muted">and {counted(texts.length - most, "more line")}</span>}
-      </dd>
-    </>
-  );
 }
 
 /** A line of a card, or where it is long all of it: nothing that is approved is left out of the card. */
@@ -42,7 +29,6 @@ function Whole({ name, text, most, children }: { name: string; text: string; mos
   );
 }
 
-const source = (label: ContentLabel) => `${label.tool} on ${label.device} ${label.place}`.trimEnd();
 
 function untrusted(approval: Approval): string[] {
   const from = approval.copiedFrom.length > 0 ? approval.copiedFrom : approval.content;
@@ -53,6 +39,14 @@ function untrusted(approval: Approval): string[] {
 
 /** Returns what asks besides the risk, which is said already. */
 const ruleOf = ({ rule }: Approval) => (rule === "" || rule.startsWith("risk ") ? [] : [`Required by: ${rule}`]);
+
+/** A difference of so many lines is shown at once: it says what is lost. */
+const MOST_DIFF_LINES = 8;
+
+function shortDiff(data: unknown): string | undefined {
+  const diff = (data as { diff?: unknown } | undefined)?.diff;
+  return typeof diff === "string" && diff !== "" && diff.length < 1000 && diff.trimEnd().split("\n").length <= MOST_DIFF_LINES ? diff : undefined;
+}
 
 function effect(approval: Approval): string {
   const parts = [approval.canUndo ? "can be undone" : "cannot be undone"];
@@ -67,27 +61,6 @@ export function approvers(approval: Approval): string {
   if (approval.notRequester) return `${who}, not ${approval.requester}${how}`;
   if (approval.secondIfAny) return `${who}${how}; somebody other than ${approval.requester} where there is one`;
   return `${who}${how}`;
-}
-
-function Details({ approval }: { approval: Approval }) {
-  const preview = outcome(approval.preview);
-  const diff = (preview?.data as { diff?: unknown } | undefined)?.diff;
-  return (
-    <div className="stack">
-      <Arguments values={object(approval.arguments)} />
-      {typeof diff === "string" && <Diff text={diff} />}
-      {preview?.data !== undefined && typeof diff !== "string" && <Block text={JSON.stringify(preview.data, null, 2)} label="Preview" />}
-      <dl className="facts small">
-        <Lines name="All touches" texts={approval.touches} most={200} cut={MOST_PATH} />
-        <Lines name="Untrusted" texts={approval.content.map(source)} most={50} />
-        <Lines name="Words from it" texts={approval.occursInContent} most={20} />
-        {approval.writtenBy !== "" && <><dt>Written by</dt><dd><Line text={approval.writtenBy} /></dd></>}
-        <dt>Answers so far</dt>
-        <dd>{approval.votes.map((vote) => `${vote.user}: ${vote.yes ? "yes" : "no"}${vote.byPasskey ? " with a passkey" : ""}`).join(", ") || "none"}</dd>
-        <dt>Id</dt><dd className="mono">{approval.approvalId}</dd>
-      </dl>
-    </div>
-  );
 }
 
 /** An approval is used up by a call that fails because its device is away. */
@@ -108,6 +81,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
   const mayEnd = approval.state === ApprovalState.OPEN && !isAnswered;
   const risk = riskOf(approval.risk);
   const preview = outcome(approval.preview);
+  const diff = shortDiff(preview?.data);
   const given = Object.entries(object(approval.arguments))
     .toSorted(([one], [other]) => Number(one === "confirm") - Number(other === "confirm"))
     .map(([name, value]) => argument(name, value));
@@ -128,12 +102,13 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
       </div>
       <dl className="facts">
         {preview && <Whole name="Preview" text={preview.message} most={1000} />}
+        {diff !== undefined && <><dt>Difference</dt><dd><Diff text={diff} /></dd></>}
         <dt>Effect</dt><dd>{effect(approval)}</dd>
         <Lines name="Touches" texts={approval.touches} most={2} cut={MOST_PATH} />
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
         {given.length > 0 && <Whole name="Arguments" text={given.join(" · ")} most={200}><Arguments values={object(approval.arguments)} /></Whole>}
-        <Lines name="Why asked" texts={[...approval.riskBecause.slice(-2), ...ruleOf(approval)]} most={3} />
+        <Lines name="Why asked" texts={[...ruleOf(approval), ...approval.riskBecause.slice(-2)]} most={3} />
         <Lines name="Untrusted" texts={untrusted(approval)} most={1} />
         <dt>Who may</dt><dd>{approvers(approval)}{mayEnd && <> · ends <Time at={approval.expiresAt} /></>}</dd>
       </dl>

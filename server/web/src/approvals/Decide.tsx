@@ -99,10 +99,11 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
     setDenying(false);
     setReason("");
   };
+  const isUnexplained = approval.reasonRequired && reason.trim() === "";
   const failed = <ErrorNote error={decide.error ?? unsigned} />;
   const because = (
     <Field label={isDenying ? "Reason (the requester and the model read it)" : "Reason (required)"}>
-      {(props) => <input {...props} value={reason} maxLength={500} autoFocus={isDenying} onChange={(event) => setReason(event.target.value)} />}
+      {(props) => <input {...props} value={reason} maxLength={500} autoFocus={isDenying} data-key={!isDenying && isUnexplained ? "a" : undefined} onChange={(event) => setReason(event.target.value)} />}
     </Field>
   );
   if (isDenying) {
@@ -127,7 +128,7 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
       {approval.reasonRequired && because}
       {approval.planId === "" && (
         <div className="row">
-          <Button look="primary" disabled={isOff || (approval.reasonRequired && reason.trim() === "")} onClick={approve} data-key="a">
+          <Button look="primary" disabled={isOff || isUnexplained} onClick={approve} data-key="a">
             {approval.passkeyRequired ? "Approve with passkey" : "Approve once"} on {oneLine(approval.device, 24)} <kbd aria-hidden>a</kbd>
           </Button>
           <Button look="danger" disabled={isOff} onClick={() => { setDenying(true); setReason(""); }} data-key="d">

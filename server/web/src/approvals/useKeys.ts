@@ -1,20 +1,34 @@
-// The keys of the inbox: `j` and `k` move, `a`, `d` and `e` press the button that shows them.
+// The keys of the inbox: `j` and `k` move, `a`, `d` and `e` press the button that shows them, or go to the field that has to be
+// filled in before. Letters of a sentence that is typed beside a field do nothing.
 import { useEffect } from "react";
 import { isTyping } from "../shell/shortcuts";
 
+const KEYS = ["j", "k", "a", "d", "e"];
+/** No key counts so soon after another letter: it is a part of a sentence. */
+const SENTENCE_MS = 1_200;
+
 export function useKeys(move: (step: number) => void) {
   useEffect(() => {
+    let typed = -SENTENCE_MS;
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+      if (event.key.length === 1 && (!KEYS.includes(event.key) || event.timeStamp - typed < SENTENCE_MS)) {
+        typed = event.timeStamp;
+        return;
+      }
       if (event.key === "j" || event.key === "k") {
         move(event.key === "j" ? 1 : -1);
         return;
       }
       if (!["a", "d", "e"].includes(event.key)) return;
-      const button = document.querySelector<HTMLButtonElement>(`button[data-key="${event.key}"]:not(:disabled)`);
-      if (!button) return;
+      const wanted = document.querySelector<HTMLElement>(`[data-key="${event.key}"]:not(:disabled)`);
+      if (!wanted) {
+        typed = event.timeStamp;
+        return;
+      }
       event.preventDefault();
-      button.click();
+      if (wanted instanceof HTMLInputElement) wanted.focus();
+      else wanted.click();
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);

@@ -10,7 +10,10 @@ export function useFollow(chat: string | undefined) {
   const shown = useRef<string>(undefined);
   const show = useCallback((box: HTMLDivElement) => {
     const card = [...box.querySelectorAll<HTMLElement>(".call.ask")].at(-1);
-    if (!card || card.offsetHeight <= box.clientHeight) {
+    const said = [...box.querySelectorAll<HTMLElement>(".said")].at(-1);
+    // What was said since is to be seen, and its answer.
+    const isOlder = card && said && (card.compareDocumentPosition(said) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+    if (!card || isOlder || card.offsetHeight <= box.clientHeight) {
       box.scrollTop = box.scrollHeight;
     } else if (card.dataset.call !== shown.current) {
       shown.current = card.dataset.call;

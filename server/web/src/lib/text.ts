@@ -10,9 +10,22 @@ const escape = (character: string) => `\\u{${(character.codePointAt(0) ?? 0).toS
 /** What stands for a character here: a text that has one of these already writes it out, so that the two differ. */
 const MARKS = /[\u21e5\u23ce\u2423]|\\(?=u\{)/g;
 
+/** A character with its accents, or a syllable with its parts. */
+const CLUSTER = /[\u1100-\u1112\uac00-\ud7a3][\u1161-\u1175\u11a8-\u11c2]+|\P{M}\p{M}*/gu;
+
+const isOther = (text: string) => text.normalize("NFC") !== text;
+
+/** Writes out what looks as other characters do: `e` and an accent as the letter that has it, the sign of Kelvin as K. */
+function told(cluster: string): string {
+  if (!isOther(cluster)) return cluster;
+  const [first = "", ...rest] = cluster;
+  return [isOther(first) ? escape(first) : first, ...rest.map(escape)].join("");
+}
+
 /** Returns a text with line breaks, in which everything is visible. */
 export function visible(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(MARKS, escape).replace(HIDDEN, escape);
+  const marked = text.replaceAll("\r\n", "\n").replace(MARKS, escape);
+  return (isOther(marked) ? marked.replace(CLUSTER, told) : marked).replace(HIDDEN, escape);
 }
 
 /** Returns the text of JSON, in which what would be invisible is escaped as JSON does it. */
@@ -23,7 +36,7 @@ export function visibleJson(text: string): string {
 
 /** Returns a line in which spaces that a browser leaves out, or that only look like one, are marked: they tell names apart. */
 function spaced(line: string): string {
-  return line.replace(/[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g, escape).replace(/^ +| +$| {2,}/g, (run) => "␣".repeat(run.length));
+  return line.replace(/[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]/g, escape).replace(/^ +| +$| {2,}/g, (run) => "␣".repeat(run.length));
 }
 
 /** Longer than a path can be: its end says what is meant. */

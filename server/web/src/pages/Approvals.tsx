@@ -34,7 +34,7 @@ function Row({ approval }: { approval: Approval }) {
       <div className="small muted clip">
         <Line text={`${approval.device} · ${approval.requester}`} most={80} /> · <Time at={approval.createdAt} />
       </div>
-      <div className="small clip"><Line text={bothEnds(first, MOST_PATH)} mono />{more > 0 && <span className="muted"> and {more} more</span>}</div>
+      <div className="small clip"><bdi className="mono break">{bothEnds(first, MOST_PATH)}</bdi>{more > 0 && <span className="muted"> and {more} more</span>}</div>
     </NavLink>
   );
 }

@@ -5,7 +5,7 @@ import { ApprovalService } from "../gen/orion/v1/approval_pb";
 import { type Call, CallState, ToolService } from "../gen/orion/v1/tool_pb";
 import { type Bar, Bars } from "../insights/Bars";
 import { useMe } from "../lib/session";
-import { counted, oneLine } from "../lib/text";
+import { counted } from "../lib/text";
 import { duration } from "../lib/time";
 import { Empty, Head, Line, Loading } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -98,7 +98,7 @@ export default function Insights() {
                 <thead><tr><th>Person</th><th>Approved</th><th>Denied</th><th>Median time to approve</th><th>Within five seconds</th><th>Without opening the details</th></tr></thead>
                 <tbody>
                   {stats.data.approvers.map((it) => (
-                    <tr key={it.user}><td><Line text={oneLine(it.user, 40)} /></td><td data-label="Approved">{it.approved.toString()}</td><td data-label="Denied">{it.denied.toString()}</td><td data-label="Median">{(Number(it.medianMs) / 1000).toFixed(1)} s</td><td data-label="Fast">{it.fast.toString()}</td><td data-label="No details">{it.withoutDetails.toString()}</td></tr>
+                    <tr key={it.user}><td><Line text={it.user} most={40} /></td><td data-label="Approved">{it.approved.toString()}</td><td data-label="Denied">{it.denied.toString()}</td><td data-label="Median">{(Number(it.medianMs) / 1000).toFixed(1)} s</td><td data-label="Fast">{it.fast.toString()}</td><td data-label="No details">{it.withoutDetails.toString()}</td></tr>
                   ))}
                 </tbody>
               </table>

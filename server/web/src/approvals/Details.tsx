@@ -1,0 +1,44 @@
+// The details of an approval request, which are shown on demand, and the lines of its card.
+import { Arguments } from "../calls/Arguments";
+import type { Approval, ContentLabel } from "../gen/orion/v1/approval_pb";
+import { outcome } from "../lib/call";
+import { MOST_PATH, bothEnds, counted, object, oneLine } from "../lib/text";
+import { Block, Line } from "../ui/basics";
+import { Diff } from "../ui/Diff";
+
+/** Lines of a card, each with both ends where it is cut: a path says most at its end. */
+export function Lines({ name, texts, most, cut = 200 }: { name: string; texts: string[]; most: number; cut?: number }) {
+  if (texts.length === 0) return null;
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        {texts.slice(0, most).map((text, index) => <div key={index}><bdi className="break" title={text.length > cut ? oneLine(text, 1000) : undefined}>{bothEnds(text, cut)}</bdi></div>)}
+        {texts.length > most && <span className="muted">and {counted(texts.length - most, "more line")}</span>}
+      </dd>
+    </>
+  );
+}
+
+export const source = (label: ContentLabel) => `${label.tool} on ${label.device} ${label.place}`.trimEnd();
+
+export function Details({ approval }: { approval: Approval }) {
+  const preview = outcome(approval.preview);
+  const diff = (preview?.data as { diff?: unknown } | undefined)?.diff;
+  return (
+    <div className="stack">
+      <Arguments values={object(approval.arguments)} />
+      {typeof diff === "string" && <Diff text={diff} />}
+      {preview?.data !== undefined && typeof diff !== "string" && <Block text={JSON.stringify(preview.data, null, 2)} label="Preview" />}
+      <dl className="facts small">
+        <Lines name="All touches" texts={approval.touches} most={200} cut={MOST_PATH} />
+        <Lines name="Untrusted" texts={approval.content.map(source)} most={50} />
+        <Lines name="Words from it" texts={approval.occursInContent} most={20} />
+        {approval.writtenBy !== "" && <><dt>Written by</dt><dd><Line text={approval.writtenBy} /></dd></>}
+        <dt>Answers so far</dt>
+        <dd>{approval.votes.map((vote) => `${vote.user}: ${vote.yes ? "yes" : "no"}${vote.byPasskey ? " with a passkey" : ""}`).join(", ") || "none"}</dd>
+        <dt>Id</dt><dd className="mono">{approval.approvalId}</dd>
+      </dl>
+    </div>
+  );
+}
