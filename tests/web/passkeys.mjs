@@ -121,6 +121,7 @@ test("a passkey is registered with the password alone, and approves a call as it
 
   await asked("first.txt");
   await ann.keyboard.press("a");
+  await ann.keyboard.press("Enter");
   await ann.getByText("approved", { exact: true }).waitFor();
   await eventually("the deletion", () => !existsSync(join(laptop.files, "first.txt")));
   await ann.goto("/people");

@@ -85,6 +85,7 @@ test("a chat makes a folder, and a second person approves its deletion by keyboa
   await request.getByText("All touches").waitFor();
   await ann.locator('button[data-key="a"]:enabled').waitFor();
   await ann.keyboard.press("a");
+  await ann.keyboard.press("Enter");
   await card(admin, "delete_directory").getByText("succeeded").waitFor();
   await ann.getByText("approved", { exact: true }).waitFor();
   assert.ok(!existsSync(join(device.files, "Test")));

@@ -39,8 +39,9 @@ impl Preview {
     pub fn quantity(&self) -> Option<Quantity> {
         let Self::Shown(bytes) = self else { return None };
         let data = serde_json::from_slice::<Envelope>(bytes).ok()?.data?;
-        let quantity =
-            Quantity { entries: data["entries"].as_u64(), bytes: data["bytes"].as_u64() };
+        // What is written is one file, by its size.
+        let bytes = data["bytes"].as_u64().or_else(|| data["size_bytes"].as_u64());
+        let quantity = Quantity { entries: data["entries"].as_u64(), bytes };
         (quantity != Quantity::default()).then_some(quantity)
     }
 

@@ -71,7 +71,9 @@ pub fn answer(conversation: &[Message<'_>]) -> Answer {
         }
         Outcome::Plan(Plan::Undo(placement, which)) => {
             match undo::of(turn.before, *which, placement.device.as_deref(), placement.dry_run) {
-                Ok(call) => done(call.to_string()),
+                Ok(calls) => {
+                    done(calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+                }
                 Err(why) => done(texts::no_undo(&why, language)),
             }
         }

@@ -41,7 +41,7 @@ pub(crate) fn plan_of(meaning: &'static str, filled: &Filled) -> Option<Plan> {
         // What the results show anyway.
         "shown" => Plan::Run(Vec::new(), View::Sentences),
         "undo" => Plan::Undo(Placement::default(), Which::Last),
-        "undo_earlier" => Plan::Undo(Placement::default(), Which::BeforeFailed),
+        "undo_earlier" => Plan::Undo(Placement::default(), Which::Before),
         "account" => Plan::Account(Placement::default()),
         "help" => Plan::Help,
         "yes" => Plan::Yes,

@@ -35,8 +35,8 @@ pub(crate) enum Plan {
 pub(crate) enum Which {
     /// The last one.
     Last,
-    /// The one before a call that did not succeed.
-    BeforeFailed,
+    /// The one before a change that was taken back, or a call that did not succeed.
+    Before,
 }
 
 /// Where a call runs and whether it is a preview.

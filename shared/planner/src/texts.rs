@@ -1,7 +1,7 @@
 //! What the planner says about itself: questions, and why nothing is done.
 
 use crate::language::Language;
-use crate::undo::Impossible;
+use crate::undo::{Earlier, Impossible};
 use crate::words::Word;
 
 /// Why a message is not carried out.
@@ -156,8 +156,8 @@ pub(crate) fn cannot(key: &str, language: Language) -> &'static str {
             "Ik kan niet veranderen wat er mag, dus ik heb niets gedaan. Een beheerder van de backend staat een map toe met `orion devices permissions add APPARAAT --path MAP --access read`, en de eigenaar van het apparaat met `orion-agent allow MAP`. Waar een aanroep geweigerd werd, zegt het antwoord wat daarvan nodig is.",
         ),
         "undo_all" => (
-            "I take back one change at a time, the last one first, so I did nothing. Say “undo that” for the last one; `/undo` in `orion chat` takes back all that the last answer changed.",
-            "Ik draai één verandering tegelijk terug, de laatste eerst, dus ik heb niets gedaan. Zeg “maak dat ongedaan” voor de laatste; `/undo` in `orion chat` draait alles terug wat het laatste antwoord veranderde.",
+            "I take back what one request changed, the last one first, so I did nothing. Say “undo that” for the last one, and then “undo the earlier change”.",
+            "Ik draai terug wat één verzoek veranderde, het laatste eerst, dus ik heb niets gedaan. Zeg “maak dat ongedaan” voor het laatste, en daarna “maak de eerdere verandering ongedaan”.",
         ),
         "power" => (
             "I cannot switch a device off, restart it or lock it, so I did nothing.",
@@ -180,7 +180,13 @@ pub(crate) fn account(told: &str, is_cut: bool, others: usize, language: Languag
                 "Voor zover ik kan zien is in dit gesprek niets veranderd.",
             )
             .to_owned(),
-        (false, false) => format!("{}\n\n{told}", language.of("In this chat:", "In dit gesprek:")),
+        (false, false) => format!(
+            "{}\n\n{told}",
+            language.of(
+                "In this chat, as far as I can see back:",
+                "In dit gesprek, voor zover ik terug kan kijken:",
+            )
+        ),
         (false, true) => {
             let begin = language.of(
                 "The newest changes of this chat; `orion calls list` shows them all:",
@@ -208,10 +214,10 @@ pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
     );
     let why = match (why, language) {
         (Impossible::Nothing, Language::English) => {
-            "Nothing that I can see in this chat was changed, so I did nothing.".to_owned()
+            "Nothing that I can see in this chat is left to take back, so I did nothing.".to_owned()
         }
         (Impossible::Nothing, Language::Dutch) => {
-            "Voor zover ik in dit gesprek kan zien is er niets veranderd, dus ik heb niets gedaan.".to_owned()
+            "Voor zover ik in dit gesprek kan zien is er niets meer terug te draaien, dus ik heb niets gedaan.".to_owned()
         }
         (Impossible::Tool(tool), Language::English) => {
             format!("The last change here was by {tool}, which cannot be taken back, so I did nothing.")
@@ -225,14 +231,7 @@ pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
         (Impossible::Unseen, Language::Dutch) => {
             "Ik kan hier niet zien wat er van de laatste verandering is geworden, dus ik heb niets gedaan.".to_owned()
         }
-        (Impossible::Earlier(earlier), Language::English) => return format!(
-            "The last call here, {}, did not succeed, so there is nothing of it to take back, and I did nothing. The last change before it was by {} on {} ({}). To take that one back, say “undo the earlier change”.",
-            earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", ")
-        ),
-        (Impossible::Earlier(earlier), Language::Dutch) => return format!(
-            "De laatste aanroep hier, {}, is niet gelukt, dus daarvan is niets terug te draaien, en ik heb niets gedaan. De laatste verandering daarvoor was door {} op {} ({}). Zeg “maak de eerdere verandering ongedaan” om die terug te draaien.",
-            earlier.failed, earlier.tool, earlier.device, earlier.paths.join(", ")
-        ),
+        (Impossible::Earlier(earlier), _) => return earlier_change(earlier, language),
         (Impossible::NotLast, Language::English) => {
             "“Undo that” takes back the last change of this chat; I take back no older one, so I did nothing.".to_owned()
         }
@@ -241,6 +240,34 @@ pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
         }
     };
     format!("{why} {command}")
+}
+
+fn earlier_change(earlier: &Earlier, language: Language) -> String {
+    let Earlier { failed, tool, paths, device } = earlier;
+    let mut names = paths.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    if paths.len() > 5 {
+        names.push_str(", …");
+    }
+    match language {
+        Language::English => {
+            let why = failed.map_or_else(
+                || "The last change here is taken back already".to_owned(),
+                |failed| format!("The last call here, {failed}, did not succeed, so there is nothing of it to take back"),
+            );
+            format!(
+                "{why}, and I did nothing. The change before it was by {tool} on {device} ({names}). To take that one back, say “undo the earlier change”."
+            )
+        }
+        Language::Dutch => {
+            let why = failed.map_or_else(
+                || "De laatste verandering hier is al teruggedraaid".to_owned(),
+                |failed| format!("De laatste aanroep hier, {failed}, is niet gelukt, dus daarvan is niets terug te draaien"),
+            );
+            format!(
+                "{why}, en ik heb niets gedaan. De verandering daarvoor was door {tool} op {device} ({names}). Zeg “maak de eerdere verandering ongedaan” om die terug te draaien."
+            )
+        }
+    }
 }
 
 /// Returns the example that shares most words with a message. `None` where none does.

@@ -1,7 +1,9 @@
-//! Plans "undo that": a call that undoes the last call of this chat that changed something.
+//! Plans "undo that": the calls that undo what the last request of this chat changed, the last of it first.
 //!
-//! Only the last change is undone. Where it cannot be undone, or is not visible, or where a call after it did
-//! not succeed, the planner says so; it undoes an earlier one only where that one is asked for.
+//! Where that cannot be undone, or is not visible, or where it is taken back already or a call after it did not succeed,
+//! the planner says so; it undoes an earlier change only where that one is asked for.
+
+use std::collections::HashSet;
 
 use orion_catalog::find;
 use orion_catalog::tools::undo_call::{changed_nothing, paths_of};
@@ -21,87 +23,130 @@ pub(crate) enum Impossible {
     Tool(&'static str),
     /// The result of the last change, or its call, is not visible in this chat.
     Unseen,
-    /// The last call that was to change something did not succeed: the change is an earlier one.
+    /// The last call that was to change something did not succeed or was taken back: the change is an earlier one.
     Earlier(Box<Earlier>),
     /// An earlier change is meant, and the last one stands.
     NotLast,
 }
 
-/// A change before a call that did not succeed.
+/// A change that is not the last thing that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Earlier {
-    /// The tool of the call that did not succeed.
-    pub(crate) failed: &'static str,
+    /// The tool of a call after it that did not succeed. None where a change after it was taken back.
+    pub(crate) failed: Option<&'static str>,
     /// The tool of the change.
     pub(crate) tool: &'static str,
     pub(crate) paths: Vec<String>,
     pub(crate) device: String,
-    pub(crate) call_id: String,
 }
 
-/// Returns the call that undoes the change that is meant.
+/// A change that can be undone.
+struct Change {
+    tool: &'static str,
+    call_id: String,
+    paths: Vec<String>,
+    device: String,
+}
+
+/// What came after the change that is looked for.
+#[derive(Default)]
+struct Since {
+    failed: Option<&'static str>,
+    taken_back: HashSet<String>,
+}
+
+/// Returns the calls that undo the change that is meant: all that one request changed, the last of it first.
 pub(crate) fn of(
     conversation: &[Message<'_>],
     which: Which,
     device: Option<&str>,
     dry_run: bool,
-) -> Result<PlannedCall, Impossible> {
-    let mut failed = None;
+) -> Result<Vec<PlannedCall>, Impossible> {
+    let mut since = Since::default();
+    let mut changes: Vec<Change> = Vec::new();
     for (at, message) in conversation.iter().enumerate().rev() {
-        let Some((call, envelope)) = answered(conversation.get(..at).unwrap_or_default(), message)
-        else {
-            continue;
-        };
-        let Some((spec, alias)) = find(&call.tool).filter(|(spec, _)| spec.has_effects) else {
-            continue;
-        };
-        let Ok(mut arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
-            continue;
-        };
-        let facts = ResultFacts::read(envelope);
-        let is_preview = facts.dry_run() || arguments.get("dry_run") == Some(&Value::Bool(true));
-        let place = facts.text("/meta/device");
-        let is_elsewhere = device.is_some_and(|wanted| !place.is_empty() && wanted != place);
-        match facts.at("/success") {
-            _ if is_preview => continue,
-            Some(Value::Bool(true))
-                if facts.at("/data").is_some_and(|data| changed_nothing(spec.name, data)) =>
-            {
-                continue;
-            }
-            Some(Value::Bool(true)) => {}
-            Some(_) => {
-                // An undo that did not succeed was of the same change, which a person may undo again.
-                if !is_elsewhere && spec.name != "undo_call" && failed.is_none() {
-                    failed = Some(spec.name);
-                }
-                continue;
-            }
-            None => return Err(Impossible::Unseen),
+        if message.request().is_some() && !changes.is_empty() {
+            break;
         }
-        if is_elsewhere {
-            continue;
+        let before = conversation.get(..at).unwrap_or_default();
+        if let Some((call, envelope)) = answered(before, message) {
+            let is_found = !changes.is_empty();
+            changes.extend(change(call, envelope, device, &mut since, is_found)?);
         }
-        if !spec.undo {
-            return Err(Impossible::Tool(spec.name));
-        }
-        spec.adapt_arguments(alias, &mut arguments);
-        let (call_id, paths) = (facts.text("/meta/call_id"), paths_of(spec.name, &arguments));
-        if call_id.is_empty() || place.is_empty() || paths.is_empty() {
-            return Err(Impossible::Unseen);
-        }
-        if which == Which::BeforeFailed {
-            if failed.is_none() {
-                return Err(Impossible::NotLast);
-            }
-        } else if let Some(failed) = failed {
-            let (device, call_id) = (place.to_owned(), call_id.to_owned());
-            let earlier = Earlier { failed, tool: spec.name, paths, device, call_id };
-            return Err(Impossible::Earlier(Box::new(earlier)));
-        }
-        return Ok(calls::undo(call_id, &paths, place, dry_run));
     }
-    Err(Impossible::Nothing)
+    let Some(last) = changes.first() else { return Err(Impossible::Nothing) };
+    let is_last = since.failed.is_none() && since.taken_back.is_empty();
+    match which {
+        Which::Last if !is_last => {
+            let paths = changes.iter().flat_map(|it| it.paths.clone()).collect();
+            let (tool, device) = (last.tool, last.device.clone());
+            let earlier = Earlier { failed: since.failed, tool, paths, device };
+            Err(Impossible::Earlier(Box::new(earlier)))
+        }
+        Which::Before if is_last => Err(Impossible::NotLast),
+        Which::Last | Which::Before => Ok(changes
+            .iter()
+            .map(|it| calls::undo(&it.call_id, &it.paths, &it.device, dry_run))
+            .collect()),
+    }
+}
+
+/// Returns what a call changed and what is not taken back. `is_found` says that a later call of the same request changed
+/// something.
+fn change(
+    call: &Call<'_>,
+    envelope: &str,
+    device: Option<&str>,
+    since: &mut Since,
+    is_found: bool,
+) -> Result<Option<Change>, Impossible> {
+    let Some((spec, alias)) = find(&call.tool).filter(|(spec, _)| spec.has_effects) else {
+        return Ok(None);
+    };
+    let Ok(mut arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
+        return Ok(None);
+    };
+    let facts = ResultFacts::read(envelope);
+    let is_preview = facts.dry_run() || arguments.get("dry_run") == Some(&Value::Bool(true));
+    let place = facts.text("/meta/device");
+    let is_elsewhere = device.is_some_and(|wanted| !place.is_empty() && wanted != place);
+    let did_nothing = |data: &Value| changed_nothing(spec.name, data);
+    match facts.at("/success") {
+        _ if is_preview => return Ok(None),
+        Some(Value::Bool(true)) if facts.at("/data").is_some_and(did_nothing) => return Ok(None),
+        Some(Value::Bool(true)) => {}
+        Some(_) => {
+            // An undo that did not succeed was of the same change, which a person may undo again.
+            let is_own = !is_elsewhere && spec.name != "undo_call" && !is_found;
+            if is_own && since.failed.is_none() {
+                since.failed = Some(spec.name);
+            }
+            return Ok(None);
+        }
+        None => return Err(Impossible::Unseen),
+    }
+    if is_elsewhere {
+        return Ok(None);
+    }
+    let call_id = facts.text("/meta/call_id");
+    if spec.name == "undo_call" {
+        let undone = arguments.get("call_id").and_then(Value::as_str);
+        since.taken_back.extend(undone.map(str::to_owned));
+        return Ok(None);
+    }
+    if since.taken_back.contains(call_id) {
+        return Ok(None);
+    }
+    if !spec.undo {
+        return Err(Impossible::Tool(spec.name));
+    }
+    spec.adapt_arguments(alias, &mut arguments);
+    let paths = paths_of(spec.name, &arguments);
+    if call_id.is_empty() || place.is_empty() || paths.is_empty() {
+        return Err(Impossible::Unseen);
+    }
+    let (call_id, device) = (call_id.to_owned(), place.to_owned());
+    Ok(Some(Change { tool: spec.name, call_id, paths, device }))
 }
 
 /// What the calls of a chat changed.
@@ -181,13 +226,22 @@ mod tests {
         [made("file_write", &arguments), ended(id, true, &json!({}))]
     }
 
+    fn asked() -> [Message<'static>; 2] {
+        let none = Message::Answer { text: "Done.".into(), calls: Vec::new() };
+        [none, Message::of_person("and another")]
+    }
+
+    fn lines(calls: &[PlannedCall]) -> String {
+        calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
     fn said(messages: &[Message<'_>]) -> Result<String, Impossible> {
-        of(messages, Which::Last, None, false).map(|call| call.to_string())
+        of(messages, Which::Last, None, false).map(|calls| lines(&calls))
     }
 
     #[test]
     fn the_last_change_is_taken_back_with_its_own_paths() {
-        let mut chat = [wrote("a"), wrote("b")].concat();
+        let mut chat = [wrote("a"), asked(), wrote("b")].concat();
         let of_b = r#"{"tool":"undo_call","device":"kiosk","call_id":"b","paths":["b.txt"]}"#;
         assert_eq!(said(&chat).as_deref(), Ok(of_b));
         // Calls that only read and previews changed nothing.
@@ -198,12 +252,13 @@ mod tests {
         chat.extend([made("create_directory", &json!({"path": "x"})), ended("g", true, &there)]);
         chat.extend([made("undo_call", &json!({"call_id": "b"})), ended("e", false, &json!({}))]);
         assert_eq!(said(&chat).as_deref(), Ok(of_b));
+        chat.extend(asked());
         chat.extend([
             made("move_path", &json!({"source": "a", "destination": "b"})),
             ended("f", true, &json!({})),
         ]);
         assert_eq!(
-            of(&chat, Which::Last, None, true).unwrap().to_string(),
+            lines(&of(&chat, Which::Last, None, true).unwrap()),
             r#"{"tool":"undo_call","device":"kiosk","call_id":"f","paths":["a","b"],"dry_run":true}"#
         );
     }
@@ -214,20 +269,40 @@ mod tests {
         chat.extend([made("delete_file", &json!({"path": "b"})), ended("b", false, &json!({}))]);
         chat.extend([made("read_file", &json!({"path": "a"})), ended("c", true, &json!({}))]);
         let earlier = Earlier {
-            failed: "delete_file",
+            failed: Some("delete_file"),
             tool: "write_file",
             paths: vec!["a.txt".to_owned()],
             device: "kiosk".to_owned(),
-            call_id: "a".to_owned(),
         };
         assert_eq!(said(&chat), Err(Impossible::Earlier(Box::new(earlier))));
         assert_eq!(of(&chat, Which::Last, Some("laptop"), false), Err(Impossible::Nothing));
-        let before = |chat: &[Message<'_>]| of(chat, Which::BeforeFailed, None, false);
-        assert!(before(&chat).unwrap().to_string().contains(r#""call_id":"a""#));
+        let before = |chat: &[Message<'_>]| of(chat, Which::Before, None, false);
+        assert!(lines(&before(&chat).unwrap()).contains(r#""call_id":"a""#));
         // A change after it is undone as any other.
+        chat.extend(asked());
         chat.extend(wrote("d"));
         assert!(said(&chat).unwrap().contains(r#""call_id":"d""#));
         assert_eq!(before(&chat), Err(Impossible::NotLast));
+    }
+
+    #[test]
+    fn all_that_a_request_changed_is_taken_back_the_last_of_it_first() {
+        let mut chat = [wrote("a").as_slice(), &asked(), &wrote("b"), &wrote("c")].concat();
+        let undone = said(&chat).unwrap();
+        let ids: Vec<_> = undone.lines().map(|line| line.contains(r#""call_id":"c""#)).collect();
+        assert_eq!(ids, [true, false], "{undone}");
+        // What is taken back already is not meant any more, and the change before it only where it is asked for.
+        chat.extend(asked());
+        for (nth, id) in ["c", "b"].into_iter().enumerate() {
+            chat.extend([
+                made("undo_call", &json!({"device": "kiosk", "call_id": id, "paths": [id]})),
+                ended(&format!("u{nth}"), true, &json!({})),
+            ]);
+        }
+        let Err(Impossible::Earlier(earlier)) = said(&chat) else { panic!() };
+        assert_eq!((earlier.failed, earlier.paths), (None, vec!["a.txt".to_owned()]));
+        let before = lines(&of(&chat, Which::Before, None, false).unwrap());
+        assert!(before.contains(r#""call_id":"a""#) && before.lines().count() == 1, "{before}");
     }
 
     #[test]
@@ -255,7 +330,7 @@ mod tests {
         let arguments = json!({"path": "b"});
         let mut chat = wrote("a").to_vec();
         chat.extend([made("create_directory", &arguments), ended("b", true, &elsewhere)]);
-        let on = |device| of(&chat, Which::Last, Some(device), false).map(|call| call.to_string());
+        let on = |device| of(&chat, Which::Last, Some(device), false).map(|calls| lines(&calls));
         assert!(on("kiosk").unwrap().contains(r#""call_id":"a""#));
         assert!(on("laptop").unwrap().contains(r#""call_id":"b""#));
         assert_eq!(on("tablet"), Err(Impossible::Nothing));
@@ -266,7 +341,7 @@ mod tests {
         assert_eq!(said(&[]), Err(Impossible::Nothing));
         let mut chat = wrote("a").to_vec();
         chat.extend([made("undo_call", &json!({"call_id": "a"})), ended("b", true, &json!({}))]);
-        assert_eq!(said(&chat), Err(Impossible::Tool("undo_call")));
+        assert_eq!(said(&chat), Err(Impossible::Nothing));
 
         let mut cut = wrote("a").to_vec();
         let whole = ended("b", true, &json!({"data": {"diff": "x".repeat(400)}}));

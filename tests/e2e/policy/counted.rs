@@ -19,6 +19,10 @@ rules:
     action: deny
     above: { entries: 3 }
     because: At most three at once.
+  - id: no-big-writes
+    tools: [write_file]
+    action: deny
+    above: { bytes: 10 }
 ";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -50,6 +54,9 @@ async fn why_counts_what_happened_before_and_measures_what_would_happen() {
     let delete = |path: &'static str| ["delete_directory", path, "recursive=true", "confirm=true"];
     assert_eq!(why(&delete("path=small")).await, ("ask".to_owned(), true));
     assert_eq!(why(&delete("path=large")).await, ("deny".to_owned(), true));
+    let write = |content: &'static str| ["write_file", "path=x.txt", content];
+    assert_eq!(why(&write("content=0123456789")).await, ("allow".to_owned(), true));
+    assert_eq!(why(&write("content=0123456789a")).await, ("deny".to_owned(), true));
     let unasked = [&delete("path=small")[..], &["--no-device"]].concat();
     assert_eq!(why(&unasked).await, ("deny".to_owned(), false));
 }

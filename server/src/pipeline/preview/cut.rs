@@ -37,7 +37,7 @@ pub(super) fn fitting(envelope: Envelope, most: usize) -> Vec<u8> {
         }
         each /= 2;
     }
-    let counted = ["entries", "bytes"].into_iter().filter_map(|name| {
+    let counted = ["entries", "bytes", "size_bytes"].into_iter().filter_map(|name| {
         let number = data.get(name)?.as_u64()?;
         Some((name.to_owned(), Value::from(number)))
     });

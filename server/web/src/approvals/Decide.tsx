@@ -64,7 +64,7 @@ export function Decide({ approval, isWhole, detailsShown, onDecided }: Props) {
     onSuccess: ({ approval: now }, { more }) => {
       const made = more?.case === "narrowRule" && now?.state === ApprovalState.APPROVED ? "; its rule is listed under Approvals" : "";
       if (made !== "") void refreshRules();
-      if (now) toast(now.state === ApprovalState.OPEN ? "Your answer counts; others must answer, too." : `${oneLine(now.tool, 40)}: ${endOf(now.state)}${made}`);
+      if (now) toast(now.state === ApprovalState.OPEN ? "Your answer counts; others must answer, too." : `${oneLine(now.tool, 40)} on ${oneLine(now.device, 40)}: ${endOf(now.state)}${made}`);
       onDecided?.(now);
     },
   });

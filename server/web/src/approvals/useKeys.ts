@@ -1,5 +1,6 @@
-// The keys of the inbox: `j` and `k` move, `a`, `d` and `e` press the button that shows them, or go to the field that has to be
-// filled in before. Letters of a sentence that is typed beside a field do nothing.
+// The keys of the inbox: `j` and `k` move, `e` shows the details, `a` and `d` go to the button that answers, or to the field that
+// has to be filled in before; Enter then presses it. Any other key leaves it: letters of a sentence that is typed beside a
+// field answer nothing, and what is answered is in view.
 import { useEffect } from "react";
 import { isTyping } from "../shell/shortcuts";
 
@@ -10,8 +11,15 @@ const SENTENCE_MS = 1_200;
 export function useKeys(move: (step: number) => void) {
   useEffect(() => {
     let typed = -SENTENCE_MS;
+    /** The button that a key went to. */
+    let held: HTMLElement | undefined;
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key.length === 1 && held && document.activeElement === held && held.dataset.key !== event.key) {
+        event.preventDefault();
+        held.blur();
+      }
+      if (event.repeat) return;
       if (event.key.length === 1 && (!KEYS.includes(event.key) || event.timeStamp - typed < SENTENCE_MS)) {
         typed = event.timeStamp;
         return;
@@ -27,8 +35,12 @@ export function useKeys(move: (step: number) => void) {
         return;
       }
       event.preventDefault();
-      if (wanted instanceof HTMLInputElement) wanted.focus();
-      else wanted.click();
+      if (event.key === "e") {
+        wanted.click();
+      } else {
+        wanted.focus();
+        held = wanted;
+      }
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);

@@ -2,7 +2,7 @@
 import { memo, useDeferredValue } from "react";
 import ReactMarkdown from "react-markdown";
 import remarkGfm from "remark-gfm";
-import { clip, oneLine, visible } from "../lib/text";
+import { clip, oneLine, seen, visible } from "../lib/text";
 
 const MOST_CHARACTERS = 100_000;
 /** What is longer than this, or nested deeper, is shown as it was written: reading it as markup would take too long. */
@@ -49,7 +49,9 @@ function isReadable(text: string): boolean {
 /** While more of it comes, a text is drawn when there is time for it. */
 export const Markdown = memo(function Markdown({ text, isPlain = false }: { text: string; isPlain?: boolean }) {
   const drawn = useDeferredValue(text);
-  const shown = visible(clip(drawn, MOST_CHARACTERS));
+  const clipped = clip(drawn, MOST_CHARACTERS);
+  // The planner writes out what is not seen in a name.
+  const shown = isPlain ? seen(clipped) : visible(clipped);
   return (
     <div className="answer" dir="auto">
       {isPlain ? (

@@ -24,8 +24,12 @@ function told(cluster: string): string {
 
 /** Returns a text with line breaks, in which everything is visible. */
 export function visible(text: string): string {
-  const marked = text.replaceAll("\r\n", "\n").replace(MARKS, escape);
-  return (isOther(marked) ? marked.replace(CLUSTER, told) : marked).replace(HIDDEN, escape);
+  return seen(text.replaceAll("\r\n", "\n").replace(MARKS, escape));
+}
+
+/** Does the same with a text in which names are written out already. */
+export function seen(text: string): string {
+  return (isOther(text) ? text.replace(CLUSTER, told) : text).replace(HIDDEN, escape);
 }
 
 /** Returns the text of JSON, in which what would be invisible is escaped as JSON does it. */

@@ -17,7 +17,7 @@ import { Badge, Button, Empty, Head, Line, Loading, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
 
 const MOST_LISTED = 300;
-const MOST_PATH = 34;
+const MOST_PATH = 160;
 
 function Row({ approval }: { approval: Approval }) {
   const risk = riskOf(approval.risk);
@@ -34,7 +34,7 @@ function Row({ approval }: { approval: Approval }) {
       <div className="small muted clip">
         <Line text={`${approval.device} · ${approval.requester}`} most={80} /> · <Time at={approval.createdAt} />
       </div>
-      <div className="small clip"><bdi className="mono break">{bothEnds(first, MOST_PATH)}</bdi>{more > 0 && <span className="muted"> and {more} more</span>}</div>
+      <div className="small"><bdi className="mono break">{bothEnds(first, MOST_PATH)}</bdi>{more > 0 && <span className="muted"> and {more} more</span>}</div>
     </NavLink>
   );
 }
@@ -91,7 +91,7 @@ export default function Approvals() {
   return (
     <main className="page">
       <Head title="Approvals" actions={<><Notify /><Button look="small" aria-pressed={isAll} onClick={() => setSearch(isAll ? {} : { all: "1" })}>{isAll ? "Only open ones" : "Also answered ones"}</Button></>}>
-        Calls that wait for a person. <span className="small keys">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approves, <kbd>d</kbd> denies, <kbd>e</kbd> shows the details.</span>
+        Calls that wait for a person. <span className="small keys">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> goes to the approval and <kbd>d</kbd> to the denial, <kbd>Enter</kbd> presses it, <kbd>e</kbd> shows the details.</span>
       </Head>
       <ErrorNote error={error} />
       <OpenPlans />
