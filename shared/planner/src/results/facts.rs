@@ -200,9 +200,7 @@ pub(super) fn listed(
     let mut lines = vec![head];
     for entry in entries.iter().take(SHOWN) {
         let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
-        let below =
-            text("path").strip_prefix(base).map(|rest| rest.trim_start_matches(['/', '\\']));
-        let name = below.filter(|rest| !rest.is_empty()).unwrap_or_else(|| text("path"));
+        let name = files::below(text("path"), base);
         if entry.get("is_dir") == Some(&Value::Bool(true)) {
             lines.push(format!("  {name}/"));
         } else {

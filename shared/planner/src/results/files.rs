@@ -53,8 +53,10 @@ pub(super) fn sentence(result: &ResultFacts, english: bool, on: &str) -> Option<
     }
 }
 
-fn below<'a>(path: &'a str, base: &str) -> &'a str {
-    let rest = path.strip_prefix(base).map(|rest| rest.trim_start_matches(['/', '\\']));
+/// Returns what is left of a path beneath a folder, or the path. A name on a Unix device may begin with a backslash.
+pub(super) fn below<'a>(path: &'a str, base: &str) -> &'a str {
+    let separators: &[char] = if base.starts_with('/') { &['/'] } else { &['/', '\\'] };
+    let rest = path.strip_prefix(base).map(|rest| rest.strip_prefix(separators).unwrap_or(rest));
     rest.filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 
@@ -215,4 +217,23 @@ fn undone(result: &ResultFacts, english: bool, on: &str) -> String {
         text.push_str(&format!("\n  {} {became}", value("path")));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::below;
+
+    #[test]
+    fn a_name_keeps_the_backslash_that_it_begins_with() {
+        for (path, base, name) in [
+            ("/srv/a/\\*b", "/srv/a", "\\*b"),
+            ("/srv/a/*b", "/srv/a", "*b"),
+            ("/srv", "/", "srv"),
+            ("C:\\a\\b", "C:\\a", "b"),
+            ("C:/a/b", "C:/a", "b"),
+            ("/srv/a", "/srv/a", "/srv/a"),
+        ] {
+            assert_eq!(below(path, base), name);
+        }
+    }
 }
