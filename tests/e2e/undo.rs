@@ -172,7 +172,19 @@ async fn in_a_chat_the_last_change_is_taken_back() {
     assert_eq!(call.arguments, rename);
     assert_eq!(kiosk.tree(), files([("list.txt", Some("milk\n"))]), "{undone:?}");
     let again = admin.send(request("maak dat ongedaan")).await;
-    assert!(again.calls.is_empty() && again.text.contains("undo_call"), "{again:?}");
+    assert!(again.calls.is_empty() && again.text.contains("niets meer terug"), "{again:?}");
+
+    // All that one request changed, the last of it first; then the change before it, where that is asked for.
+    assert_eq!(admin.send(request("maak een map Eerst")).await.calls.len(), 1);
+    assert_eq!(admin.send(request("maak een map A en maak een map A/B")).await.calls.len(), 2);
+    assert_eq!(admin.send(request("maak dat ongedaan")).await.calls.len(), 2);
+    let left = files([("list.txt", Some("milk\n")), ("Eerst", None)]);
+    assert_eq!(kiosk.tree(), left);
+    let again = admin.send(request("maak dat ongedaan")).await;
+    assert!(again.calls.is_empty() && again.text.contains("eerdere verandering"), "{again:?}");
+    assert_eq!(kiosk.tree(), left);
+    admin.send(request("maak de eerdere verandering ongedaan")).await;
+    assert_eq!(kiosk.tree(), files([("list.txt", Some("milk\n"))]));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

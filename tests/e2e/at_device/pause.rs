@@ -45,7 +45,11 @@ async fn what_runs_ends_and_every_call_is_refused_until_the_owner_resumes_also_o
     assert_eq!(refused.end(), PAUSED, "{refused:?}");
     let error = refused.error();
     assert!(error.message.contains(" paused this device at "), "{error:?}");
-    assert_eq!(error.hints[0].command.as_deref(), Some("orion-agent resume"));
+    // The command names this agent, as another one may be installed there.
+    let command = error.hints[0].command.as_deref().unwrap();
+    let config = format!(" --config {} ", kiosk.config().display());
+    assert!(command.starts_with("orion-agent ") && command.ends_with(" resume"), "{command}");
+    assert!(command.contains(&config), "{command}");
     let read = world.admin().call("kiosk", "get_datetime", json!({})).await;
     assert_eq!(read.end(), PAUSED, "{read:?}");
     let preview = world.admin().dry_run("kiosk", "create_directory", json!({"path": "x"})).await;
