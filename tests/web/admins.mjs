@@ -110,7 +110,7 @@ test("what a request touches is shown to its end, however long its path is", asy
 });
 
 test("names that differ in what is not seen, or in what stands for it, do not look the same", async () => {
-  const names = ["two words.txt", "two  words.txt", "two␣␣words.txt", "two\u00a0words.txt", "two\\u{a0}words.txt", "two words.txt ", "two\nwords.txt", "two␊words.txt", "two⏎words.txt", "two\u202ewords.txt", "two\\u{202e}words.txt", "two�words.txt", "two\u2800words.txt", "two w\u00f3rds.txt", "two wo\u0301rds.txt", "two w\u1ecd\u0301rds.txt", "two wo\u0301\u0323rds.txt"];
+  const names = ["two words.txt", "two  words.txt", "two␣␣words.txt", "two\u00a0words.txt", "two\\u{a0}words.txt", "two words.txt ", "two\nwords.txt", "two␊words.txt", "two⏎words.txt", "two\u202ewords.txt", "two\\u{202e}words.txt", "two�words.txt", "two\u2800words.txt", "two\r\nwords.txt", "two w\u00f3rds.txt", "two wo\u0301rds.txt", "two w\u1ecd\u0301rds.txt", "two wo\u0301\u0323rds.txt"];
   const parts = ["Preview", "Touches", "Arguments"];
   const shown = parts.map(() => []);
   for (const name of names) {
@@ -418,13 +418,14 @@ test("a sentence that is typed beside the field of the reason answers no request
   assert.equal(await reason.inputValue(), "ok, and deleted as asked");
   await reason.fill("");
   await reason.blur();
-  for (const [sentence, delay] of [["looked at it, jack added a dear thing", 150], ["at noon", 900], ["delete", 900]]) {
+  for (const [sentence, delay] of [["looked at it, jack added a dear thing", 150], ["at noon", 900], ["delete", 900], ["ja", 200], ["dea", 150]]) {
     await ann.keyboard.type(sentence, { delay });
     await ann.keyboard.press("Enter");
     await ann.waitForTimeout(1_300);
     await isThere();
   }
   assert.equal(await request.getByRole("button", { name: "Deny…" }).count(), 1);
+  await ann.getByRole("navigation", { name: "Requests" }).getByRole("link", { name: /list\.txt/ }).click();
   await ann.waitForTimeout(1_300);
   await reason.fill("It is asked for.");
   await reason.blur();

@@ -84,6 +84,8 @@ test("a chat makes a folder, and a second person approves its deletion by keyboa
   await ann.keyboard.press("e");
   await request.getByText("All touches").waitFor();
   await ann.locator('button[data-key="a"]:enabled').waitFor();
+  // A letter so soon after another is a part of a word.
+  await ann.waitForTimeout(1_000);
   await ann.keyboard.press("a");
   await ann.keyboard.press("Enter");
   await card(admin, "delete_directory").getByText("succeeded").waitFor();

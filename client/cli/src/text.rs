@@ -49,14 +49,18 @@ pub(crate) fn escaped_json(json: &str) -> String {
     escaped
 }
 
-/// Writes out what is hidden, and the signs that stand for it, as `\u{202e}`: two names that a person decides about never
-/// look the same.
+/// Writes out what is hidden or looks like a space, accents that stand apart, and the signs that stand for them, as
+/// `\u{202e}`: two names that a person decides about do not look the same where only these tell them apart.
 pub(crate) fn distinct(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
         let is_escape = c == '\\' && text.get(at + 1..).is_some_and(|rest| rest.starts_with("u{"));
         let is_sign = matches!(c, '\u{2409}' | '\u{240a}' | '\u{240d}' | REPLACEMENT);
-        let is_unseen = visible_char(c) == REPLACEMENT || unmarked(c) != c;
+        let is_unseen = visible_char(c) == REPLACEMENT
+            || unmarked(c) != c
+            || (c.is_whitespace() && !matches!(c, ' ' | '\n' | '\r' | '\t'))
+            || matches!(c, '\u{2800}' | '\u{300}'..='\u{36f}' | '\u{fe00}'..='\u{fe0f}')
+            || matches!(c, '\u{2126}' | '\u{212a}' | '\u{212b}');
         if is_escape || is_sign || is_unseen {
             shown.extend(c.escape_unicode());
         } else {
@@ -247,6 +251,15 @@ mod tests {
             "a\u{2588}b",
             "a\u{258c}b",
             "ab",
+            "a b",
+            "a\u{a0}b",
+            "a\u{2800}b",
+            "é",
+            "e\u{301}",
+            "K",
+            "\u{212a}",
+            "ab\u{fe0f}",
+            "a\r\nb",
         ];
         let shown: HashSet<_> = names.iter().map(|it| one_line(&distinct(it), 80)).collect();
         assert_eq!(shown.len(), names.len(), "{shown:?}");

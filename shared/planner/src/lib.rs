@@ -44,6 +44,9 @@ use crate::language::Language;
 use crate::plan::{Plan, View};
 use crate::understand::{Outcome, understand};
 
+/// How many calls of one request are taken back by one answer, which makes at most 64 calls.
+const MAX_UNDONE: usize = 60;
+
 /// How many changes of a chat are told.
 const MAX_TOLD: usize = 20;
 
@@ -71,9 +74,10 @@ pub fn answer(conversation: &[Message<'_>]) -> Answer {
         }
         Outcome::Plan(Plan::Undo(placement, which)) => {
             match undo::of(turn.before, *which, placement.device.as_deref(), placement.dry_run) {
-                Ok(calls) => {
+                Ok(calls) if calls.len() <= MAX_UNDONE => {
                     done(calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
                 }
+                Ok(calls) => done(texts::too_many_changes(calls.len(), language)),
                 Err(why) => done(texts::no_undo(&why, language)),
             }
         }

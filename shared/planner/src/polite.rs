@@ -36,18 +36,24 @@ pub(crate) fn trim(words: &[Word]) -> &[Word] {
     words
 }
 
-/// Removes from the end what can only be a courtesy, and no part of a text: "thank you", unlike "now", after other words.
+/// Removes from the end what can only be a courtesy, and no part of a text: "thanks", unlike "now" and "thank you".
 pub(crate) fn without_thanks(words: &[Word]) -> &[Word] {
-    const THANKS: &str = "\
-    if_you_can als_je_wilt als_het_kan thank_you for_me if_possible would_you will_you could_you can_you \
-    dank_je dank_u voor_mij voor_me please thanks thx pls plz alsjeblieft alstublieft aub graag bedankt \
-    dankjewel orion svp \
-";
-    let mut words = words;
-    while let Some(rest) = THANKS.split_whitespace().find_map(|phrase| before(words, phrase)) {
-        words = rest;
-    }
-    words
+    const THANKS: [&str; 12] = [
+        "please",
+        "pls",
+        "plz",
+        "thanks",
+        "thx",
+        "alsjeblieft",
+        "alstublieft",
+        "aub",
+        "svp",
+        "graag",
+        "bedankt",
+        "dankjewel",
+    ];
+    let end = words.iter().rposition(|word| !THANKS.contains(&&*word.key));
+    words.get(..=end.unwrap_or_default()).unwrap_or_default()
 }
 
 /// Returns the words without the wish for a preview. `None` where there is no such wish.

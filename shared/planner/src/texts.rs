@@ -225,6 +225,12 @@ pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
         (Impossible::Tool(tool), Language::Dutch) => {
             format!("De laatste verandering hier was door {tool}, en dat kan niet ongedaan worden gemaakt, dus ik heb niets gedaan.")
         }
+        (Impossible::Beside(tool), Language::English) => {
+            format!("The last request here also ran {tool}, which cannot be taken back, so I did nothing.")
+        }
+        (Impossible::Beside(tool), Language::Dutch) => {
+            format!("Het laatste verzoek hier deed ook {tool}, en dat kan niet ongedaan worden gemaakt, dus ik heb niets gedaan.")
+        }
         (Impossible::Unseen, Language::English) => {
             "I cannot see here what became of the last change, so I did nothing.".to_owned()
         }
@@ -242,11 +248,24 @@ pub(crate) fn no_undo(why: &Impossible, language: Language) -> String {
     format!("{why} {command}")
 }
 
+/// Says that one request changed more than one answer takes back.
+pub(crate) fn too_many_changes(count: usize, language: Language) -> String {
+    match language {
+        Language::English => format!(
+            "The last request changed {count} things, which is more than I take back at once, so I did nothing. `/undo` in `orion chat` takes all of them back."
+        ),
+        Language::Dutch => format!(
+            "Het laatste verzoek veranderde {count} dingen, en dat is meer dan ik in één keer terugdraai, dus ik heb niets gedaan. `/undo` in `orion chat` draait ze alle terug."
+        ),
+    }
+}
+
 fn earlier_change(earlier: &Earlier, language: Language) -> String {
-    let Earlier { failed, tool, paths, device } = earlier;
-    let mut names = paths.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-    if paths.len() > 5 {
-        names.push_str(", …");
+    let Earlier { failed, changes } = earlier;
+    let mut names = changes.iter().take(5).cloned().collect::<Vec<_>>().join("; ");
+    if changes.len() > 5 {
+        let more = language.of("more", "meer");
+        names.push_str(&format!("; {} {more}", changes.len() - 5));
     }
     match language {
         Language::English => {
@@ -255,7 +274,7 @@ fn earlier_change(earlier: &Earlier, language: Language) -> String {
                 |failed| format!("The last call here, {failed}, did not succeed, so there is nothing of it to take back"),
             );
             format!(
-                "{why}, and I did nothing. The change before it was by {tool} on {device} ({names}). To take that one back, say “undo the earlier change”."
+                "{why}, and I did nothing. The change before it: {names}. To take that one back, say “undo the earlier change”."
             )
         }
         Language::Dutch => {
@@ -264,7 +283,7 @@ fn earlier_change(earlier: &Earlier, language: Language) -> String {
                 |failed| format!("De laatste aanroep hier, {failed}, is niet gelukt, dus daarvan is niets terug te draaien"),
             );
             format!(
-                "{why}, en ik heb niets gedaan. De verandering daarvoor was door {tool} op {device} ({names}). Zeg “maak de eerdere verandering ongedaan” om die terug te draaien."
+                "{why}, en ik heb niets gedaan. De verandering daarvoor: {names}. Zeg “maak de eerdere verandering ongedaan” om die terug te draaien."
             )
         }
     }

@@ -21,6 +21,8 @@ pub(crate) enum Impossible {
     Nothing,
     /// The last change was by this tool, which cannot be undone.
     Tool(&'static str),
+    /// The request of the last change used this tool as well, which cannot be undone.
+    Beside(&'static str),
     /// The result of the last change, or its call, is not visible in this chat.
     Unseen,
     /// The last call that was to change something did not succeed or was taken back: the change is an earlier one.
@@ -34,10 +36,8 @@ pub(crate) enum Impossible {
 pub(crate) struct Earlier {
     /// The tool of a call after it that did not succeed. None where a change after it was taken back.
     pub(crate) failed: Option<&'static str>,
-    /// The tool of the change.
-    pub(crate) tool: &'static str,
-    pub(crate) paths: Vec<String>,
-    pub(crate) device: String,
+    /// What was changed, the last of it first: `write_file on kiosk (a.txt)`.
+    pub(crate) changes: Vec<String>,
 }
 
 /// A change that can be undone.
@@ -64,6 +64,7 @@ pub(crate) fn of(
 ) -> Result<Vec<PlannedCall>, Impossible> {
     let mut since = Since::default();
     let mut changes: Vec<Change> = Vec::new();
+    let mut is_last = true;
     for (at, message) in conversation.iter().enumerate().rev() {
         if message.request().is_some() && !changes.is_empty() {
             break;
@@ -72,15 +73,20 @@ pub(crate) fn of(
         if let Some((call, envelope)) = answered(before, message) {
             let is_found = !changes.is_empty();
             changes.extend(change(call, envelope, device, &mut since, is_found)?);
+            if !is_found {
+                is_last = since.failed.is_none() && since.taken_back.is_empty();
+            }
         }
     }
-    let Some(last) = changes.first() else { return Err(Impossible::Nothing) };
-    let is_last = since.failed.is_none() && since.taken_back.is_empty();
+    if changes.is_empty() {
+        return Err(Impossible::Nothing);
+    }
     match which {
         Which::Last if !is_last => {
-            let paths = changes.iter().flat_map(|it| it.paths.clone()).collect();
-            let (tool, device) = (last.tool, last.device.clone());
-            let earlier = Earlier { failed: since.failed, tool, paths, device };
+            let changes = changes.iter().map(|Change { tool, device, paths, .. }| {
+                format!("{tool} on {device} ({})", paths.join(", "))
+            });
+            let earlier = Earlier { failed: since.failed, changes: changes.collect() };
             Err(Impossible::Earlier(Box::new(earlier)))
         }
         Which::Before if is_last => Err(Impossible::NotLast),
@@ -129,16 +135,19 @@ fn change(
         return Ok(None);
     }
     let call_id = facts.text("/meta/call_id");
+    // An undo that was taken back itself is none: what it took back stands again.
+    if since.taken_back.contains(call_id) {
+        return Ok(None);
+    }
     if spec.name == "undo_call" {
         let undone = arguments.get("call_id").and_then(Value::as_str);
         since.taken_back.extend(undone.map(str::to_owned));
         return Ok(None);
     }
-    if since.taken_back.contains(call_id) {
-        return Ok(None);
-    }
-    if !spec.undo {
-        return Err(Impossible::Tool(spec.name));
+    match (spec.undo, is_found) {
+        (true, _) => {}
+        (false, false) => return Err(Impossible::Tool(spec.name)),
+        (false, true) => return Err(Impossible::Beside(spec.name)),
     }
     spec.adapt_arguments(alias, &mut arguments);
     let paths = paths_of(spec.name, &arguments);
@@ -270,9 +279,7 @@ mod tests {
         chat.extend([made("read_file", &json!({"path": "a"})), ended("c", true, &json!({}))]);
         let earlier = Earlier {
             failed: Some("delete_file"),
-            tool: "write_file",
-            paths: vec!["a.txt".to_owned()],
-            device: "kiosk".to_owned(),
+            changes: vec!["write_file on kiosk (a.txt)".to_owned()],
         };
         assert_eq!(said(&chat), Err(Impossible::Earlier(Box::new(earlier))));
         assert_eq!(of(&chat, Which::Last, Some("laptop"), false), Err(Impossible::Nothing));
@@ -300,9 +307,28 @@ mod tests {
             ]);
         }
         let Err(Impossible::Earlier(earlier)) = said(&chat) else { panic!() };
-        assert_eq!((earlier.failed, earlier.paths), (None, vec!["a.txt".to_owned()]));
+        let of_a = vec!["write_file on kiosk (a.txt)".to_owned()];
+        assert_eq!((earlier.failed, earlier.changes), (None, of_a));
         let before = lines(&of(&chat, Which::Before, None, false).unwrap());
         assert!(before.contains(r#""call_id":"a""#) && before.lines().count() == 1, "{before}");
+    }
+
+    #[test]
+    fn what_was_done_again_stands_and_what_cannot_be_undone_holds_its_whole_request() {
+        let mut chat = [wrote("a").as_slice(), &asked(), &wrote("b"), &asked()].concat();
+        for (id, of) in [("u1", "b"), ("u2", "u1")] {
+            chat.extend([
+                made("undo_call", &json!({"device": "kiosk", "call_id": of, "paths": ["b.txt"]})),
+                ended(id, true, &json!({})),
+            ]);
+        }
+        let before = lines(&of(&chat, Which::Before, None, false).unwrap());
+        assert!(before.contains(r#""call_id":"b""#), "{before}");
+
+        let mut chat =
+            vec![made("close_app", &json!({"app": "code"})), ended("k", true, &json!({}))];
+        chat.extend(wrote("c"));
+        assert_eq!(said(&chat), Err(Impossible::Beside("close_app")));
     }
 
     #[test]

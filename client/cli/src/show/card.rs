@@ -66,12 +66,12 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
     format!("{title}\n  {}", body.replace('\n', "\n  "))
 }
 
-/// Formats texts as one line each, whatever they contain.
 /// Returns texts in which names that differ look different.
 pub(super) fn distinct(texts: &[String]) -> Vec<String> {
     texts.iter().map(|text| text::distinct(text)).collect()
 }
 
+/// Formats texts as one line each, whatever they contain.
 fn lines(texts: &[String]) -> String {
     texts.iter().map(|text| text::one_line(text, MAX_LINE_CHARS)).collect::<Vec<_>>().join("\n")
 }

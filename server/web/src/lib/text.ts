@@ -22,9 +22,14 @@ function told(cluster: string): string {
   return [isOther(first) ? escape(first) : first, ...rest.map(escape)].join("");
 }
 
+/** Writes out what is not seen, and looks as something else does. */
+function written(text: string): string {
+  return seen(text.replace(MARKS, escape));
+}
+
 /** Returns a text with line breaks, in which everything is visible. */
 export function visible(text: string): string {
-  return seen(text.replaceAll("\r\n", "\n").replace(MARKS, escape));
+  return written(text.replaceAll("\r\n", "\n"));
 }
 
 /** Does the same with a text in which names are written out already. */
@@ -48,7 +53,7 @@ export const MOST_PATH = 40_000;
 
 /** Returns a text as one line of at most so many characters. */
 export function oneLine(text: string, most = 200): string {
-  const line = spaced(visible(clip(text, most * 2)).replace(/\n/g, "⏎").replace(/\t/g, "⇥"));
+  const line = spaced(written(clip(text, most * 2)).replace(/\n/g, "⏎").replace(/\t/g, "⇥"));
   return clip(line, most);
 }
 
