@@ -129,6 +129,15 @@ test("names that differ in what is not seen, or in what stands for it, do not lo
     await request.getByRole("button", { name: "Deny", exact: true }).click();
     await ann.getByText("denied").first().waitFor();
   }
+  writeFileSync(join(laptop.files, "p\u0430y.txt"), "");
+  orion(6, "call", "laptop", "delete_file", "path=p\u0430y.txt", "confirm=true");
+  await ann.goto("/approvals");
+  const mixed = ann.getByRole("region", { name: "Approval request" });
+  await mixed.getByText("has letters of Latin and Cyrillic, which look alike").waitFor();
+  await mixed.getByRole("button", { name: "Deny…" }).click();
+  await ann.getByLabel(/^Reason/).fill("A test.");
+  await mixed.getByRole("button", { name: "Deny", exact: true }).click();
+  await ann.getByText("denied").first().waitFor();
   for (const texts of shown) assert.equal(new Set(texts).size, names.length, texts.join("\n"));
 });
 

@@ -13,7 +13,7 @@ use crate::show::card::card;
 use crate::terminal::{self, Question};
 use crate::text;
 
-pub(crate) use reply::{PROMPT, PROMPT_TO_DENY, Reply, reply};
+pub(crate) use reply::{PROMPT, PROMPT_FOR_REASON, PROMPT_TO_DENY, Reply, reply};
 
 /// The reason of a denial that was typed without one.
 pub(crate) const DENIED: &str = "Denied at the terminal.";

@@ -2,6 +2,8 @@
 
 /// The prompt of the question.
 pub(crate) const PROMPT: &str = "Approve? y, n, n because …, c (for this chat), d (details): ";
+/// The same where an approval needs a reason.
+pub(crate) const PROMPT_FOR_REASON: &str = "Approve? y because …, n, n because …, d (details): ";
 
 /// The prompt for a person who may not approve.
 pub(crate) const PROMPT_TO_DENY: &str = "Deny? n, n because …, d (details): ";

@@ -7,7 +7,8 @@ use orion_wire::v1::decide_approval_request::More;
 
 use super::{Consent, Session};
 use crate::approval::{
-    DENIED, PROMPT, PROMPT_TO_DENY, Reply, decided_elsewhere, page, passkey_needed, reply, waiting,
+    DENIED, PROMPT, PROMPT_FOR_REASON, PROMPT_TO_DENY, Reply, decided_elsewhere, page,
+    passkey_needed, reply, waiting,
 };
 use crate::failure::Failure;
 use crate::show::card::card;
@@ -16,8 +17,27 @@ use crate::terminal::Question;
 use crate::text;
 
 /// Says what can be typed.
-const HELP: &str =
-    "y approves, n denies, n because … says why, c approves for this chat, d shows everything";
+const fn help(view: &ApprovalView, may_approve: bool) -> &'static str {
+    match (may_approve, view.reason_required, view.may_stand) {
+        (false, _, _) => "n denies, n because … says why, d shows everything",
+        (true, true, _) => {
+            "y because … approves, n denies, n because … says why, d shows everything"
+        }
+        (true, false, true) => {
+            "y approves, n denies, n because … says why, c approves for this chat, d shows everything"
+        }
+        (true, false, false) => "y approves, n denies, n because … says why, d shows everything",
+    }
+}
+
+/// Returns the question with the answers that there are.
+const fn prompt(view: &ApprovalView, may_approve: bool) -> &'static str {
+    match (may_approve, view.reason_required) {
+        (false, _) => PROMPT_TO_DENY,
+        (true, true) => PROMPT_FOR_REASON,
+        (true, false) => PROMPT,
+    }
+}
 
 impl Session<'_> {
     /// Approves or denies a request, or leaves it to others. Ends when somebody else decides first.
@@ -92,7 +112,7 @@ impl Session<'_> {
     async fn ask(&self, view: &ApprovalView, may_approve: bool) -> Result<(Reply, bool), Failure> {
         let mut details_shown = false;
         loop {
-            let mut question = Question::new(if may_approve { PROMPT } else { PROMPT_TO_DENY });
+            let mut question = Question::new(prompt(view, may_approve));
             match reply(&question.answer().await?) {
                 Some(Reply::Details) => {
                     self.out.error_line(&text::marked(&card(self.out, view)));
@@ -105,16 +125,21 @@ impl Session<'_> {
                     let page = page(self.client, "approvals", &view.approval_id).await;
                     self.out.error_line(&passkey_needed("call", &page));
                 }
-                Some(Reply::Approve { for_chat: true, .. }) if !view.may_stand => self
-                    .out
-                    .error_line("This call can be approved only by itself: y approves it once."),
+                Some(Reply::Approve { for_chat: true, .. })
+                    if !view.may_stand && !view.reason_required =>
+                {
+                    let only = "This call can be approved only by itself: y approves it once.";
+                    self.out.error_line(only);
+                }
                 Some(Reply::Approve { reason, .. })
                     if view.reason_required && reason.is_empty() =>
                 {
-                    self.out.error_line("This approval needs a reason: y because …");
+                    self.out.error_line(
+                        "This approval needs a reason, and is for this call alone: y because …",
+                    );
                 }
                 Some(answer) => return Ok((answer, details_shown)),
-                None => self.out.error_line(HELP),
+                None => self.out.error_line(help(view, may_approve)),
             }
         }
     }

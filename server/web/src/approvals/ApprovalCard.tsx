@@ -6,7 +6,7 @@ import { type Approval, ApprovalService, ApprovalState } from "../gen/orion/v1/a
 import { DeviceService } from "../gen/orion/v1/device_pb";
 import { outcome, riskOf } from "../lib/call";
 import { useMe } from "../lib/session";
-import { MOST_PATH, argument, bytes, counted, object, oneLine } from "../lib/text";
+import { MOST_PATH, argument, bytes, counted, mixed, object, oneLine } from "../lib/text";
 import { Badge, Block, Button, Line, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -105,6 +105,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         {diff !== undefined && <><dt>Difference</dt><dd><Diff text={diff} /></dd></>}
         <dt>Effect</dt><dd>{effect(approval)}</dd>
         <Lines name="Touches" texts={approval.touches} most={2} cut={MOST_PATH} />
+        <Lines name="Alphabets" texts={mixed(approval.touches)} most={2} />
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
         {given.length > 0 && <Whole name="Arguments" text={given.join(" · ")} most={200}><Arguments values={object(approval.arguments)} /></Whole>}

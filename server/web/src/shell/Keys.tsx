@@ -7,7 +7,7 @@ export const SEARCH_KEYS = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" :
 
 const EVERYWHERE = { [SEARCH_KEYS]: "Search", "?": "These shortcuts", Esc: "Close a dialog" };
 const CHAT = { Enter: "Send", "Shift Enter": "New line" };
-const APPROVALS = { "j k": "Next, previous", a: "Approve once", d: "Deny, with a reason", e: "Show or hide the details" };
+const APPROVALS = { "j k": "Next, previous", a: "Go to the approval", d: "Go to the denial", Enter: "Press it", e: "Show or hide the details" };
 
 function Group({ name, keys }: { name: string; keys: Record<string, string> }) {
   return (

@@ -119,6 +119,14 @@ impl List {
             }
         }
         app.out.show(&rows, || rows_table(app.out, &rows))?;
+        let oldest = rows.last().map_or(0, |row| row.seq);
+        if searched_to <= 1
+            && oldest > 1
+            && rows.len() == usize::try_from(limit).unwrap_or_default()
+        {
+            let hint = Hint::run("list older ones", format!("--before {oldest}"));
+            app.out.note(&format!("there may be older rows; {hint}"));
+        }
         if searched_to > 1 {
             let hint = Hint::run("look further back", format!("--before {searched_to}"));
             app.out.note(&format!("rows before {searched_to} were not searched; {hint}"));
