@@ -47,8 +47,8 @@ use crate::understand::{Outcome, understand};
 /// How many calls of one request are taken back by one answer, which makes at most 64 calls.
 const MAX_UNDONE: usize = 60;
 
-/// How many changes of a chat are told.
-const MAX_TOLD: usize = 20;
+/// How many changes of a chat are described.
+const MAX_DESCRIBED: usize = 20;
 
 /// An answer of the planner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,9 +82,9 @@ pub fn answer(conversation: &[Message<'_>]) -> Answer {
             }
         }
         Outcome::Plan(Plan::Account(placement)) => {
-            let changes = undo::changes(turn.before, placement.device.as_deref(), MAX_TOLD);
-            let told = results::say(&changes.told, View::Sentences, language);
-            done(texts::account(&told, changes.is_cut, changes.others, language))
+            let changes = undo::changes(turn.before, placement.device.as_deref(), MAX_DESCRIBED);
+            let results = results::say(&changes.results, View::Sentences, language);
+            done(texts::account(&results, changes.is_cut, changes.others, language))
         }
         Outcome::Plan(Plan::Help) => done(texts::help(language)),
         Outcome::Plan(_) | Outcome::Correction(_) | Outcome::Dropped | Outcome::Miss(_) => Answer {

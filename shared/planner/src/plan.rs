@@ -12,7 +12,7 @@ use crate::filled::Filled;
 pub(crate) enum Plan {
     /// Make calls, one after the other, and describe their results.
     Run(Vec<Step>, View),
-    /// Undo the last call of the chat that changed something.
+    /// Undo what one request of the chat changed.
     Undo(Placement, Which),
     /// Say what the calls of the chat changed.
     Account(Placement),

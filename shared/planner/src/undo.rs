@@ -162,7 +162,7 @@ fn change(
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes<'a> {
     /// The results of the newest calls that changed something, in their order.
-    pub(crate) told: Vec<&'a str>,
+    pub(crate) results: Vec<&'a str>,
     /// Whether there are more of them.
     pub(crate) is_cut: bool,
     /// How many calls that could have changed something did not succeed, or are not seen to the end.
@@ -192,14 +192,14 @@ pub(crate) fn changes<'a>(
         if !facts.succeeded() {
             found.others += 1;
         } else if !facts.at("/data").is_some_and(is_same) {
-            if found.told.len() == most {
+            if found.results.len() == most {
                 found.is_cut = true;
                 break;
             }
-            found.told.push(envelope);
+            found.results.push(envelope);
         }
     }
-    found.told.reverse();
+    found.results.reverse();
     found
 }
 
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_something_is_told_and_the_rest_is_counted() {
+    fn only_what_changed_something_is_returned_and_the_rest_is_counted() {
         let mut chat = [wrote("a"), wrote("b")].concat();
         chat.extend([made("read_file", &json!({"path": "a"})), ended("c", true, &json!({}))]);
         let preview = json!({"path": "a", "content": "x", "dry_run": true});
@@ -341,12 +341,13 @@ mod tests {
         chat.extend([made("create_directory", &json!({"path": "x"})), ended("e", true, &there)]);
         chat.extend([made("delete_file", &json!({"path": "z"})), ended("f", false, &json!({}))]);
         let all = changes(&chat, None, 2);
-        assert_eq!((all.told.len(), all.is_cut, all.others), (2, false, 1));
+        assert_eq!((all.results.len(), all.is_cut, all.others), (2, false, 1));
         assert!(
-            all.told[0].contains(r#""call_id":"a""#) && all.told[1].contains(r#""call_id":"b""#)
+            all.results[0].contains(r#""call_id":"a""#)
+                && all.results[1].contains(r#""call_id":"b""#)
         );
         let newest = changes(&chat, Some("kiosk"), 1);
-        assert!(newest.told[0].contains(r#""call_id":"b""#) && newest.is_cut);
+        assert!(newest.results[0].contains(r#""call_id":"b""#) && newest.is_cut);
         assert_eq!(changes(&chat, Some("laptop"), 2), Changes::default());
     }
 

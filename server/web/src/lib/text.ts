@@ -16,7 +16,7 @@ const CLUSTER = /[\u1100-\u1112\uac00-\ud7a3][\u1161-\u1175\u11a8-\u11c2]+|\P{M}
 const isOther = (text: string) => text.normalize("NFC") !== text;
 
 /** Writes out what looks as other characters do: `e` and an accent as the letter that has it, the sign of Kelvin as K. */
-function told(cluster: string): string {
+function composed(cluster: string): string {
   if (!isOther(cluster)) return cluster;
   const [first = "", ...rest] = cluster;
   return [isOther(first) ? escape(first) : first, ...rest.map(escape)].join("");
@@ -34,7 +34,7 @@ export function visible(text: string): string {
 
 /** Does the same with a text in which names are written out already. */
 export function seen(text: string): string {
-  return (isOther(text) ? text.replace(CLUSTER, told) : text).replace(HIDDEN, escape);
+  return (isOther(text) ? text.replace(CLUSTER, composed) : text).replace(HIDDEN, escape);
 }
 
 const WORD = /\p{L}[\p{L}\p{M}\p{N}]*/gu;

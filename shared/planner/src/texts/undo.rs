@@ -4,29 +4,22 @@ use crate::language::Language;
 use crate::undo::{Earlier, Impossible};
 
 /// Returns what was changed in a chat. `others` are the calls of which that is not known.
-pub(crate) fn account(told: &str, is_cut: bool, others: usize, language: Language) -> String {
-    let text = match (told.is_empty(), is_cut) {
-        (true, _) => language
-            .of(
-                "Nothing that I can see was changed in this chat.",
-                "Voor zover ik kan zien is in dit gesprek niets veranderd.",
-            )
-            .to_owned(),
-        (false, false) => format!(
-            "{}\n\n{told}",
-            language.of(
-                "In this chat, as far as I can see back:",
-                "In dit gesprek, voor zover ik terug kan kijken:",
-            )
+pub(crate) fn account(results: &str, is_cut: bool, others: usize, language: Language) -> String {
+    let begin = match (results.is_empty(), is_cut) {
+        (true, _) => language.of(
+            "Nothing that I can see was changed in this chat.",
+            "Voor zover ik kan zien is in dit gesprek niets veranderd.",
         ),
-        (false, true) => {
-            let begin = language.of(
-                "The newest changes of this chat; `orion calls list` shows them all:",
-                "De nieuwste veranderingen in dit gesprek; `orion calls list` toont ze alle:",
-            );
-            format!("{begin}\n\n{told}")
-        }
+        (false, false) => language.of(
+            "In this chat, as far as I can see back:",
+            "In dit gesprek, voor zover ik terug kan kijken:",
+        ),
+        (false, true) => language.of(
+            "The newest changes of this chat; `orion calls list` shows them all:",
+            "De nieuwste veranderingen in dit gesprek; `orion calls list` toont ze alle:",
+        ),
     };
+    let text = if results.is_empty() { begin.to_owned() } else { format!("{begin}\n\n{results}") };
     match (others, language) {
         (0, _) => text,
         (_, Language::English) => format!(
