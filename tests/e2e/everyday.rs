@@ -137,6 +137,15 @@ async fn the_audit_log_is_searched_by_person_device_tool_time_and_denial() {
     assert!(rows(&["--until", "1d"]).await.is_empty());
     let all = rows(&[]).await.len();
     assert_eq!(rows(&["--since", "1d"]).await.len(), all);
+    let of_bob = rows(&["--user", "bob"]).await.len();
+    let delete = json!({"path": "a", "recursive": true, "confirm": true});
+    let asked = bob.call("kiosk", "delete_directory", delete).await;
+    world.admin().decide(asked.approval_id(), false, "no").await.unwrap();
+    let since = rows(&["--user", "bob"]).await;
+    let since = &since[..since.len() - of_bob];
+    let is_answer = |row: &&Value| row["kind"] == "approval.decided" && row["user"] == "admin";
+    let answer = since.iter().find(is_answer).unwrap_or_else(|| panic!("{since:?}"));
+    assert!(rows(&["--user", "admin"]).await.contains(answer));
     let table = fine(world.cli().run(&["audit", "list", "--user", "bob", "--limit", "2"]).await);
     assert!(table.stdout.starts_with("SEQ"), "{table:?}");
     assert_eq!(table.stdout.lines().count(), 3, "{table:?}");

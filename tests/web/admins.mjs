@@ -129,16 +129,31 @@ test("names that differ in what is not seen, or in what stands for it, do not lo
     await request.getByRole("button", { name: "Deny", exact: true }).click();
     await ann.getByText("denied").first().waitFor();
   }
-  writeFileSync(join(laptop.files, "p\u0430y.txt"), "");
-  orion(6, "call", "laptop", "delete_file", "path=p\u0430y.txt", "confirm=true");
-  await ann.goto("/approvals");
-  const mixed = ann.getByRole("region", { name: "Approval request" });
-  await mixed.getByText("has letters of Latin and Cyrillic, which look alike").waitFor();
-  await mixed.getByRole("button", { name: "Deny…" }).click();
-  await ann.getByLabel(/^Reason/).fill("A test.");
-  await mixed.getByRole("button", { name: "Deny", exact: true }).click();
-  await ann.getByText("denied").first().waitFor();
   for (const texts of shown) assert.equal(new Set(texts).size, names.length, texts.join("\n"));
+});
+
+test("what can be read as another word is named on the card, in the name and in what is written", async () => {
+  writeFileSync(join(laptop.files, "\u0441\u043e\u0440\u0443.txt"), "");
+  writeFileSync(join(laptop.files, "shop.yaml"), `host: example.com\n${"# a comment\n".repeat(9)}`);
+  const changes = [{ line: 1, old: "host: example.com", new: `host: p\u0430ypal.com\n${"# more\n".repeat(40)}evil: true` }];
+  const calls = [
+    [["delete_file", "path=\u0441\u043e\u0440\u0443.txt", "confirm=true"], /U\+0441 that looks like c/, undefined],
+    [["modify_config", "path=shop.yaml", `changes=${JSON.stringify(changes)}`, "confirm=true"], /p\u0430ypal has U\+0430 that looks like a/, /Would put 42 lines in the place of 1 line of .*shop\.yaml/],
+  ];
+  for (const [call, alike, preview] of calls) {
+    orion(6, "call", "laptop", ...call);
+    await ann.goto("/approvals");
+    const request = ann.getByRole("region", { name: "Approval request" });
+    await request.locator('dt:text-is("Look-alikes") + dd').getByText(alike).waitFor();
+    if (preview) {
+      await request.getByText(preview).waitFor();
+      await request.getByText(/^and \d+ more lines, in the details$/).waitFor();
+    }
+    await request.getByRole("button", { name: "Deny…" }).click();
+    await ann.getByLabel(/^Reason/).fill("A test.");
+    await request.getByRole("button", { name: "Deny", exact: true }).click();
+    await ann.getByText("denied").first().waitFor();
+  }
 });
 
 test("who approves sees how the call ended, also where nothing came of it", async () => {

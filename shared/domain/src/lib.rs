@@ -24,6 +24,7 @@ pub mod id;
 pub mod json;
 #[cfg(any(test, fuzzing))]
 pub mod laws;
+pub mod look_alike;
 pub mod observation;
 pub mod path;
 pub mod permit;

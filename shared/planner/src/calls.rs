@@ -55,14 +55,18 @@ pub(crate) fn list_deep(path: &str) -> Plan {
     call("list_directory", vec![("path", json!(path)), ("recursive", json!(true))])
 }
 
-/// Searches for files by name, below a folder.
+/// Searches for files by a pattern or by name, below a folder. A name without an extension is a part of names.
 pub(crate) fn search(query: &str, path: &str) -> Plan {
-    call("search_files", vec![("query", json!(query)), ("path", json!(path))])
+    if query.contains(['.', '*', '?', '[', '{']) {
+        call("search_files", vec![("query", json!(query)), ("path", json!(path))])
+    } else {
+        search_part(query, path)
+    }
 }
 
 /// Searches for files by a part of their names.
 pub(crate) fn search_part(part: &str, path: &str) -> Plan {
-    search(&format!("*{part}*"), path)
+    call("search_files", vec![("query", json!(format!("*{part}*"))), ("path", json!(path))])
 }
 
 /// Searches for folders by a part of their names, near a folder.

@@ -24,7 +24,7 @@ rules:
     devices: \"label:env=prod\"
     paths: [\"{files}/live/**\"]
     action: deny
-    because: \"Live files change only by a release.\"
+    because: \"A release replaces live files; nobody deletes them.\"
 ";
 
 const CEILING: &str = "[ceiling]\nprofile = \"operator\"\npaths = [\"{files}\"]\n";

@@ -12,7 +12,6 @@ use orion_catalog::tools::modify_config::{Arguments, ModifyConfig, Returns};
 use orion_domain::{Access, DevicePath, ErrorCode, ToolError};
 
 use super::config_format::{Format, MAX_BYTES, Reading, format_of, read};
-use super::counted::counted;
 use super::{FileContext, FileTool, Outcome, difference, invalid, read_config, write_file};
 use crate::call::reserve_memory;
 use crate::changes::{Change, Precondition, TrashSpace, lock_paths};
@@ -60,12 +59,12 @@ impl FileTool for ModifyConfig {
         let new = lines::edit(&old, &changes, &path)?;
         let (format, note) = validate(&path, &old, &new)?;
         let diff = difference::unified(&path, &old, &new, context)?;
-        let count = counted(changes.len() as u64, "line");
+        let (what, did) = lines::described(&changes, &path);
         let returns =
             |diff, backup_path| Returns { path: path.to_string(), format, diff, backup_path };
         let keep = TrashSpace::take(context, &path, stamp.disk_bytes)?;
         if context.dry_run {
-            let message = format!("Would change {path} at {count}.{note}");
+            let message = format!("Would {what}.{note}");
             return Ok(Outcome::new(message, returns(diff, None)));
         }
         if new == old {
@@ -79,7 +78,7 @@ impl FileTool for ModifyConfig {
         change.place(&target, staged, Precondition::Unchanged(&stamp))?;
         let backup_path = change.kept_path();
         change.finish();
-        let message = format!("Changed {path} at {count}.{note}");
+        let message = format!("{did}.{note}");
         Ok(Outcome::new(message, returns(diff, backup_path)))
     }
 }

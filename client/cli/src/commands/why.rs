@@ -58,6 +58,7 @@ struct ExplanationView {
     touches: Vec<String>,
     mode: String,
     device_verdict: VerdictView,
+    look_alikes: Vec<String>,
 }
 
 /// One line of the evaluation.
@@ -109,6 +110,7 @@ impl From<v1::ExplainCallResponse> for ExplanationView {
             touches,
             mode,
             device_verdict,
+            look_alikes,
         } = answer;
         let line = |v1::Evidence { layer, decision, name, deciding }| EvidenceView {
             layer,
@@ -129,6 +131,7 @@ impl From<v1::ExplainCallResponse> for ExplanationView {
             touches,
             mode,
             device_verdict: device_verdict.unwrap_or_default().into(),
+            look_alikes,
         }
     }
 }
@@ -193,8 +196,18 @@ async fn explain(
 }
 
 fn people(explanation: &ExplanationView) -> String {
-    let ExplanationView { user, role, decision, error, evidence, remedies, touches, mode, .. } =
-        explanation;
+    let ExplanationView {
+        user,
+        role,
+        decision,
+        error,
+        evidence,
+        remedies,
+        touches,
+        look_alikes,
+        mode,
+        ..
+    } = explanation;
     let lines = table(
         &["", "LAYER", "SAYS", "BECAUSE OF"],
         evidence.iter().map(|line| {
@@ -223,6 +236,7 @@ fn people(explanation: &ExplanationView) -> String {
         ("answer", answer),
         ("as", format!("{user}, {role}")),
         ("touches", touched.join("\n")),
+        ("look-alikes", look_alikes.join("\n")),
         ("mode", mode.clone()),
         ("device", device(&explanation.device_verdict)),
         ("to allow it", remedies.join("\n")),
@@ -280,6 +294,7 @@ mod tests {
             ],
             remedies: vec!["add /etc/passwd to the paths (an admin)".to_owned()],
             touches: vec!["read /etc/passwd".to_owned()],
+            look_alikes: Vec::new(),
             mode: String::new(),
             device_verdict: VerdictView {
                 not_asked: "the backend does not allow a preview of this call".to_owned(),

@@ -20,6 +20,8 @@ pub(crate) struct ApprovalView {
     pub(crate) arguments: Value,
     pub(crate) risk: &'static str,
     pub(crate) touches: Vec<String>,
+    /// The words that can be read as others.
+    pub(crate) look_alikes: Vec<String>,
     pub(crate) rule: String,
     pub(crate) requester: String,
     pub(crate) approver_role: String,
@@ -193,6 +195,7 @@ impl From<v1::Approval> for ApprovalView {
             passkey_required,
             call_state,
             call_code,
+            look_alikes,
             // Signed on the page alone.
             shown_digest: _,
         } = approval;
@@ -212,6 +215,7 @@ impl From<v1::Approval> for ApprovalView {
             arguments: serde_json::from_slice(&arguments).unwrap_or(Value::Null),
             risk: super::tool::risk(risk),
             touches,
+            look_alikes,
             rule,
             requester,
             approver_role,

@@ -45,6 +45,7 @@ pub(crate) fn card(out: &Output, approval: &ApprovalView) -> String {
     let body = facts([
         ("arguments", arguments),
         ("touches", lines(&distinct(&approval.touches))),
+        ("look-alikes", lines(&approval.look_alikes)),
         ("how much", how_much(approval)),
         ("preview", preview(&approval.preview)),
         ("can be undone", if approval.can_undo { "yes" } else { "no" }.to_owned()),
@@ -197,6 +198,7 @@ mod tests {
             arguments: br#"{"confirm":true,"path":"x"}"#.to_vec().into(),
             risk: v1::Risk::High as i32,
             touches: vec!["delete /d/x".to_owned()],
+            look_alikes: vec!["а has U+0430 that looks like a".to_owned()],
             rule: "risk high asks".to_owned(),
             requester: "admin".to_owned(),
             created_at: 1_700_000_000_000,
@@ -242,6 +244,7 @@ mod tests {
           arguments        confirm: true
                            path: x
           touches          delete /d/x
+          look-alikes      а has U+0430 that looks like a
           how much         3 files and folders, 1 byte
           preview          Would delete 3 entries.
                            entries        3

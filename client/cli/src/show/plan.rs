@@ -41,6 +41,8 @@ pub(crate) struct StepView {
     pub(crate) arguments: Value,
     pub(crate) risk: &'static str,
     pub(crate) touches: Vec<String>,
+    /// The words that can be read as others.
+    pub(crate) look_alikes: Vec<String>,
     pub(crate) decision: String,
     pub(crate) rule: String,
     pub(crate) preview: Value,
@@ -134,6 +136,7 @@ impl From<v1::PlanStep> for StepView {
             ended_at,
             compared,
             compared_before,
+            look_alikes,
         } = step;
         Self {
             number,
@@ -142,6 +145,7 @@ impl From<v1::PlanStep> for StepView {
             arguments: serde_json::from_slice(&arguments).unwrap_or(Value::Null),
             risk: super::tool::risk(risk),
             touches,
+            look_alikes,
             decision,
             rule,
             preview: serde_json::from_slice(&preview).unwrap_or(Value::Null),
@@ -245,6 +249,9 @@ pub(crate) fn plan_page(out: &Output, plan: &PlanView) -> String {
         }
         if tells_more {
             lines.push(card::preview(&step.preview));
+        }
+        if is_asked {
+            lines.extend(step.look_alikes.iter().cloned());
         }
         if !lines.is_empty() {
             let lines = text::plain(&lines.join("\n")).replace('\n', "\n  ");

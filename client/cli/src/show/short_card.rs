@@ -26,6 +26,7 @@ pub(crate) fn short_card(out: &Output, approval: &ApprovalView) -> String {
     let arguments = typed_arguments(&approval.tool, approval.arguments.to_string().as_bytes());
     card.row("arguments", &[arguments], 1, both_ends);
     card.row("touches", &distinct(&approval.touches), 2, both_ends);
+    card.row("look-alikes", &approval.look_alikes, 2, fitted);
     card.row("preview", &distinct(&preview(&approval.preview)), 3, both_ends);
     let undo = if approval.can_undo { "can be undone" } else { "cannot be undone" };
     let about = [undo.to_owned(), how_much(approval)];

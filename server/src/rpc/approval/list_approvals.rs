@@ -45,7 +45,9 @@ fn within(room: &mut usize, mut card: v1::Approval) -> v1::Approval {
         card.occurs_in_content.clear();
         card.copied_from.clear();
         card.touches.truncate(MAX_LINES);
-        let lines = card.touches.iter_mut().chain(&mut card.risk_because);
+        card.look_alikes.truncate(MAX_LINES);
+        let named = card.touches.iter_mut().chain(&mut card.look_alikes);
+        let lines = named.chain(&mut card.risk_because);
         let said = card.votes.iter_mut().map(|vote| &mut vote.reason);
         let others = [&mut card.rule, &mut card.reason];
         lines.chain(said).chain(others).for_each(|line| cut(line, MAX_LINE_BYTES));

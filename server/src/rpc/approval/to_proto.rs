@@ -1,11 +1,13 @@
 //! Converts approval requests and the rules that they made to their wire form.
 
+use orion_domain::look_alike::look_alikes_of_call;
 use orion_wire::{risk, v1};
 
 use crate::store::{ApprovalRow, ApprovalState, Card, Label, Provenance, StandingRule, Vote};
 
 /// Converts an approval request.
 pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
+    let look_alikes = look_alikes_of_call(&row.touches, &row.arguments);
     let shown_digest = row.shown_digest().as_bytes().to_vec().into();
     // `raises` is left out: `risk_because` names what raises the risk.
     let Card { risk_because, can_undo, provenance, entries, bytes, raises: _ } = row.card;
@@ -52,6 +54,7 @@ pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
         shown_digest,
         call_state: v1::CallState::Unspecified.into(),
         call_code: String::new(),
+        look_alikes,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Converts plans to their wire form.
 
+use orion_domain::look_alike::look_alikes_of_call;
 use orion_wire::{risk, v1};
 
 use crate::rpc::approval::to_proto::approval;
@@ -77,6 +78,7 @@ fn step(step: StepRow, approval: Option<v1::Approval>) -> v1::PlanStep {
     } = step;
     let compared = observed.len() + earlier.as_ref().map_or(0, |it| it.seen.len());
     v1::PlanStep {
+        look_alikes: look_alikes_of_call(&touches, &arguments),
         number,
         device: device.1.to_string(),
         tool,

@@ -1,6 +1,7 @@
 //! Converts the policy's values to their wire form.
 
 use orion_domain::evaluate::{Layer, Reason};
+use orion_domain::look_alike::look_alikes_of_call;
 use orion_domain::{Caller, Decision, Envelope, ToolError};
 use orion_policy::{Finding, Severity};
 use orion_wire::{call_state, v1};
@@ -211,5 +212,6 @@ pub(super) fn explained(
         touches: explained.touches.clone(),
         mode: explained.mode(),
         device_verdict: Some(verdict),
+        look_alikes: look_alikes_of_call(&explained.touches, &explained.arguments),
     }
 }

@@ -60,8 +60,8 @@ pub struct FoundRow {
     pub tool: String,
     /// What became of it. Empty where the row does not say.
     pub result: String,
-    /// Whom the row is about, beside the one who did it.
-    subject: String,
+    /// Whom the row is about, beside the one who did it: whose account, whose request, whose call.
+    about: Vec<String>,
     /// The device, where the row has its id alone.
     unnamed: Option<DeviceId>,
     is_denial: bool,
@@ -84,6 +84,8 @@ struct Body<'a> {
     by: Option<&'a RawValue>,
     #[serde(borrow)]
     user: Option<&'a RawValue>,
+    #[serde(borrow)]
+    requester: Option<&'a RawValue>,
     #[serde(borrow)]
     device: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -108,7 +110,9 @@ fn text(field: Option<&RawValue>) -> Option<String> {
 impl FoundRow {
     fn new(row: AuditRow, call: Call) -> Self {
         let body: Body<'_> = serde_json::from_str(&row.body).unwrap_or_default();
-        let (by, subject) = (text(body.by), text(body.user));
+        let by = text(body.by);
+        let about = [text(body.user), text(body.requester), call.user.clone()];
+        let about = about.into_iter().flatten().collect::<Vec<_>>();
         let state = text(body.state).unwrap_or_default();
         let is_device = row.kind.starts_with("device.") || row.kind.starts_with("certificate.");
         let named = || text(body.name).filter(|_| is_device);
@@ -125,10 +129,10 @@ impl FoundRow {
                 .filter(|_| device.is_none())
                 .and_then(|id| id.parse().ok()),
             device: device.unwrap_or_default(),
-            user: by.or(call.user).or_else(|| subject.clone()).unwrap_or_default(),
+            user: by.or(call.user).or_else(|| about.first().cloned()).unwrap_or_default(),
             tool: text(body.tool).or(call.tool).unwrap_or_default(),
             result,
-            subject: subject.unwrap_or_default(),
+            about,
             is_denial: is_refused_call || DENIALS.contains(&&*row.kind),
             row,
         }
@@ -137,7 +141,7 @@ impl FoundRow {
     /// Returns whether a filter wants the row. `device` is the id of the device that it names.
     fn is_wanted(&self, filter: &AuditFilter, device: Option<DeviceId>) -> bool {
         let is = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
-        (is(&filter.user, &self.user) || is(&filter.user, &self.subject))
+        (is(&filter.user, &self.user) || self.about.contains(&filter.user))
             && (is(&filter.device, &self.device)
                 || self.unnamed.is_some() && self.unnamed == device)
             && is(&filter.tool, &self.tool)

@@ -6,7 +6,7 @@ import { type Approval, ApprovalService, ApprovalState } from "../gen/orion/v1/a
 import { DeviceService } from "../gen/orion/v1/device_pb";
 import { outcome, riskOf } from "../lib/call";
 import { useMe } from "../lib/session";
-import { MOST_PATH, argument, bytes, counted, mixed, object, oneLine } from "../lib/text";
+import { MOST_PATH, argument, bytes, clip, counted, object, oneLine } from "../lib/text";
 import { Badge, Block, Button, Line, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -40,12 +40,17 @@ function untrusted(approval: Approval): string[] {
 /** Returns what asks besides the risk, which is said already. */
 const ruleOf = ({ rule }: Approval) => (rule === "" || rule.startsWith("risk ") ? [] : [`Required by: ${rule}`]);
 
-/** A difference of so many lines is shown at once: it says what is lost. */
-const MOST_DIFF_LINES = 8;
+/** So much of a difference is shown at once: it says what is lost. */
+const MOST_DIFF_LINES = 12;
+const MOST_DIFF = 1500;
 
-function shortDiff(data: unknown): string | undefined {
+function beginning(data: unknown): { diff: string; left: number } | undefined {
   const diff = (data as { diff?: unknown } | undefined)?.diff;
-  return typeof diff === "string" && diff !== "" && diff.length < 1000 && diff.trimEnd().split("\n").length <= MOST_DIFF_LINES ? diff : undefined;
+  if (typeof diff !== "string" || diff === "") return undefined;
+  const lines = diff.trimEnd().split("\n");
+  let most = Math.min(lines.length, MOST_DIFF_LINES);
+  while (most > 1 && lines.slice(0, most).join("\n").length > MOST_DIFF) most -= 1;
+  return { diff: clip(lines.slice(0, most).join("\n"), MOST_DIFF), left: lines.length - most };
 }
 
 function effect(approval: Approval): string {
@@ -81,7 +86,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
   const mayEnd = approval.state === ApprovalState.OPEN && !isAnswered;
   const risk = riskOf(approval.risk);
   const preview = outcome(approval.preview);
-  const diff = shortDiff(preview?.data);
+  const shown = beginning(preview?.data);
   const given = Object.entries(object(approval.arguments))
     .toSorted(([one], [other]) => Number(one === "confirm") - Number(other === "confirm"))
     .map(([name, value]) => argument(name, value));
@@ -102,10 +107,15 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
       </div>
       <dl className="facts">
         {preview && <Whole name="Preview" text={preview.message} most={1000} />}
-        {diff !== undefined && <><dt>Difference</dt><dd><Diff text={diff} /></dd></>}
+        {shown && (
+          <>
+            <dt>Difference</dt>
+            <dd><Diff text={shown.diff} />{shown.left > 0 && <strong>and {counted(shown.left, "more line")}, in the details</strong>}</dd>
+          </>
+        )}
         <dt>Effect</dt><dd>{effect(approval)}</dd>
         <Lines name="Touches" texts={approval.touches} most={2} cut={MOST_PATH} />
-        <Lines name="Alphabets" texts={mixed(approval.touches)} most={2} />
+        <Lines name="Look-alikes" texts={approval.lookAlikes} most={3} />
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
         {given.length > 0 && <Whole name="Arguments" text={given.join(" · ")} most={200}><Arguments values={object(approval.arguments)} /></Whole>}

@@ -21,7 +21,7 @@ export function AllowThis({ error, device, look = "small" }: { error: OrionError
   const folders = wanted.filter(({ kind, entry }) => kind === "path" && entry !== error.details?.attempted_path).map(({ entry }) => entry);
   return (
     <>
-      <Link className={`button ${look}`} to={`/devices/${encodeURIComponent(device)}`} state={{ wanted, owner }}>Allow on this device…</Link>
+      <Link className={`button ${look}`} to={`/devices/${encodeURIComponent(device)}`} state={{ wanted, owner, lookAlikes: error.details?.look_alikes }}>Allow on this device…</Link>
       {folders.map((folder) => <span key={folder} className="small muted">opens the whole folder <Line text={folder} mono /></span>)}
     </>
   );

@@ -35,6 +35,7 @@ export function Explained({ why }: { why: ExplainCallResponse }) {
         {why.mode !== "" && <Badge tone="bad">{why.mode} mode</Badge>}
       </div>
       {error && <Problem error={error} />}
+      {why.lookAlikes.map((it) => <p key={it} className="note warn"><Line text={it} most={200} /></p>)}
       {error && <div className="row"><AllowThis error={error} device={why.device} look="primary" /></div>}
       <div className="scroll" tabIndex={0} role="region" aria-label="Evidence">
         <table className="small">

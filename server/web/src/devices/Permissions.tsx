@@ -15,7 +15,7 @@ import { ErrorNote } from "../ui/ErrorNote";
 import { AddGrant } from "./AddGrant";
 import { Draft } from "./Draft";
 import { Matrix } from "./Matrix";
-import { type Grants, added, byKind, isBegun, isSame, narrowed, ownersSteps, pretty, wantedOf, without } from "./grants";
+import { type Grants, added, byKind, isBegun, isSame, narrowed, notesOf, pretty, wantedOf, without } from "./grants";
 
 const NONE: GrantReview[] = [];
 
@@ -60,8 +60,7 @@ export function Permissions({ device }: { device: Device }) {
     if (current.policySource !== "") return;
     const from = begun && isSame(begun.before, before) ? begun.grants : before;
     setBegun({ before, grants: wanted.reduce((grants, it) => added(grants, it, review.data.grants), from) });
-    const owner = ownersSteps(state);
-    setNote(owner === "" ? "" : `This alone is not enough. The device's owner has to allow it there, too: ${owner}`);
+    setNote(notesOf(state));
   }, [state, isFresh, current, review.data, navigate, begun, setBegun]);
   // The answer to its application may have been lost: what it wanted is there.
   useEffect(() => {
@@ -91,7 +90,7 @@ export function Permissions({ device }: { device: Device }) {
       </div>
       {current.policySource !== "" && <p className="note">The policy file names this device, so its permissions are changed <Link to="/policy">there</Link>.</p>}
       {device.policyWarnings.map((warning) => <p key={warning} className="note warn"><Line text={warning} most={300} /></p>)}
-      {note !== "" && <p className="note warn" role="status">{note}</p>}
+      {note !== "" && <p className="note warn" role="status"><Line text={note} most={2000} /></p>}
       {draft && begun && (
         <Draft
           device={name}

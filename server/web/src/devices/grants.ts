@@ -102,10 +102,14 @@ export function wantedOf(state: unknown): Wanted[] {
   return Array.isArray(wanted) ? (wanted as Wanted[]) : [];
 }
 
-/** Returns what the owner of the device has to do besides, as the location of the page says it. */
-export function ownersSteps(state: unknown): string {
-  const owner = (state as { owner?: unknown } | null)?.owner;
-  return Array.isArray(owner) ? owner.join(", ") : "";
+const textsOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
+
+/** Returns what an admin has to know before it is granted, as the location of the page says it. */
+export function notesOf(state: unknown): string {
+  const { owner, lookAlikes } = (state ?? {}) as { owner?: unknown; lookAlikes?: unknown };
+  const alike = textsOf(lookAlikes).map((it) => `${it}: is it the one that you mean?`);
+  const steps = textsOf(owner).join(", ");
+  return [...alike, ...(steps === "" ? [] : [`This alone is not enough. The device's owner has to allow it there, too: ${steps}`])].join(" ");
 }
 
 /** Returns the grants with the tools of their profile as a list, where the other grants list theirs. */

@@ -37,16 +37,6 @@ export function seen(text: string): string {
   return (isOther(text) ? text.replace(CLUSTER, composed) : text).replace(HIDDEN, escape);
 }
 
-const WORD = /\p{L}[\p{L}\p{M}\p{N}]*/gu;
-const ALPHABETS = { Latin: /\p{sc=Latin}/u, Cyrillic: /\p{sc=Cyrillic}/u, Greek: /\p{sc=Greek}/u };
-
-/** Returns the words that mix alphabets whose letters look alike, each with their names. */
-export function mixed(texts: string[]): string[] {
-  const words = texts.flatMap((text) => text.match(WORD) ?? []);
-  const found = words.map((word) => [word, Object.entries(ALPHABETS).filter(([, of]) => of.test(word)).map(([name]) => name)] as const);
-  return [...new Set(found.filter(([, of]) => of.length > 1).map(([word, of]) => `${word} has letters of ${of.join(" and ")}, which look alike`))];
-}
-
 /** Returns the text of JSON, in which what would be invisible is escaped as JSON does it. */
 export function visibleJson(text: string): string {
   const unit = (hidden: string) => Array.from({ length: hidden.length }, (_, at) => `\\u${hidden.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");

@@ -5,6 +5,7 @@ use crate::code::ErrorCode;
 use crate::envelope::ToolError;
 use crate::grants::{DeniedPath, Scope};
 use crate::hosts::{Address, address_of};
+use crate::look_alike::look_alikes;
 use crate::touches::{Access, ServiceTouch};
 
 impl Layer {
@@ -370,10 +371,14 @@ impl Evidence {
                 format!("{path} is not inside a path that allows {access} on {device}: {allowed}.")
             }
         };
-        ToolError::new(ErrorCode::PathNotAllowed, message)
+        // What is granted next is what was read here.
+        let alike = look_alikes([&*path]);
+        let message = alike.iter().fold(message, |message, it| format!("{message} {it}."));
+        let error = ToolError::new(ErrorCode::PathNotAllowed, message)
             .with("attempted_path", path)
             .with("access", access.as_str())
-            .with("allowed_paths", allowed)
+            .with("allowed_paths", allowed);
+        if alike.is_empty() { error } else { error.with("look_alikes", alike) }
     }
 
     fn rule_error(&self, question: &Question<'_>, policy: &Policy, rule: usize) -> ToolError {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use orion_catalog::tools::modify_config::Change;
 use orion_domain::{DevicePath, ErrorCode, ToolError};
 
+use crate::tools::counted::counted;
 use crate::tools::invalid;
 
 const MARK: char = '\u{feff}';
@@ -16,6 +17,18 @@ const MAX_SHOWN: usize = 200;
 struct Line<'a> {
     text: &'a str,
     end: &'a str,
+}
+
+/// Returns what the changes would do, and what they did: one may put many lines in the place of one.
+pub(super) fn described(changes: &[Change], path: &DevicePath) -> (String, String) {
+    let put: usize =
+        changes.iter().filter_map(|it| it.new.as_ref()).map(|new| new.split('\n').count()).sum();
+    let (held, put) = (counted(changes.len() as u64, "line"), counted(put as u64, "line"));
+    if held == put {
+        return (format!("change {path} at {held}"), format!("Changed {path} at {held}"));
+    }
+    let rest = format!("{put} in the place of {held} of {path}");
+    (format!("put {rest}"), format!("Put {rest}"))
 }
 
 /// Returns the text with all changes made, or none.
