@@ -96,6 +96,11 @@ pub(crate) fn file_info(path: &str) -> Plan {
     call("get_file_info", vec![("path", json!(path))])
 }
 
+/// Shows the metadata of a name in a folder.
+pub(crate) fn info_in(name: &str, folder: &str) -> Plan {
+    file_info(&inside(folder, last_name(name)))
+}
+
 /// Shows a path's metadata with the digest of its content.
 pub(crate) fn file_hash(path: &str) -> Plan {
     call("get_file_info", vec![("path", json!(path)), ("sha256", json!(true))])

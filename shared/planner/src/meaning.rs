@@ -83,7 +83,7 @@ fn of_files(name: &str, one: &str, two: &str, three: &str) -> Option<Plan> {
         "search_text" => calls::search_text(one, two),
         "analyze" => calls::analyze(one),
         "file_info" => calls::file_info(one),
-        "info_in" => calls::file_info(&calls::inside(two, one)),
+        "info_in" => calls::info_in(one, two),
         "file_hash" => calls::file_hash(one),
         "read_config" => calls::read_config(one),
         "edit" => calls::edit(one, two, three),

@@ -19,6 +19,8 @@ use crate::words::Word;
 pub(crate) enum Slot {
     /// A path: one word, several capitalised words, quoted text, or a pronoun.
     Path,
+    /// A path that shows that it is a name: it has a capital, an extension, a separator or quotes.
+    Proper,
     /// A name that is new, which may be several words.
     Title,
     /// Something to search for: up to four words, or quoted text.
@@ -95,6 +97,7 @@ impl Slot {
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "path" | "parent" | "source" => Self::Path,
+            "proper" => Self::Proper,
             "title" | "target" => Self::Title,
             "name" => Self::Name,
             "old" | "new" => Self::Bare,
@@ -125,7 +128,7 @@ impl Slot {
 
     pub(crate) const fn max_words(self) -> usize {
         match self {
-            Self::Path | Self::Folder | Self::Title => 6,
+            Self::Path | Self::Proper | Self::Folder | Self::Title => 6,
             Self::Name | Self::Bare => 4,
             Self::Words | Self::Content | Self::Expression | Self::Command | Self::Line => 48,
             Self::App | Self::It => 3,
@@ -138,7 +141,7 @@ impl Slot {
     /// Returns what a pronoun in this slot may refer to.
     const fn refers_to(self) -> &'static [Kind] {
         match self {
-            Self::Path => &[Kind::File, Kind::Folder],
+            Self::Path | Self::Proper => &[Kind::File, Kind::Folder],
             Self::File => &[Kind::File],
             Self::Folder => &[Kind::Folder],
             Self::App => &[Kind::App],
@@ -230,7 +233,7 @@ fn plain(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
     }
     // Words that were passed over between these are in the text, and would be in the name.
     let passes_over = !quoted && value.split_whitespace().count() > words.len();
-    if passes_over && matches!(slot, Slot::Path | Slot::Title) {
+    if passes_over && matches!(slot, Slot::Path | Slot::Proper | Slot::Title) {
         return None;
     }
     let joins = !quoted && words.iter().any(|word| is_joining(&word.key));
@@ -238,6 +241,11 @@ fn plain(slot: Slot, text: &str, words: &[Word]) -> Option<String> {
     match slot {
         Slot::It | Slot::Folder => None,
         Slot::Path => is_path(value, words, quoted, false).then(owned),
+        Slot::Proper => {
+            let shows_it =
+                quoted || capitalised(words) || value.contains(['/', '\\']) || is_file(value);
+            (shows_it && is_path(value, words, quoted, false)).then(owned)
+        }
         Slot::Letter => (!quoted && value.len() == 1 && value != ".").then(owned),
         Slot::Title => is_path(value, words, quoted, true).then(owned),
         Slot::Name | Slot::Bare => {

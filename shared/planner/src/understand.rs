@@ -177,7 +177,7 @@ fn answered(
 fn value_of(text: &str, words: &[Word], missing: &Missing, context: &Context) -> Option<String> {
     let words = polite::trim(words);
     let slot = Slot::named(missing.slot)?;
-    let slot = if matches!(slot, Slot::Path | Slot::It) {
+    let slot = if matches!(slot, Slot::Path | Slot::Proper | Slot::It) {
         // A name that was asked for may be several words.
         Slot::Title
     } else if slot == Slot::Text {

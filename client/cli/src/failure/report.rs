@@ -49,7 +49,9 @@ impl Report {
 
     /// Formats an error of the catalogue, its times in `zone`.
     pub(crate) fn of(error: &ToolError, zone: &TimeZone, options: &GivenOptions) -> Self {
-        let facts = error.details.iter().map(|(name, value)| {
+        // The message names the look-alikes.
+        let shown = error.details.iter().filter(|(name, _)| *name != "look_alikes");
+        let facts = shown.map(|(name, value)| {
             let is_time = name.ends_with("_at") || name.ends_with("_until");
             let shown = match value {
                 Value::Number(ms) if is_time => {

@@ -1,5 +1,6 @@
 //! `ListApprovals`: the approval requests, in one message whatever they hold.
 
+use orion_domain::look_alike::look_alikes_of_call;
 use orion_wire::v1;
 use prost::Message as _;
 use prost::bytes::Bytes;
@@ -30,7 +31,7 @@ pub(super) async fn list_approvals(
     for id in ids {
         let row = store.approval(id).await.map_err(status::store)?;
         if all || row.state == ApprovalState::Open {
-            approvals.push(within(&mut room, to_proto::approval(row)));
+            approvals.push(within(&mut room, to_proto::unread(row)));
         }
     }
     Ok(v1::ListApprovalsResponse { approvals })
@@ -45,15 +46,15 @@ fn within(room: &mut usize, mut card: v1::Approval) -> v1::Approval {
         card.occurs_in_content.clear();
         card.copied_from.clear();
         card.touches.truncate(MAX_LINES);
-        card.look_alikes.truncate(MAX_LINES);
-        let named = card.touches.iter_mut().chain(&mut card.look_alikes);
-        let lines = named.chain(&mut card.risk_because);
+        let lines = card.touches.iter_mut().chain(&mut card.risk_because);
         let said = card.votes.iter_mut().map(|vote| &mut vote.reason);
         let others = [&mut card.rule, &mut card.reason];
         lines.chain(said).chain(others).for_each(|line| cut(line, MAX_LINE_BYTES));
         card.is_cut = true;
     }
     *room = room.saturating_sub(card.encoded_len());
+    // Only what is listed is read: a request may be large.
+    card.look_alikes = look_alikes_of_call(&card.touches, &card.arguments);
     card
 }
 

@@ -5,9 +5,15 @@ use orion_wire::{risk, v1};
 
 use crate::store::{ApprovalRow, ApprovalState, Card, Label, Provenance, StandingRule, Vote};
 
-/// Converts an approval request.
+/// Converts an approval request, with the words that can be read as others.
 pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
-    let look_alikes = look_alikes_of_call(&row.touches, &row.arguments);
+    let card = unread(row);
+    let look_alikes = look_alikes_of_call(&card.touches, &card.arguments);
+    v1::Approval { look_alikes, ..card }
+}
+
+/// Converts an approval request, its `look_alikes` left out.
+pub(super) fn unread(row: ApprovalRow) -> v1::Approval {
     let shown_digest = row.shown_digest().as_bytes().to_vec().into();
     // `raises` is left out: `risk_because` names what raises the risk.
     let Card { risk_because, can_undo, provenance, entries, bytes, raises: _ } = row.card;
@@ -54,7 +60,7 @@ pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
         shown_digest,
         call_state: v1::CallState::Unspecified.into(),
         call_code: String::new(),
-        look_alikes,
+        look_alikes: Vec::new(),
     }
 }
 

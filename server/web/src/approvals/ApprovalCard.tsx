@@ -115,7 +115,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         )}
         <dt>Effect</dt><dd>{effect(approval)}</dd>
         <Lines name="Touches" texts={approval.touches} most={2} cut={MOST_PATH} />
-        <Lines name="Look-alikes" texts={approval.lookAlikes} most={3} />
+        <Lines name="Look-alikes" texts={approval.lookAlikes} most={3} warns />
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
         {given.length > 0 && <Whole name="Arguments" text={given.join(" · ")} most={200}><Arguments values={object(approval.arguments)} /></Whole>}

@@ -7,12 +7,12 @@ import { Block, Line } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 
 /** Lines of a card, each with both ends where it is cut: a path says most at its end. */
-export function Lines({ name, texts, most, cut = 200 }: { name: string; texts: string[]; most: number; cut?: number }) {
+export function Lines({ name, texts, most, cut = 200, warns = false }: { name: string; texts: string[]; most: number; cut?: number; warns?: boolean }) {
   if (texts.length === 0) return null;
   return (
     <>
       <dt>{name}</dt>
-      <dd>
+      <dd className={warns ? "note warn" : undefined}>
         {texts.slice(0, most).map((text, index) => <div key={index}><bdi className="break" title={text.length > cut ? oneLine(text, 1000) : undefined}>{bothEnds(text, cut)}</bdi></div>)}
         {texts.length > most && <span className="muted">and {counted(texts.length - most, "more line")}</span>}
       </dd>
@@ -32,6 +32,7 @@ export function Details({ approval }: { approval: Approval }) {
       {preview?.data !== undefined && typeof diff !== "string" && <Block text={JSON.stringify(preview.data, null, 2)} label="Preview" />}
       <dl className="facts small">
         <Lines name="All touches" texts={approval.touches} most={200} cut={MOST_PATH} />
+        <Lines name="All look-alikes" texts={approval.lookAlikes} most={30} />
         <Lines name="Untrusted" texts={approval.content.map(source)} most={50} />
         <Lines name="Words from it" texts={approval.occursInContent} most={20} />
         {approval.writtenBy !== "" && <><dt>Written by</dt><dd><Line text={approval.writtenBy} /></dd></>}

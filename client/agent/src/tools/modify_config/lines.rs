@@ -21,14 +21,17 @@ struct Line<'a> {
 
 /// Returns what the changes would do, and what they did: one may put many lines in the place of one.
 pub(super) fn described(changes: &[Change], path: &DevicePath) -> (String, String) {
-    let put: usize =
-        changes.iter().filter_map(|it| it.new.as_ref()).map(|new| new.split('\n').count()).sum();
-    let (held, put) = (counted(changes.len() as u64, "line"), counted(put as u64, "line"));
-    if held == put {
-        return (format!("change {path} at {held}"), format!("Changed {path} at {held}"));
+    let puts = |change: &Change| change.new.as_ref().map_or(0, |new| new.split('\n').count());
+    let put: usize = changes.iter().map(puts).sum();
+    let lines = counted(changes.len() as u64, "line");
+    if changes.iter().all(|change| puts(change) == 1) {
+        (format!("change {path} at {lines}"), format!("Changed {path} at {lines}"))
+    } else if put == 0 {
+        (format!("take {lines} out of {path}"), format!("Took {lines} out of {path}"))
+    } else {
+        let rest = format!("{} in the place of {lines} of {path}", counted(put as u64, "line"));
+        (format!("put {rest}"), format!("Put {rest}"))
     }
-    let rest = format!("{put} in the place of {held} of {path}");
-    (format!("put {rest}"), format!("Put {rest}"))
 }
 
 /// Returns the text with all changes made, or none.

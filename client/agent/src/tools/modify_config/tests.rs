@@ -89,6 +89,24 @@ fn a_result_that_cannot_be_read_is_refused() {
 }
 
 #[test]
+fn the_message_says_how_many_lines_stand_in_the_place_of_how_many() {
+    let device = Device::new();
+    device.put("files/a.ini", "a=1\nb=2\nc=3\n");
+    for (changes, message) in [
+        (json!([{"line": 1, "old": "a=1", "new": "a=2"}]), "Changed PATH at 1 line."),
+        (
+            json!([{"line": 1, "old": "a=2", "new": "a=3\nevil=1\nd=4"}, {"line": 3, "old": "c=3", "new": null}]),
+            "Put 3 lines in the place of 2 lines of PATH.",
+        ),
+        (json!([{"line": 2, "old": "evil=1", "new": null}]), "Took 1 line out of PATH."),
+    ] {
+        let outcome = device.call(TOOL, modify("a.ini", &changes)).unwrap();
+        let path = outcome.data["path"].as_str().unwrap();
+        assert_eq!(outcome.message.replace(path, "PATH"), message);
+    }
+}
+
+#[test]
 fn all_changes_are_made_or_none() {
     let device = Device::new();
     device.put("files/a.ini", "a=1\nb=2\n");
