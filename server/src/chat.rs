@@ -118,7 +118,11 @@ async fn take_turn(
     let conversation = caller.conversation.ok_or(ChatError::NoConversation)?;
     let id = TurnId::new(new_uuid_unlike_others());
     let (name, model) = chosen.models.first().copied().ok_or(ChatError::NoModel(String::new()))?;
-    say(events, Event::Began { conversation, turn: id, model: name.to_owned() }).await?;
+    let is_remote = |(_, model): &(&str, &Model)| matches!(model, Model::Remote(_));
+    let is_language_model = chosen.models.iter().any(is_remote);
+    let model_name = name.to_owned();
+    say(events, Event::Began { conversation, turn: id, model: model_name, is_language_model })
+        .await?;
     if let Some(note) = &chosen.note {
         say(events, Event::Note(note.clone())).await?;
     }

@@ -55,6 +55,7 @@ mod injection;
 mod install;
 mod invites;
 mod labels;
+mod links;
 mod litter;
 mod live_output;
 mod local_model;

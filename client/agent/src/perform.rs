@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use orion_domain::observation::Observation;
 use orion_domain::{RiskRaise, ToolError, Touches, Undo};
 use serde_json::Value;
 
@@ -32,6 +33,9 @@ pub(crate) fn thinned<'a>(
         report(done, total, &note);
     }
 }
+
+/// At most so many paths are named with the place that they lead to.
+const MAX_REAL_PATHS: usize = 4;
 
 /// A call with everything that it may use.
 pub(crate) struct Performance<'a> {
@@ -98,9 +102,33 @@ pub(crate) fn perform(call: Performance<'_>) -> Result<Outcome, ToolError> {
         }
     };
     let outcome = executor.call(arguments, &context, installed)?;
+    let seen = match seeing {
+        ObservationMode::Compare(_, before) => Some(before),
+        ObservationMode::Nothing | ObservationMode::Tell(_) => observed.as_ref(),
+    };
+    let message = with_real_paths(outcome.message, touches, seen.map_or(&[], Vec::as_slice));
     let raises = risk.into_reported();
-    let message = raises.iter().fold(outcome.message, |message, raise| {
+    let message = raises.iter().fold(message, |message, raise| {
         format!("{message} {} A person has to approve this call.", raise.sentence())
     });
     Ok(Outcome { message, observed, raises, ..outcome })
+}
+
+/// Adds where the paths lead that have a link on their way: a person is to see what is changed, and not only its name.
+fn with_real_paths(message: String, touches: &Touches, seen: &[Observation]) -> String {
+    let mut named: Vec<&str> = Vec::new();
+    seen.iter().fold(message, |message, seen| {
+        let is_path = touches.paths.iter().any(|touch| touch.path.to_string() == seen.path);
+        if seen.real == seen.path || !is_path || named.contains(&&*seen.path) {
+            return message;
+        }
+        named.push(&seen.path);
+        match named.len() {
+            1..=MAX_REAL_PATHS => format!("{message} {} leads to {}.", seen.path, seen.real),
+            _ if named.len() == MAX_REAL_PATHS + 1 => {
+                format!("{message} More of the paths lead elsewhere.")
+            }
+            _ => message,
+        }
+    })
 }

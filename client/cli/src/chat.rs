@@ -5,10 +5,10 @@ mod lines;
 mod markdown;
 mod question;
 mod slash;
+mod speech;
 mod typed;
 mod usage;
 
-use std::io::IsTerminal as _;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use serde_json::Value;
 pub(crate) use lines::{Aside, converse, said, shown};
 pub(crate) use usage::UsageView;
 
-use markdown::Markdown;
+use speech::Speech;
 
 use crate::app::App;
 use crate::call_result::{CallResult, can_be_undone};
@@ -227,7 +227,9 @@ impl<'a> Session<'a> {
             }
             waiting = None;
             match event {
-                Event::Began(v1::Began { conversation_id, model, turn_id }) => {
+                Event::Began(began) => {
+                    let v1::Began { conversation_id, model, turn_id, is_language_model } = began;
+                    speech.is_markdown(is_language_model);
                     self.conversation.clone_from(&conversation_id);
                     answer.conversation_id = conversation_id;
                     answer.model = model;
@@ -321,49 +323,6 @@ impl<'a> Session<'a> {
         if let Some(Ok(last)) = self.last_call.clone().map(CallResult::of) {
             last.say_how_to_undo(self.out);
         }
-    }
-}
-
-/// Writes the model's text to standard output, for people only; programs get the whole answer.
-#[derive(Debug)]
-struct Speech<'a> {
-    out: &'a Output,
-    printed: bool,
-    at_line_start: bool,
-    /// Renders markdown on a terminal. None elsewhere, where the text stays as it is.
-    markdown: Option<Markdown>,
-}
-
-impl<'a> Speech<'a> {
-    fn new(out: &'a Output) -> Self {
-        let markdown = std::io::stdout().is_terminal().then(Markdown::default);
-        Self { out, printed: false, at_line_start: true, markdown }
-    }
-
-    fn say(&mut self, words: &str) -> Result<(), Failure> {
-        if words.is_empty() || !self.out.is_for_people() {
-            return Ok(());
-        }
-        let words = text::plain(words);
-        self.printed = true;
-        self.at_line_start = words.ends_with('\n');
-        // Every control character of the model is gone by now; the styles are Orion's own.
-        match &mut self.markdown {
-            Some(markdown) => self.out.data(&markdown.push(&words)),
-            None => self.out.data(&words),
-        }
-    }
-
-    fn end_line(&mut self) -> Result<(), Failure> {
-        let rest = self.markdown.as_mut().map(Markdown::finish).unwrap_or_default();
-        if !rest.is_empty() {
-            self.out.data(&rest)?;
-        }
-        if self.at_line_start {
-            return Ok(());
-        }
-        self.at_line_start = true;
-        self.out.data("\n")
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Event {
         turn: TurnId,
         /// The name of the model that answers.
         model: String,
+        /// Whether a language model may answer, and not the planner alone.
+        is_language_model: bool,
     },
     /// More of the model's text.
     Text(String),

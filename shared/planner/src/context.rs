@@ -10,6 +10,7 @@ use crate::language::Language;
 use crate::plan::{PlannedCall, Step, View};
 use crate::referents::Referents;
 use crate::results::ResultFacts;
+use crate::texts;
 
 /// A request and what followed it.
 #[derive(Debug, Clone, Copy)]
@@ -107,6 +108,10 @@ impl Context {
         for turn in turns {
             let rounds = turn.rounds();
             if rounds.is_empty() {
+                // The person named something, and was asked whether it is meant: nothing older is.
+                if turn.last_text().is_some_and(texts::is_correction) {
+                    context.referents.forget_paths();
+                }
                 continue;
             }
             context.last_calls.clear();

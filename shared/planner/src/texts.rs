@@ -126,6 +126,14 @@ pub(crate) fn correction(text: &str, language: Language) -> String {
     }
 }
 
+/// Returns whether a text is such a question.
+pub(crate) fn is_correction(text: &str) -> bool {
+    let begins =
+        |language| correction("”", language).split_once("”").map(|(begin, _)| begin.to_owned());
+    let begins = [begins(Language::English), begins(Language::Dutch)];
+    begins.iter().flatten().any(|begin| text.starts_with(begin.as_str()))
+}
+
 /// Returns the answer to somebody who wants nothing done.
 pub(crate) fn dropped(language: Language) -> &'static str {
     language.of("OK, I did nothing.", "Goed, ik heb niets gedaan.")

@@ -111,7 +111,7 @@ impl SoFar {
     /// Takes an event. `None` where a client sees nothing of it yet.
     fn take(&mut self, event: Event) -> Option<Step> {
         match event {
-            Event::Began { conversation, turn, model } => {
+            Event::Began { conversation, turn, model, is_language_model: _ } => {
                 self.conversation = Some(conversation);
                 self.turn = Some(turn);
                 self.model = model;

@@ -95,11 +95,10 @@ fn shown(mut text: String) -> String {
 /// Converts an event of a chat turn.
 pub(super) fn event(event: Event) -> Wire {
     match event {
-        Event::Began { conversation, turn, model } => Wire::Began(v1::Began {
-            conversation_id: conversation.to_string(),
-            model,
-            turn_id: turn.to_string(),
-        }),
+        Event::Began { conversation, turn, model, is_language_model } => {
+            let (conversation_id, turn_id) = (conversation.to_string(), turn.to_string());
+            Wire::Began(v1::Began { conversation_id, model, turn_id, is_language_model })
+        }
         Event::Text(text) => Wire::TextDelta(v1::TextDelta { text }),
         Event::CallBegan { call, written, quoted } => Wire::CallBegan(v1::CallBegan {
             call_id: call.to_string(),

@@ -2,7 +2,7 @@
 import { Link } from "react-router";
 import type { Call } from "../gen/orion/v1/tool_pb";
 import { stateOf } from "../lib/call";
-import { bothEnds, oneLine } from "../lib/text";
+import { bothEnds, firstChanged, oneLine } from "../lib/text";
 import { duration, timeOfDay } from "../lib/time";
 import { Badge, Line, Time } from "../ui/basics";
 
@@ -14,7 +14,9 @@ interface Props {
 }
 
 /** What a call would touch, shortened in the middle: a path says most at its end. */
-export function Touches({ texts: [first = "", ...more] }: { texts: string[] }) {
+export function Touches({ texts }: { texts: string[] }) {
+  const first = firstChanged(texts);
+  const more = texts.slice(1);
   return (
     <div className="small muted touches">
       <bdi className="mono break" title={oneLine(first, 1000)}>{bothEnds(first, 60)}</bdi>

@@ -48,6 +48,9 @@ function spaced(line: string): string {
   return line.replace(/[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]/g, escape).replace(/^ +| +$| {2,}/g, (run) => "␣".repeat(run.length));
 }
 
+/** Returns the first line of what is touched that is more than read. */
+export const firstChanged = (touches: string[]) => touches.find((it) => !it.startsWith("read ")) ?? touches[0] ?? "";
+
 /** Longer than a path can be: its end says what is meant. */
 export const MOST_PATH = 40_000;
 

@@ -11,7 +11,7 @@ import { useKeys } from "../approvals/useKeys";
 import { type Approval, ApprovalService, ApprovalState } from "../gen/orion/v1/approval_pb";
 import { riskOf } from "../lib/call";
 import { useMe } from "../lib/session";
-import { bothEnds } from "../lib/text";
+import { bothEnds, firstChanged } from "../lib/text";
 import { useLive } from "../shell/Live";
 import { Badge, Button, Empty, Head, Line, Loading, Time } from "../ui/basics";
 import { ErrorNote } from "../ui/ErrorNote";
@@ -22,7 +22,7 @@ const MOST_PATH = 160;
 function Row({ approval }: { approval: Approval }) {
   const risk = riskOf(approval.risk);
   const isOpen = approval.state === ApprovalState.OPEN;
-  const { touches: [first = ""] } = approval;
+  const first = firstChanged(approval.touches);
   const more = approval.touches.length - 1;
   return (
     <NavLink to={{ pathname: `/approvals/${approval.approvalId}`, search: location.search }}>
