@@ -106,7 +106,8 @@ pub(crate) fn perform(call: Performance<'_>) -> Result<Outcome, ToolError> {
         ObservationMode::Compare(_, before) => Some(before),
         ObservationMode::Nothing | ObservationMode::Tell(_) => observed.as_ref(),
     };
-    let message = with_real_paths(outcome.message, touches, seen.map_or(&[], Vec::as_slice));
+    let message =
+        with_real_paths(outcome.message, &context, touches, seen.map_or(&[], Vec::as_slice));
     let raises = risk.into_reported();
     let message = raises.iter().fold(message, |message, raise| {
         format!("{message} {} A person has to approve this call.", raise.sentence())
@@ -114,12 +115,21 @@ pub(crate) fn perform(call: Performance<'_>) -> Result<Outcome, ToolError> {
     Ok(Outcome { message, observed, raises, ..outcome })
 }
 
-/// Adds where the paths lead that have a link on their way: a person is to see what is changed, and not only its name.
-fn with_real_paths(message: String, touches: &Touches, seen: &[Observation]) -> String {
+/// Adds where the paths lead that have a link on their way below the granted folder: a person is to see what is
+/// changed, and not only its name.
+fn with_real_paths(
+    message: String,
+    context: &FileContext<'_>,
+    touches: &Touches,
+    seen: &[Observation],
+) -> String {
     let mut named: Vec<&str> = Vec::new();
     seen.iter().fold(message, |message, seen| {
-        let is_path = touches.paths.iter().any(|touch| touch.path.to_string() == seen.path);
-        if seen.real == seen.path || !is_path || named.contains(&&*seen.path) {
+        let touch = touches.paths.iter().find(|touch| touch.path.to_string() == seen.path);
+        let leads_elsewhere = touch.is_some_and(|touch| {
+            seen.real != seen.path && context.roots.real(&touch.path).to_string() != seen.real
+        });
+        if !leads_elsewhere || named.contains(&&*seen.path) {
             return message;
         }
         named.push(&seen.path);

@@ -305,6 +305,11 @@ impl Roots {
         })
     }
 
+    /// Returns a path without the links on the way to its root. Links below the root stay.
+    pub(crate) fn real(&self, path: &DevicePath) -> DevicePath {
+        self.names.real(path)
+    }
+
     /// Returns the paths of the roots that grant an access.
     #[must_use]
     pub fn paths(&self, access: Access) -> Vec<String> {

@@ -99,6 +99,11 @@ impl Look {
         }
         match model {
             Some(model @ ('/' | '\\' | '.' | ':')) => Self::Sign(model),
+            Some(model)
+                if c.is_numeric() && !c.identifier_allowed() && model.is_ascii_alphanumeric() =>
+            {
+                Self::Letter(model)
+            }
             _ if c.is_numeric() || is_combining_mark(c) || crate::visible::is_hidden(c) => {
                 Self::Neutral
             }
@@ -126,7 +131,8 @@ struct Read<'a> {
     alike: Vec<(char, char)>,
     has_sign: bool,
     has_latin: bool,
-    has_foreign: bool,
+    /// Some of the letters that show another alphabet.
+    foreign: Vec<char>,
 }
 
 impl Read<'_> {
@@ -134,7 +140,11 @@ impl Read<'_> {
         match look {
             Look::Separator | Look::Neutral => {}
             Look::Latin => self.has_latin = true,
-            Look::Foreign => self.has_foreign = true,
+            Look::Foreign => {
+                if self.foreign.len() < MAX_CHARS && !self.foreign.contains(&c) {
+                    self.foreign.push(c);
+                }
+            }
             Look::Letter(model) | Look::Sign(model) => {
                 self.has_sign |= !model.is_ascii_alphanumeric();
                 if self.alike.len() < MAX_CHARS && !self.alike.contains(&(c, model)) {
@@ -144,12 +154,19 @@ impl Read<'_> {
         }
     }
 
+    /// Returns whether a letter of the word shows the alphabet of a character.
+    fn shows_alphabet_of(&self, c: char) -> bool {
+        self.foreign.iter().any(|it| String::from_iter([*it, c]).as_str().is_single_script())
+    }
+
     /// Returns whether the word can be read as another one between these.
     fn is_look_alike(&self, before: &Self, after: &Self) -> bool {
-        let shows_another =
-            (before.has_foreign || after.has_foreign) && !before.has_latin && !after.has_latin;
-        let is_taken_for_latin = self.has_latin || !self.has_foreign && !shows_another;
-        is_taken_for_latin && !self.alike.is_empty() && !(self.has_sign && self.has_foreign)
+        let Some((c, _)) = self.alike.first() else { return false };
+        let beside = [before, after];
+        let is_prose = beside.iter().any(|it| it.shows_alphabet_of(*c))
+            && !beside.iter().any(|it| it.has_latin);
+        let is_taken_for_latin = self.has_latin || !self.shows_alphabet_of(*c) && !is_prose;
+        is_taken_for_latin && (!self.has_sign || self.foreign.is_empty())
     }
 }
 
@@ -235,6 +252,9 @@ mod tests {
                 "сору has U+0441 that looks like c, U+043E that looks like o, U+0440 that looks like p, U+0443 that looks like y",
             ),
             ("delete /d/а✅.txt", "а has U+0430 that looks like a"),
+            ("delete /d/а中.txt", "а中 has U+0430 that looks like a"),
+            ("delete /d/а 中.txt", "а has U+0430 that looks like a"),
+            ("delete /d/2𝟶24", "2𝟶24 has U+1D7F6 that looks like O"),
             ("delete /d/naїve.txt", "naїve has U+0457 that looks like i"),
             ("delete /d/а \u{3164}.txt", "а has U+0430 that looks like a"),
             ("host: аp.com      # ж", "аp has U+0430 that looks like a"),

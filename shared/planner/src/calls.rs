@@ -96,9 +96,19 @@ pub(crate) fn file_info(path: &str) -> Plan {
     call("get_file_info", vec![("path", json!(path))])
 }
 
-/// Shows the metadata of a name in a folder.
+/// Shows the metadata of a name in a folder, or of a path that needs none.
 pub(crate) fn info_in(name: &str, folder: &str) -> Plan {
-    file_info(&inside(folder, last_name(name)))
+    let is_whole = name.starts_with(['/', '\\', '~']) || name.get(1..2) == Some(":");
+    if is_whole || name.starts_with(&inside(folder, "")) {
+        file_info(name)
+    } else {
+        file_info(&inside(folder, name))
+    }
+}
+
+/// Shows the metadata of what has the last name of a path in a folder.
+pub(crate) fn info_of_it_in(path: &str, folder: &str) -> Plan {
+    file_info(&inside(folder, last_name(path)))
 }
 
 /// Shows a path's metadata with the digest of its content.

@@ -78,8 +78,8 @@ impl<'a> Turn<'a> {
 pub(crate) enum Pending {
     /// The value of a slot.
     Slot(Box<crate::plan::Missing>),
-    /// Whether a corrected request is meant.
-    Correction(String),
+    /// Whether a corrected request is meant, whose pronouns refer to what was there before the question.
+    Correction(String, Referents),
 }
 
 /// What a request may refer to.

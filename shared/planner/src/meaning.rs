@@ -84,6 +84,7 @@ fn of_files(name: &str, one: &str, two: &str, three: &str) -> Option<Plan> {
         "analyze" => calls::analyze(one),
         "file_info" => calls::file_info(one),
         "info_in" => calls::info_in(one, two),
+        "info_of_it_in" => calls::info_of_it_in(one, two),
         "file_hash" => calls::file_hash(one),
         "read_config" => calls::read_config(one),
         "edit" => calls::edit(one, two, three),

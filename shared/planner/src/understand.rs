@@ -66,7 +66,9 @@ fn context(turns: &[Turn<'_>], questions: usize) -> Context {
     if last.last_text() == asked.as_deref() {
         context.pending = match outcome {
             Outcome::Plan(Plan::Ask(missing)) => Some(Pending::Slot(Box::new(missing))),
-            Outcome::Correction(text) => Some(Pending::Correction(text)),
+            Outcome::Correction(text) => {
+                Some(Pending::Correction(text, Context::of(before).referents))
+            }
             Outcome::Plan(_) | Outcome::Dropped | Outcome::Miss(_) => None,
         };
     }
@@ -151,12 +153,9 @@ fn answered(
     let language = context.language.unwrap_or(Language::English);
     match (found, pending) {
         (Some((_, Plan::No)), _) => Some((language, Outcome::Dropped)),
-        (Some((_, Plan::Yes)), Pending::Correction(corrected)) => {
-            let before = Context {
-                pending: None,
-                referents: context.referents.clone(),
-                ..Context::default()
-            };
+        (Some((_, Plan::Yes)), Pending::Correction(corrected, referents)) => {
+            let before =
+                Context { pending: None, referents: referents.clone(), ..Context::default() };
             let words = split(corrected)?;
             let (language, plan) = sentence(corrected, &words, &before, language)?;
             Some((language, resolved(plan, context)))
@@ -169,7 +168,7 @@ fn answered(
             let plan = plan_of(missing.meaning, &filled)?.placed(&missing.placement);
             Some((language, Outcome::Plan(plan)))
         }
-        (_, Pending::Slot(_) | Pending::Correction(_)) => None,
+        (_, Pending::Slot(_) | Pending::Correction(..)) => None,
     }
 }
 

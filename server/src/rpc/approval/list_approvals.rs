@@ -52,9 +52,13 @@ fn within(room: &mut usize, mut card: v1::Approval) -> v1::Approval {
         lines.chain(said).chain(others).for_each(|line| cut(line, MAX_LINE_BYTES));
         card.is_cut = true;
     }
-    *room = room.saturating_sub(card.encoded_len());
     // Only what is listed is read: a request may be large.
     card.look_alikes = look_alikes_of_call(&card.touches, &card.arguments);
+    if card.is_cut {
+        card.look_alikes.truncate(MAX_LINES);
+        card.look_alikes.iter_mut().for_each(|line| cut(line, MAX_LINE_BYTES));
+    }
+    *room = room.saturating_sub(card.encoded_len());
     card
 }
 
