@@ -2,6 +2,7 @@
 //! `ORION_TEST_WINDOWS_AGENT`; elsewhere there is nothing to tell.
 
 mod apps;
+mod chaos;
 mod drive;
 mod install;
 mod laptop;

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use orion_domain::is_hidden;
-use orion_domain::visible::{REPLACEMENT, visible_char};
+use orion_domain::visible::{REPLACEMENT, visible_char, written_out};
 
 /// Begins each line of an approval card in a chat. No text of a model or a device contains it.
 pub(crate) const MARK: char = '\u{258c}';
@@ -52,22 +52,15 @@ pub(crate) fn escaped_json(json: &str) -> String {
 /// Writes out what is hidden or looks like a space, accents that stand apart, and the signs that stand for them, as
 /// `\u{202e}`: two names that a person decides about do not look the same where only these tell them apart.
 pub(crate) fn distinct(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for (at, c) in text.char_indices() {
-        let is_escape = c == '\\' && text.get(at + 1..).is_some_and(|rest| rest.starts_with("u{"));
+    written_out(text, |c| {
         let is_sign = matches!(c, '\u{2409}' | '\u{240a}' | '\u{240d}' | REPLACEMENT);
         let is_unseen = visible_char(c) == REPLACEMENT
             || unmarked(c) != c
             || (c.is_whitespace() && !matches!(c, ' ' | '\n' | '\r' | '\t'))
             || matches!(c, '\u{2800}' | '\u{300}'..='\u{36f}' | '\u{fe00}'..='\u{fe0f}')
             || matches!(c, '\u{2126}' | '\u{212a}' | '\u{212b}');
-        if is_escape || is_sign || is_unseen {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+        is_sign || is_unseen
+    })
 }
 
 /// Formats a text as one line of at most `limit` characters, in which nothing is hidden.

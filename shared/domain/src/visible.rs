@@ -44,6 +44,22 @@ pub fn strip_hidden(text: &str, max_chars: usize) -> String {
     text.chars().filter(|c| !is_hidden(*c)).take(max_chars).collect()
 }
 
+/// Writes out the characters that `is_unseen` names, as `\u{202e}`. A text that has such an escape itself differs from
+/// it.
+#[must_use]
+pub fn written_out(text: &str, is_unseen: impl Fn(char) -> bool) -> String {
+    let mut written = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        let is_escape = c == '\\' && text.get(at + 1..).is_some_and(|rest| rest.starts_with("u{"));
+        if is_escape || is_unseen(c) {
+            written.extend(c.escape_unicode());
+        } else {
+            written.push(c);
+        }
+    }
+    written
+}
+
 /// Returns whether nothing of the text is visible: it is empty, spaces, or hidden.
 #[must_use]
 pub fn is_blank(text: &str) -> bool {

@@ -1,5 +1,6 @@
 //! A question to the person at the device: what would run, complete or said not to be, with nothing hidden.
 
+use orion_domain::look_alike::look_alikes;
 use orion_domain::touches::PathTouch;
 use orion_domain::{Digest, Observation, Risk, ToolError, Touches, strip_hidden, visible};
 use serde::{Deserialize, Serialize};
@@ -162,6 +163,9 @@ impl Question {
             let more = self.preview_left_out;
             lines.push(format!("NOT ALL OF THE PREVIEW IS SHOWN: {more} lines are left out."));
         }
+        let texts = self.arguments.iter().flat_map(|(name, value)| [name, value]);
+        let texts = texts.chain(&self.touches).chain(&self.preview).map(String::as_str);
+        lines.extend(look_alikes(texts).into_iter().map(|it| format!("beware   {it}")));
         lines.push(format!("until    {}. No answer is no.", shown(self.expires_at)));
         lines
     }

@@ -1,6 +1,5 @@
 //! `ListApprovals`: the approval requests, in one message whatever they hold.
 
-use orion_domain::look_alike::look_alikes_of_call;
 use orion_wire::v1;
 use prost::Message as _;
 use prost::bytes::Bytes;
@@ -53,7 +52,7 @@ fn within(room: &mut usize, mut card: v1::Approval) -> v1::Approval {
         card.is_cut = true;
     }
     // Only what is listed is read: a request may be large.
-    card.look_alikes = look_alikes_of_call(&card.touches, &card.arguments);
+    let mut card = to_proto::with_look_alikes(card);
     if card.is_cut {
         card.look_alikes.truncate(MAX_LINES);
         card.look_alikes.iter_mut().for_each(|line| cut(line, MAX_LINE_BYTES));

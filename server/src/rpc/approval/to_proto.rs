@@ -7,9 +7,12 @@ use crate::store::{ApprovalRow, ApprovalState, Card, Label, Provenance, Standing
 
 /// Converts an approval request, with the words that can be read as others.
 pub(in crate::rpc) fn approval(row: ApprovalRow) -> v1::Approval {
-    let card = unread(row);
-    let look_alikes = look_alikes_of_call(&card.touches, &card.arguments);
-    v1::Approval { look_alikes, ..card }
+    with_look_alikes(unread(row))
+}
+
+/// Adds the words of a card that can be read as others.
+pub(super) fn with_look_alikes(card: v1::Approval) -> v1::Approval {
+    v1::Approval { look_alikes: look_alikes_of_call(&card.touches, &card.arguments), ..card }
 }
 
 /// Converts an approval request, its `look_alikes` left out.

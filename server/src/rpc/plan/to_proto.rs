@@ -78,7 +78,10 @@ fn step(step: StepRow, approval: Option<v1::Approval>) -> v1::PlanStep {
     } = step;
     let compared = observed.len() + earlier.as_ref().map_or(0, |it| it.seen.len());
     v1::PlanStep {
-        look_alikes: look_alikes_of_call(&touches, &arguments),
+        look_alikes: approval.as_ref().map_or_else(
+            || look_alikes_of_call(&touches, &arguments),
+            |card| card.look_alikes.clone(),
+        ),
         number,
         device: device.1.to_string(),
         tool,

@@ -1,5 +1,6 @@
 //! A result as the planner receives it: the envelope's JSON, possibly cut at a limit.
 
+use orion_domain::visible::written_out;
 use orion_domain::{Hint, is_hidden};
 use serde_json::Value;
 
@@ -85,9 +86,7 @@ const BLOCKS: [&str; 6] = ["content", "diff", "stdout", "stderr", "stdout_tail",
 fn put_on_one_line(value: &mut Value, name: &str) {
     match value {
         Value::String(text) if !BLOCKS.contains(&name) => {
-            if text.contains(is_written_out) || text.contains("\\u{") {
-                *text = written_out(text);
-            }
+            *text = written_out(text, is_written_out);
         }
         Value::Array(values) => values.iter_mut().for_each(|it| put_on_one_line(it, name)),
         Value::Object(values) => {
@@ -102,20 +101,6 @@ fn put_on_one_line(value: &mut Value, name: &str) {
 fn is_written_out(letter: char) -> bool {
     let is_other_space = letter != ' ' && (letter.is_whitespace() || letter == '\u{2800}');
     is_other_space || (is_hidden(letter) && !matches!(letter, '\u{200c}' | '\u{200d}'))
-}
-
-/// Writes out what is not seen, as `\u{202e}`. A text that has such an escape itself differs from it.
-fn written_out(text: &str) -> String {
-    let mut written = String::with_capacity(text.len());
-    for (at, letter) in text.char_indices() {
-        let is_escape = letter == '\\' && text.get(at + 1..).is_some_and(|it| it.starts_with("u{"));
-        if is_escape || is_written_out(letter) {
-            written.extend(letter.escape_unicode());
-        } else {
-            written.push(letter);
-        }
-    }
-    written
 }
 
 /// Repairs JSON without its end, up to its last complete value.
@@ -180,7 +165,7 @@ mod tests {
         assert_eq!(shown.text("/data/content"), content);
         let names =
             ["a\nb", "a␊b", "a\u{202e}b", "a\\u{202e}b", "a b", "a\u{a0}b", "a\u{2800}b", "ab"];
-        let shown: HashSet<_> = names.iter().map(|name| written_out(name)).collect();
+        let shown: HashSet<_> = names.iter().map(|name| written_out(name, is_written_out)).collect();
         assert_eq!(shown.len(), names.len(), "{shown:?}");
     }
 

@@ -51,6 +51,13 @@ fn everything_of_a_call_is_shown_with_the_place_that_a_path_leads_to() {
 }
 
 #[test]
+fn a_word_that_can_be_read_as_another_is_named() {
+    let text = Shown(&question(&json!({"path": "/srv/r\u{435}port"}), "")).to_string();
+    let lines: Vec<_> = text.lines().filter(|line| line.starts_with("▌ beware ")).collect();
+    assert_eq!(lines, ["▌ beware   r\u{435}port has U+0435 that looks like e"], "{text}");
+}
+
+#[test]
 fn no_text_of_a_call_hides_something_or_looks_like_another_line() {
     let hostile = "x\n▌ until    tomorrow\u{1b}[2J\u{202e}\u{200b}│";
     let question = question(&json!({"path": hostile}), hostile);

@@ -103,8 +103,10 @@ pub(super) async fn diff(
     let to = to.unwrap_or(last);
     let from = from.unwrap_or(to - 1);
     if from < 1 || to < 1 {
-        return Err(Failure::NotFound("there are no two versions yet".to_owned())
-            .hint(Hint::run("list the versions", "orion policy history")));
+        let message = "there are no two versions of the policy yet to compare".to_owned();
+        return Err(Failure::NotFound(message)
+            .hint(Hint::run("list the versions there are", "orion policy history"))
+            .hint(Hint::run("make the next one", "orion policy apply FILE")));
     }
     let (old, new) = (get(client, from).await?, get(client, to).await?);
     let read = |text: &str| PolicyFile::parse(text, FILE).0;
