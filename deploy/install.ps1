@@ -1,11 +1,12 @@
 # Makes this machine a device of an Orion backend: downloads the agent, checks it, enrols, and starts it as a service.
 #
-#   TOKEN [--allow-path PATH]... [--profile NAME] [--name NAME] [--system] [--yes]
+#   TOKEN [--allow-path PATH]... [--profile NAME] [--name NAME] [--system] [--yes] [--force]
 #
 #   TOKEN         what `orion devices invite` printed
 #   --allow-path  a folder that may be used on this device; without one, you are asked
 #   --system      a service of the system (in a terminal of an administrator), and not one of yours
 #   --yes         asks nothing: folders that are not named stay closed
+#   --force       become a new device where this machine is one already
 #
 # Everything is in a function, and the last line calls it: of a download that was cut, nothing runs. This script trusts
 # no connection. The agent runs only if its SHA-256 is the one below, and it sends its secret only to a backend whose
@@ -21,6 +22,7 @@ function Install-OrionAgent {
 
     $token = ''
     $system = @()
+    $force = @()
     $yes = $false
     $folders = $false
     # These are the arguments of `orion-agent enroll`.
@@ -35,6 +37,7 @@ function Install-OrionAgent {
             if ($word -ceq '--allow-path') { $folders = $true }
         } elseif ($word -ceq '--system') { $system = @('--system')
         } elseif ($word -ceq '--yes') { $yes = $true
+        } elseif ($word -ceq '--force') { $force = @('--force')
         } elseif ($word.StartsWith('-')) { throw "orion: $word is not an option of this script"
         } elseif ($token) { throw 'orion: there are two tokens; paste one line of `orion devices invite`'
         } else { $token = $word }
@@ -53,7 +56,8 @@ function Install-OrionAgent {
     if (-not (Test-Path -LiteralPath $curl)) { throw 'orion: this Windows has no curl.exe; update it to 1803 or newer' }
 
     if (-not $folders -and -not $yes) {
-        Write-Host 'Which folders may be used on this device? One path a line, such as ~/files. An empty line ends the list.'
+        $example = if ($system) { 'C:/files' } else { '~/files' }
+        Write-Host "Which folders may be used on this device? One path a line, such as $example. An empty line ends the list."
         while ($path = Read-Host '>') { $words += '--allow-path', $path.Replace('\', '/') }
     }
 
@@ -78,17 +82,17 @@ function Install-OrionAgent {
         # It says on standard error why this machine is no device yet.
         $ErrorActionPreference = 'Continue'
         $known = & $agent @system status 2>$null
-        if ($LASTEXITCODE -eq 0) {
-            Write-Host 'This machine is a device already, so the token is not used:'
+        if ($LASTEXITCODE -eq 0 -and -not $force) {
+            Write-Host 'This machine is a device already, so the token and the options after it are not used; with --force after the token it becomes a new device:'
             $known | Write-Host
         } else {
             # By standard input: the list of processes does not show it.
-            $token | & $agent @system enroll - @words
-            if ($LASTEXITCODE -ne 0) { throw 'orion: this device is not enrolled' }
+            $token | & $agent @system enroll - @force @words
+            if ($LASTEXITCODE -ne 0) { throw 'orion: this device is not enrolled; once that is settled, paste the line again' }
         }
         & $agent @system install
         if ($LASTEXITCODE -ne 0) {
-            throw 'orion: the device is enrolled, and its service does not run; correct what is named above, and paste the line again'
+            throw 'orion: the device is enrolled, and its service does not serve it; correct what is named above, and paste the line again'
         }
     } finally {
         Remove-Item -LiteralPath $folder -Recurse -Force

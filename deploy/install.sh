@@ -1,12 +1,13 @@
 #!/bin/sh
 # Makes this machine a device of an Orion backend: downloads the agent, checks it, enrols, and starts it as a service.
 #
-#   sh -s -- TOKEN [--allow-path PATH]... [--profile NAME] [--name NAME] [--system] [--yes]
+#   sh -s -- TOKEN [--allow-path PATH]... [--profile NAME] [--name NAME] [--system] [--yes] [--force]
 #
 #   TOKEN         what `orion devices invite` printed
 #   --allow-path  a folder that may be used on this device; without one, you are asked
 #   --system      a service of the system (as root), and not one of yours
 #   --yes         asks nothing: folders that are not named stay closed
+#   --force       become a new device where this machine is one already
 #
 # Everything is in functions, and the last line calls one: of a download that was cut, nothing runs. This script trusts
 # no connection. The agent runs only if its SHA-256 is the one below, and it sends its secret only to a backend whose
@@ -41,11 +42,18 @@ fetch() {
     fi
 }
 
-# Asks the person which folders may be used, and prints a path a line.
+# Asks the person which folders may be used, and prints a path a line. The service of the system ($1) has a home folder
+# of its own.
+# shellcheck disable=SC2088 # The agent knows what ~ is.
 ask_for_folders() {
-    printf 'Which folders may be used on this device? One path a line, such as ~/files. An empty line ends the list.\n' >&2
+    example='~/files'
+    [ -z "$1" ] || example=/srv/files
+    printf 'Which folders may be used on this device? One path a line, such as %s. An empty line ends the list.\n' "$example" >&2
     while printf '> ' >&2 && IFS= read -r path && [ -n "$path" ]; do
-        printf '%s\n' "$path"
+        case $1$path in
+            /* | --system/* | '~' | '~/'*) printf '%s\n' "$path" ;;
+            *) printf 'Write the whole path, such as %s.\n' "$example" >&2 ;;
+        esac
     done
 }
 
@@ -61,7 +69,7 @@ main() {
     curl_options='@CURL_OPTIONS@'
     wget_options='@WGET_OPTIONS@'
 
-    token='' system='' yes='' folders='' left=$#
+    token='' system='' yes='' folders='' force='' left=$#
     while [ "$left" -gt 0 ]; do
         word=$1
         shift
@@ -74,8 +82,13 @@ main() {
                 left=$((left - 1))
                 [ "$word" != --allow-path ] || folders=yes
                 ;;
+            --allow-path=* | --profile=* | --name=*)
+                set -- "$@" "${word%%=*}" "${word#*=}"
+                [ "${word%%=*}" != --allow-path ] || folders=yes
+                ;;
             --system) system=--system ;;
             --yes) yes=yes ;;
+            --force) force=--force ;;
             -*) die "$word is not an option of this script" ;;
             *)
                 [ -z "$token" ] || die "there are two tokens; paste one line of \`orion devices invite\`"
@@ -119,7 +132,7 @@ RELEASES
         if ! (: </dev/tty) 2>/dev/null; then
             die "there is no terminal to ask at: name the folders with --allow-path, or leave all closed with --yes"
         fi
-        chosen=$(ask_for_folders </dev/tty)
+        chosen=$(ask_for_folders "$system" </dev/tty)
         while IFS= read -r path; do
             [ -z "$path" ] || set -- "$@" --allow-path "$path"
         done <<FOLDERS
@@ -146,14 +159,15 @@ FOLDERS
     chmod 755 "$agent"
     "$agent" --version >/dev/null || die "the agent does not run on this system"
 
-    if known=$("$agent" $system status 2>/dev/null); then
-        printf 'This machine is a device already, so the token is not used:\n%s\n' "$known" >&2
+    if [ -z "$force" ] && known=$("$agent" $system status 2>/dev/null); then
+        printf 'This machine is a device already, so the token and the options after it are not used; with --force after the token it becomes a new device:\n%s\n' "$known" >&2
     else
         # By standard input: the list of processes does not show it.
-        printf '%s\n' "$token" | "$agent" $system enroll - "$@" || die "this device is not enrolled"
+        printf '%s\n' "$token" | "$agent" $system enroll - $force "$@" ||
+            die "this device is not enrolled; once that is settled, paste the line again"
     fi
     "$agent" $system install ||
-        die "the device is enrolled, and its service does not run; correct what is named above, and paste the line again"
+        die "the device is enrolled, and its service does not serve it; correct what is named above, and paste the line again"
 }
 
 { main "$@"; exit; }

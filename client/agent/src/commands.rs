@@ -7,6 +7,7 @@ mod consent;
 mod enroll;
 mod log;
 mod pause;
+mod places;
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod service;
 mod status;
@@ -20,12 +21,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use orion_agent::clock::shown;
-use orion_agent::config::{self, Config, Required, Settings};
+use orion_agent::config::{self, Config, Required};
 use orion_agent::enroll::EnrollError;
 use orion_agent::run::NotEnrolled;
 use orion_usage::GivenOptions;
 use orion_wire::TokenError;
 use tokio_util::sync::CancellationToken;
+
+use places::Places;
 
 /// The agent of one Orion device.
 #[derive(Debug, Parser)]
@@ -178,16 +181,6 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// The paths of state and configuration, from flags, environment or platform.
-struct Places {
-    state_dir: PathBuf,
-    config: PathBuf,
-    required: Required,
-    options: GivenOptions,
-    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
-    owner: orion_agent::service::Owner,
-}
-
 impl Arguments {
     /// Returns whether the Service Control Manager has started this program.
     #[cfg(windows)]
@@ -285,7 +278,7 @@ pub(crate) async fn run(arguments: Arguments, shutdown: CancellationToken) -> Re
         } => {
             let settings = places.settings()?;
             if settings.ceiling.paths.is_empty() {
-                tracing::warn!("{}", places.options.add_to(NO_FOLDER));
+                tracing::warn!("{}", places.no_folder(&places.options));
             }
             #[cfg(unix)]
             if rustix::process::geteuid().is_root() {
@@ -337,12 +330,6 @@ fn man(folder: Option<&Path>) -> anyhow::Result<()> {
     print(&format!("{written} pages in {}", folder.display()))
 }
 
-impl Places {
-    fn settings(&self) -> anyhow::Result<Settings> {
-        Ok(Settings::load(&self.config, self.required, &self.state_dir)?)
-    }
-}
-
 /// Waits for a signal to stop, and cancels `shutdown`.
 async fn signalled(shutdown: CancellationToken) {
     #[cfg(unix)]
@@ -369,8 +356,6 @@ fn say(text: &str) {
     drop(writeln!(io::stderr(), "{text}"));
 }
 
-/// Said where the owner's file allows no path.
-const NO_FOLDER: &str = "No folder is allowed on this device yet, so that tools for files refuse everything. Allow one with: orion-agent allow ~/files";
 /// Said where the agent has every right on the device.
 #[cfg(unix)]
 const AS_ROOT: &str = "the agent runs as root, so that its calls can change the whole device; run it under an account of its own";

@@ -7,6 +7,7 @@ mod consent;
 pub mod edit;
 mod error;
 mod file;
+mod first_file;
 mod mcp;
 mod notices;
 mod source;
@@ -31,6 +32,7 @@ pub use crate::sandbox::SandboxChoice;
 pub use consent::{Consent, ConsentSubject};
 pub use error::ConfigError;
 use file::{File, check_tools};
+pub use first_file::{first, is_untouched_first, make_first, remove_first, write_first};
 pub use mcp::McpServer;
 pub use notices::NoticeSettings;
 pub(crate) use source::distrust;
@@ -265,68 +267,6 @@ pub fn default_locations() -> Option<(PathBuf, PathBuf)> {
     let dirs = directories::ProjectDirs::from("", "", "orion")?;
     let state = dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir());
     Some((dirs.config_dir().join("agent.toml"), state.join("agent")))
-}
-
-/// Returns the text of a first `agent.toml` with this profile, an operator's where there is none, that allows `paths`,
-/// with comments that explain its keys. A file that is there already must have the profile and allow the paths.
-///
-/// # Errors
-/// [`ConfigError::Exists`] when the file that is there does not, [`ConfigError::Invalid`] when a path is invalid.
-pub fn first(
-    path: &Path,
-    profile: Option<Profile>,
-    paths: &[String],
-    state_dir: &Path,
-) -> Result<String, ConfigError> {
-    let text = file::first(profile.unwrap_or(Profile::Operator), paths);
-    let parsed = Settings::parse(&text, home().as_deref(), &own_files_of(state_dir, path));
-    let wanted = parsed.map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
-    if path.exists() {
-        let settings = Settings::load(path, Required::Yes, state_dir)?;
-        let exists = |fix| ConfigError::Exists { path: path.to_owned(), fix };
-        let lacks = |index: &usize| {
-            wanted.scope.allowed.get(*index).is_none_or(|entry| {
-                settings.scope.denying(&entry.root).is_some()
-                    || entry
-                        .access
-                        .iter()
-                        .any(|it| settings.scope.covering(&entry.root, *it).is_none())
-            })
-        };
-        if let Some(lacking) = (0..paths.len()).find(lacks).and_then(|index| paths.get(index)) {
-            // A path that a shell would not read as it is written is left to the owner.
-            let is_plain = |c: char| c.is_alphanumeric() || "/~._:-".contains(c);
-            let lacking = if lacking.chars().all(is_plain) { lacking } else { "PATH" };
-            return Err(exists(format!(
-                "run `orion-agent allow {lacking}`, then this command again without --allow-path"
-            )));
-        }
-        if let Some(profile) = profile.filter(|it| settings.ceiling.profile != Some(*it)) {
-            return Err(exists(format!(
-                "leave out --profile, or set profile = \"{profile}\" in it first"
-            )));
-        }
-    }
-    Ok(text)
-}
-
-/// Writes a first `agent.toml`. An existing file is never changed.
-///
-/// # Errors
-/// [`ConfigError::Read`] when it cannot be written.
-pub fn write_first(path: &Path, text: &str) -> Result<(), ConfigError> {
-    let failed = |source| ConfigError::Read { path: path.to_owned(), source };
-    if let Some(parent) = path.parent() {
-        create_folder(parent).map_err(failed)?;
-    }
-    let mut file = match fs::OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
-        Err(error) => return Err(failed(error)),
-    };
-    #[cfg(windows)]
-    crate::access::make_private(path).map_err(failed)?;
-    io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)
 }
 
 /// Makes the folder of the owner's file, if it is missing: on Windows for the owner alone, as a folder of the drive may be

@@ -27,13 +27,15 @@ mod upgrade;
 #[cfg(windows)]
 mod windows;
 
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub use account::give_to_owner;
 pub use error::ServiceError;
 pub use install::{Installed, install};
 #[cfg(target_os = "macos")]
 pub use launchd::Launchd;
 pub use layout::{Layout, Owner, system_locations};
 pub use release::{Release, ReleaseError};
-pub use running::connects;
+pub use running::{Connection, connects};
 #[cfg(target_os = "linux")]
 pub use systemd::Systemd;
 pub use uninstall::{Purge, Removed, uninstall};

@@ -65,8 +65,7 @@ impl InstallLines {
 }
 
 /// What the line says where the script is another one.
-const NOT_THE_SCRIPT: &str =
-    "The script of this invitation did not arrive whole and unchanged, so nothing was run.";
+const NOT_THE_SCRIPT: &str = "The script did not arrive as it was when this invitation was made, so nothing was run. Try again, and if it says the same, ask for a new invitation: the backend has other agents by now, or somebody changed the script on its way.";
 
 /// Returns whether a device that reaches one of these addresses can reach this one too: an address of this machine alone
 /// is reached from this machine alone.

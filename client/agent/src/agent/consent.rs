@@ -73,11 +73,11 @@ enum ConsentStep {
 impl Agent {
     /// Returns why the person is asked before a call like this one. None where nobody is asked.
     pub(super) fn asks(&self, call: &Dispatched, admitted: &Admitted) -> Option<String> {
-        let Admitted { spec, parsed, raises, risk, .. } = admitted;
+        let Admitted { parsed, raises, risk, .. } = admitted;
         let shown = raises.iter().map(|raise| raise.risk());
         self.settings.consent.asks(ConsentSubject {
-            tool: spec.name,
-            again: parsed.facts.called.map(|called| called.name),
+            tool: parsed.facts.name,
+            called_by: parsed.facts.called.map(|called| called.name),
             is_custom: parsed.facts.is_custom,
             risk: shown.fold(call.risk.max(*risk), Risk::max),
         })
@@ -92,8 +92,12 @@ impl Agent {
         if admitted.parsed.touches.paths.is_empty() {
             return None;
         }
-        let reading =
-            ConsentSubject { tool: "read_file", again: None, is_custom: false, risk: Risk::Low };
+        let reading = ConsentSubject {
+            tool: "read_file",
+            called_by: None,
+            is_custom: false,
+            risk: Risk::Low,
+        };
         let why = self.settings.consent.asks(reading)?;
         Some(format!("{why}, and this preview shows what it reads; it changes nothing"))
     }

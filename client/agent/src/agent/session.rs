@@ -178,7 +178,7 @@ impl Agent {
         );
         self.status.connected_to = Some(address);
         self.status.device_name = Some(greeting.name.to_string());
-        self.status.last_error = None;
+        (self.status.last_error, self.status.needs_person) = (None, false);
         self.write_status();
         self.guard.rename(greeting.name);
 
@@ -260,6 +260,7 @@ impl Agent {
             tracing::warn!(retry_in = ?wait, "not connected: {text}");
             self.status.connected_to = None;
             self.status.last_error = Some(text);
+            self.status.needs_person = why.is_lasting();
             self.write_status();
         } else {
             tracing::debug!(retry_in = ?wait, "not connected: {text}");

@@ -40,6 +40,7 @@ pub(super) struct Deny {
 }
 
 pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
+    places.refuse_home(&arguments.path)?;
     let path = absolute(&arguments.path)?;
     let file = NamedFile::at(places, &path);
     // A closed file is itself the allowed path, which no call deletes.
@@ -105,6 +106,7 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
 }
 
 pub(super) fn deny(places: &Places, arguments: &Deny) -> anyhow::Result<()> {
+    places.refuse_home(&arguments.path)?;
     let path = absolute(&arguments.path)?;
     let undo = if arguments.undo { " --undo" } else { "" };
     let unread = unread(places, &format!("orion-agent deny {}{undo}", typed(&path)))?;

@@ -12,12 +12,14 @@ use orion_agent::enroll::{
     CodeEnrollment, EnrollError, Enrollment, Notice, Proof, ReadLine, Replace, device_address,
     enroll, enroll_by_code,
 };
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+use orion_agent::service;
 use orion_agent::state::{Identity, Pending, State};
 use orion_domain::{DeviceName, Profile};
 use orion_mtls::Fingerprint;
 use orion_wire::EnrollmentToken;
 
-use super::{NO_FOLDER, Places, print, say, shown};
+use super::{Places, print, say, shown};
 
 /// The variable with a token.
 const TOKEN_VARIABLE: &str = "ORION_AGENT_TOKEN";
@@ -102,6 +104,15 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
         None => None,
     };
     let token = token.filter(|_| by_code.is_none()).map(|text| read_token(&text)).transpose()?;
+    for path in &allow_path {
+        places.refuse_home(path)?;
+    }
+    // What an earlier try wrote that ended in no device is no decision of the owner's.
+    let is_no_device = matches!(Identity::read(&places.state_dir), Ok(None));
+    let is_of_a_try = is_no_device && config::is_untouched_first(&places.config);
+    if is_of_a_try && (profile.is_some() || !allow_path.is_empty()) {
+        config::remove_first(&places.config);
+    }
     let first = (profile.is_some() || !allow_path.is_empty())
         .then(|| config::first(&places.config, profile, &allow_path, &places.state_dir))
         .transpose()?;
@@ -141,9 +152,17 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
             enroll(&state, Enrollment { token, name, replace, wait }, &mut notice).await
         }
     };
+    // Root may have written files of the service's account.
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    service::give_to_owner(state.dir())?;
     let enrolled = match enrolled {
         Ok(enrolled) => enrolled,
         Err(error) => {
+            let is_over = matches!(Pending::read(state.dir()), Ok(None)) && is_no_device;
+            if is_over && !is_kept && first.is_some() && config::is_untouched_first(&places.config)
+            {
+                config::remove_first(&places.config);
+            }
             remove_unused(state, &missing);
             return Err(error.into());
         }
@@ -154,7 +173,7 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
         say_of_file(places, is_kept)?;
     }
     if places.settings()?.ceiling.paths.is_empty() {
-        say(&places.options.add_to(NO_FOLDER));
+        say(&places.no_folder(&places.options));
     }
     let until = shown(enrolled.not_after);
     print(&format!(

@@ -1,14 +1,16 @@
 //! `orion-agent install` and `uninstall`: the agent as a service of this system.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::Path;
 #[cfg(target_os = "linux")]
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use orion_agent::clock::now_ms;
+use orion_agent::config;
 use orion_agent::run::enrolled;
-use orion_agent::service::{self, Installed, Layout, Manager, Owner, Purge, Removed};
+use orion_agent::service::{self, Connection, Installed, Layout, Manager, Owner, Purge, Removed};
 use orion_agent::state::Identity;
 
 use super::{Places, print, say};
@@ -80,11 +82,28 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
     let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;
     let manager = arguments.manager.find(places.owner)?;
     let started_at = now_ms();
-    let Installed { program, is_copied, unit, made_account } =
-        service::install(&layout, &manager).await?;
-    let connection = match service::connects(&layout, &program, started_at, CONNECT_TIMEOUT).await {
-        Some(address) => format!("The service runs and is connected to {address}."),
-        None => "The service was started, and is not connected yet.".to_owned(),
+    // The service names the owner's file, and no other account can put another one in its place.
+    let has_made = config::make_first(&places.config, &places.state_dir)?;
+    let installed = service::install(&layout, &manager).await;
+    let Installed { program, is_copied, unit, made_account } = installed.inspect_err(|_| {
+        if has_made {
+            config::remove_first(&places.config);
+        }
+    })?;
+    let connection = service::connects(&layout, &program, started_at, CONNECT_TIMEOUT).await;
+    let (connection, refused) = match connection {
+        Connection::Connected(address) => {
+            (format!("The service runs and is connected to {address}."), None)
+        }
+        Connection::NotYet(None) => {
+            ("The service was started, and is not connected yet.".to_owned(), None)
+        }
+        Connection::NotYet(Some(why)) => {
+            (format!("The service was started, and is not connected yet: {why}."), None)
+        }
+        Connection::Refused(why) => {
+            ("The service was started, and cannot connect.".to_owned(), Some(why))
+        }
     };
     let (follow, begins) = how_it_runs(places.owner);
     let (follow, options) = (places.options.add_to(follow), places.options.typed());
@@ -104,14 +123,36 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
             "account   orion-agent (was there), whose permissions files are used with\n"
         }
     };
+    let ask = if is_found_by_name(places.owner, &program) {
+        String::new()
+    } else {
+        format!(
+            "Ask it:    {} status{options} (a new session may find it as orion-agent)\n",
+            program.display()
+        )
+    };
     print(&format!(
-        "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{connection} {begins}\nFollow it: {follow}\nRemove it: {} uninstall{options}",
+        "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{connection} {begins}\n{ask}Follow it: {follow}\nRemove it: {} uninstall{options}",
         program.display(),
         unit.display(),
         layout.state_dir.display(),
         layout.config.display(),
         program.display(),
-    ))
+    ))?;
+    match refused {
+        None => Ok(()),
+        Some(why) => anyhow::bail!(
+            "{why}. The service goes on trying. Where this device was revoked, ask for a new invitation and paste its line with --force after the token"
+        ),
+    }
+}
+
+/// Returns whether the shells of this person find the program by its name.
+fn is_found_by_name(owner: Owner, program: &Path) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    // A program of the system is where every shell looks, unlike the script that installs it.
+    owner == Owner::System
+        || std::env::split_paths(&folders).any(|folder| Some(&*folder) == program.parent())
 }
 
 pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::Result<()> {

@@ -6,7 +6,7 @@ use orion_agent::run::enrolled;
 use orion_agent::sandbox::Sandbox;
 use orion_agent::state::{State, StateError, Status};
 
-use super::{NO_FOLDER, Places, pause, print, say};
+use super::{Places, pause, print, say};
 
 pub(super) fn run(places: &Places) -> anyhow::Result<()> {
     let identity = enrolled(&places.state_dir)?;
@@ -24,6 +24,7 @@ pub(super) fn run(places: &Places) -> anyhow::Result<()> {
         policy_version,
         ceiling_fault,
         last_error,
+        needs_person: _,
         paused_at: _,
         config,
         running_calls,
@@ -46,7 +47,7 @@ pub(super) fn run(places: &Places) -> anyhow::Result<()> {
     if settings.is_ok_and(|settings| settings.ceiling.paths.is_empty()) {
         // The running agent's file is the one to change.
         let other = (config != places.config).then_some(&config);
-        say(&places.options.clone().value("--config", other).add_to(NO_FOLDER));
+        say(&places.no_folder(&places.options.clone().value("--config", other)));
     }
     let none = || "none".to_owned();
     let connection = match (is_running, connected_to) {

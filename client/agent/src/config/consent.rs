@@ -32,10 +32,10 @@ impl Default for Consent {
 /// A call, as far as it decides whether the person is asked.
 #[derive(Debug, Clone, Copy)]
 pub struct ConsentSubject<'a> {
-    /// The tool.
+    /// The tool that has the effects: where an undo call does a call again, the tool of that call.
     pub tool: &'a str,
-    /// The tool whose call an undo call does again. None for other calls.
-    pub again: Option<&'a str>,
+    /// The tool that is called, where it is another one.
+    pub called_by: Option<&'a str>,
     /// Whether the owner defines the tool.
     pub is_custom: bool,
     /// The risk of the call, as this device evaluates it.
@@ -46,9 +46,9 @@ impl Consent {
     /// Returns why the person is asked before a call. None where nobody is asked.
     #[must_use]
     pub fn asks(&self, call: ConsentSubject<'_>) -> Option<String> {
-        let ConsentSubject { tool, again, is_custom, risk } = call;
+        let ConsentSubject { tool, called_by, is_custom, risk } = call;
         let named =
-            [Some(tool), again].into_iter().flatten().find(|tool| self.tools.contains(*tool));
+            [Some(tool), called_by].into_iter().flatten().find(|tool| self.tools.contains(*tool));
         if let Some(tool) = named {
             return Some(format!("[consent] of agent.toml names {tool}"));
         }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn subject(tool: &str, risk: Risk) -> ConsentSubject<'_> {
-        ConsentSubject { tool, again: None, is_custom: false, risk }
+        ConsentSubject { tool, called_by: None, is_custom: false, risk }
     }
 
     #[test]
@@ -109,9 +109,11 @@ mod tests {
         let tools = Consent { tools: ["delete_file".to_owned()].into(), ..Consent::default() };
         assert!(tools.asks(subject("delete_file", Risk::Low)).is_some());
         assert_eq!(tools.asks(subject("read_file", Risk::Critical)), None);
+        let undoing = ["undo_call".to_owned()].into();
+        let undoing = Consent { tools: undoing, ..Consent::default() };
         let again =
-            ConsentSubject { again: Some("delete_file"), ..subject("undo_call", Risk::Low) };
-        assert!(tools.asks(again).is_some());
+            ConsentSubject { called_by: Some("undo_call"), ..subject("delete_file", Risk::Low) };
+        assert!(tools.asks(again).is_some() && undoing.asks(again).is_some());
         let risk = Consent { risk: Some(Risk::High), ..Consent::default() };
         assert_eq!(risk.asks(subject("write_file", Risk::Medium)), None);
         assert!(risk.asks(subject("write_file", Risk::High)).is_some());

@@ -101,6 +101,20 @@ fn missing(command: &str, what: &str) -> SystemProgramError {
     }
 }
 
+/// Gives everything in the state folder to the account that has the folder, where root has written in it.
+///
+/// # Errors
+/// [`ServiceError::Io`].
+pub fn give_to_owner(state_dir: &Path) -> Result<(), ServiceError> {
+    use std::os::unix::fs::MetadataExt as _;
+    let folder = fs::metadata(state_dir).map_err(ServiceError::at(state_dir))?;
+    let account = Account { uid: folder.uid(), gid: folder.gid() };
+    if account.uid == rustix::process::geteuid().as_raw() {
+        return Ok(());
+    }
+    give(state_dir, account)
+}
+
 /// Gives a folder and everything in it to the account. No link is followed, and a file with a second name stays as it
 /// is: its other name may be anywhere.
 fn give(folder: &Path, account: Account) -> Result<(), ServiceError> {

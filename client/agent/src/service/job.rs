@@ -86,12 +86,9 @@ pub(super) fn property_list(
         Owner::Person => OF_A_PERSON,
         Owner::System => OF_THE_SYSTEM,
     };
-    let mut words = vec![escaped(program)?, "run".to_owned(), "--state-dir".to_owned()];
-    words.push(escaped(&layout.state_dir)?);
-    // A file that is named must be there.
-    if layout.config.exists() {
-        words.extend(["--config".to_owned(), escaped(&layout.config)?]);
-    }
+    let program = escaped(program)?;
+    let (state_dir, config) = (escaped(&layout.state_dir)?, escaped(&layout.config)?);
+    let words = [&*program, "run", "--state-dir", &state_dir, "--config", &config];
     let lines = words.iter().map(|word| format!("\t\t<string>{word}</string>\n"));
     let copied = if is_copied { "yes" } else { "no" };
     // Paths come last, so that nothing in them is replaced.

@@ -8,21 +8,39 @@ use crate::state::Status;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until the service runs this program and is connected, and returns the address. None if that takes longer.
-/// What an agent wrote before `since`, Unix milliseconds, does not count.
-pub async fn connects(
-    layout: &Layout,
-    program: &Path,
-    since: i64,
-    within: Duration,
-) -> Option<String> {
+/// How the service stands after it was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Connection {
+    /// It is connected to this address.
+    Connected(String),
+    /// It is not connected, and why, as a sentence. None where that is not known.
+    NotYet(Option<String>),
+    /// It is not connected, and only a person can change that. Why, as a sentence.
+    Refused(String),
+}
+
+impl Connection {
+    pub(super) const fn is_connected(&self) -> bool {
+        matches!(self, Self::Connected(_))
+    }
+}
+
+/// Waits until the service runs this program and is connected, or cannot be, or the time is over. What an agent wrote
+/// before `since`, Unix milliseconds, does not count.
+pub async fn connects(layout: &Layout, program: &Path, since: i64, within: Duration) -> Connection {
     let until = Instant::now() + within;
     loop {
-        let address = connected_to(layout, program, since);
-        if address.is_some() || Instant::now() >= until {
-            return address;
+        if let Some(address) = connected_to(layout, program, since) {
+            return Connection::Connected(address);
         }
-        tokio::time::sleep(POLL_INTERVAL).await;
+        let status = Status::read(&layout.state_dir).filter(|status| status.at >= since);
+        let (error, needs_person) =
+            status.map_or((None, false), |status| (status.last_error, status.needs_person));
+        match error {
+            Some(error) if needs_person => return Connection::Refused(error),
+            error if Instant::now() >= until => return Connection::NotYet(error),
+            _ => tokio::time::sleep(POLL_INTERVAL).await,
+        }
     }
 }
 

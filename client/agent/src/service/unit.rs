@@ -70,14 +70,11 @@ fn text(layout: &Layout, program: &Path, is_copied: bool) -> Result<String, Serv
         Owner::Person => OF_A_PERSON,
         Owner::System => OF_THE_SYSTEM,
     };
-    let mut line = vec![quoted(program)?, "run".to_owned(), "--state-dir".to_owned()];
-    line.push(quoted(&layout.state_dir)?);
-    // A file that is named must be there.
-    if layout.config.exists() {
-        line.extend(["--config".to_owned(), quoted(&layout.config)?]);
-    }
+    let (state_dir, config) = (quoted(&layout.state_dir)?, quoted(&layout.config)?);
+    let line =
+        [&*quoted(program)?, "run", "--state-dir", &state_dir, "--config", &config].join(" ");
     let copied = if is_copied { "yes" } else { "no" };
-    Ok(template.replace("@EXEC@", &line.join(" ")).replace("@COPIED@", copied))
+    Ok(template.replace("@EXEC@", &line).replace("@COPIED@", copied))
 }
 
 /// Returns whether the unit of this text runs a program that `install` copied.
@@ -114,7 +111,7 @@ mod tests {
     #[test]
     fn a_path_is_one_word_and_no_specifier_or_variable_of_the_unit() {
         let unit = |state| text(&layout(Owner::Person, state), Path::new("/p/a b"), true);
-        let line = r#"ExecStart="/p/a b" run --state-dir "/s/50%% \"x\" \\y""#;
+        let line = r#"ExecStart="/p/a b" run --state-dir "/s/50%% \"x\" \\y" --config "/nowhere/agent.toml""#;
         let found = unit(r#"/s/50% "x" \y"#).unwrap();
         assert!(found.lines().any(|it| it == line), "{found}");
         assert!(has_copied(&found) && !found.contains('@'), "{found}");

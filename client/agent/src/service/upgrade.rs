@@ -12,7 +12,7 @@ use super::interrupted::{
     begin_upgrade, end_upgrade, forget_previous, has_previous, restore_previous, upgrading_since,
 };
 use super::release::{Release, ReleaseError, current};
-use super::running::{connected_to, connects, is_this_program};
+use super::running::{Connection, connected_to, connects, is_this_program};
 use super::{Earlier, Layout, Manager, ServiceError};
 use crate::clock::now_ms;
 #[cfg(windows)]
@@ -135,13 +135,16 @@ pub async fn upgrade(
     let started_at = now_ms();
     let started = manager.restart(layout).await.map_err(|error| error.to_string());
     let why = match started {
-        Ok(())
-            if connects(layout, &layout.program, started_at, CONNECT_TIMEOUT).await.is_some() =>
-        {
-            placed.keep();
-            return Ok(end_upgrade(&layout.program)?);
-        }
-        Ok(()) => format!("did not connect within {} seconds", CONNECT_TIMEOUT.as_secs()),
+        Ok(()) => match connects(layout, &layout.program, started_at, CONNECT_TIMEOUT).await {
+            Connection::Connected(_) => {
+                placed.keep();
+                return Ok(end_upgrade(&layout.program)?);
+            }
+            Connection::Refused(why) => format!("cannot connect ({why})"),
+            Connection::NotYet(_) => {
+                format!("did not connect within {} seconds", CONNECT_TIMEOUT.as_secs())
+            }
+        },
         Err(error) => format!("does not start ({error})"),
     };
     let version = release.version().clone();
@@ -156,11 +159,12 @@ pub async fn upgrade(
         return Err(UpgradeError::Stuck { version, error });
     }
     end_upgrade(&layout.program)?;
-    let again = if connects(layout, &layout.program, started_at, CONNECT_TIMEOUT).await.is_some() {
-        "runs again"
-    } else {
-        "was started again and is not connected yet"
-    };
+    let again =
+        if connects(layout, &layout.program, started_at, CONNECT_TIMEOUT).await.is_connected() {
+            "runs again"
+        } else {
+            "was started again and is not connected yet"
+        };
     Err(UpgradeError::WentBack { version, current: current(), why, again })
 }
 

@@ -93,8 +93,7 @@ impl Unit {
         if state_dir.as_ref() != Some(&layout.state_dir) {
             words.extend(["--state-dir".to_owned(), text(&layout.state_dir)?]);
         }
-        // A file that is named must be there.
-        if config.as_ref() != Some(&layout.config) && layout.config.exists() {
+        if config.as_ref() != Some(&layout.config) {
             words.extend(["--config".to_owned(), text(&layout.config)?]);
         }
         Ok(Self { program: program.to_owned(), words })

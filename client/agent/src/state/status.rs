@@ -28,6 +28,9 @@ pub struct Status {
     pub ceiling_fault: Option<String>,
     /// Why the agent is not connected, as a sentence. None while connected.
     pub last_error: Option<String>,
+    /// Whether only a person can remove the cause of that.
+    #[serde(default)]
+    pub needs_person: bool,
     /// When the device was paused, Unix milliseconds: 0 if that is not known. None while it is not paused.
     #[serde(default)]
     pub paused_at: Option<i64>,

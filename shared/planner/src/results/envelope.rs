@@ -165,7 +165,8 @@ mod tests {
         assert_eq!(shown.text("/data/content"), content);
         let names =
             ["a\nb", "a␊b", "a\u{202e}b", "a\\u{202e}b", "a b", "a\u{a0}b", "a\u{2800}b", "ab"];
-        let shown: HashSet<_> = names.iter().map(|name| written_out(name, is_written_out)).collect();
+        let shown: HashSet<_> =
+            names.iter().map(|name| written_out(name, is_written_out)).collect();
         assert_eq!(shown.len(), names.len(), "{shown:?}");
     }
 

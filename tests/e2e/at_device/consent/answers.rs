@@ -65,6 +65,28 @@ async fn a_call_runs_after_a_yes_and_not_after_a_no() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_done_again_asks_as_the_first_time() {
+    let world = World::new().await;
+    let kiosk = developer(&world, "kiosk", ASKS).await;
+    kiosk.write_file("a.txt", "old\n");
+    let call = calling(&world, "write_file", write(&kiosk, "a.txt"));
+    answer(&kiosk, "allow").await;
+    let written = call.await.unwrap();
+    assert_eq!(written.end(), DONE, "{written:?}");
+    let undo = |call: &Call| json!({"call_id": call.id, "paths": [kiosk.path("a.txt")]});
+    // What was before comes back without a question: the file names the tool, and not its undo.
+    let undone = world.admin().call("kiosk", "undo_call", undo(&written)).await;
+    assert_eq!(undone.end(), DONE, "{undone:?}");
+
+    let again = calling(&world, "undo_call", undo(&undone));
+    let asked = answer(&kiosk, "deny").await;
+    assert_eq!(asked["why"], "[consent] of agent.toml names write_file", "{asked}");
+    let ended = again.await.unwrap();
+    assert_eq!(ended.end(), DENIED, "{ended:?}");
+    assert_eq!(std::fs::read_to_string(kiosk.files().join("a.txt")).unwrap(), "old\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_answer_is_no_and_the_deadline_of_the_call_counts() {
     let world = World::new().await;
     let kiosk = developer(&world, "kiosk", &ASKS.replace("timeout = 60", "timeout = 5")).await;
