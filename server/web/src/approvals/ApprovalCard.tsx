@@ -44,9 +44,7 @@ const ruleOf = ({ rule }: Approval) => (rule === "" || rule.startsWith("risk ") 
 const MOST_DIFF_LINES = 12;
 const MOST_DIFF = 1500;
 
-function beginning(data: unknown): { diff: string; left: number } | undefined {
-  const diff = (data as { diff?: unknown } | undefined)?.diff;
-  if (typeof diff !== "string" || diff === "") return undefined;
+function beginning(diff: string): { diff: string; left: number } {
   const lines = diff.trimEnd().split("\n");
   let most = Math.min(lines.length, MOST_DIFF_LINES);
   while (most > 1 && lines.slice(0, most).join("\n").length > MOST_DIFF) most -= 1;
@@ -86,7 +84,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
   const mayEnd = approval.state === ApprovalState.OPEN && !isAnswered;
   const risk = riskOf(approval.risk);
   const preview = outcome(approval.preview);
-  const shown = beginning(preview?.data);
+  const shown = preview?.diff ? beginning(preview.diff) : undefined;
   const given = Object.entries(object(approval.arguments))
     .toSorted(([one], [other]) => Number(one === "confirm") - Number(other === "confirm"))
     .map(([name, value]) => argument(name, value));

@@ -24,12 +24,11 @@ export const source = (label: ContentLabel) => `${label.tool} on ${label.device}
 
 export function Details({ approval }: { approval: Approval }) {
   const preview = outcome(approval.preview);
-  const diff = (preview?.data as { diff?: unknown } | undefined)?.diff;
   return (
     <div className="stack">
       <Arguments values={object(approval.arguments)} />
-      {typeof diff === "string" && <Diff text={diff} />}
-      {preview?.data !== undefined && typeof diff !== "string" && <Block text={JSON.stringify(preview.data, null, 2)} label="Preview" />}
+      {preview?.diff !== undefined && <Diff text={preview.diff} />}
+      {preview?.data !== undefined && preview.diff === undefined && <Block text={JSON.stringify(preview.data, null, 2)} label="Preview" />}
       <dl className="facts small">
         <Lines name="All touches" texts={approval.touches} most={200} cut={MOST_PATH} />
         <Lines name="All look-alikes" texts={approval.lookAlikes} most={30} />

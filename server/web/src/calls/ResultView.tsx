@@ -78,11 +78,6 @@ function Denied({ error, call }: { error: OrionError; call: Call }) {
   );
 }
 
-function diffOf(data: unknown): string | undefined {
-  const diff = (data as { diff?: unknown } | null)?.diff;
-  return typeof diff === "string" ? diff : undefined;
-}
-
 function contentOf(data: unknown): string | undefined {
   const { content, stdout, text } = (data ?? {}) as Record<string, unknown>;
   return [content, stdout, text].find((it): it is string => typeof it === "string" && it !== "");
@@ -91,13 +86,12 @@ function contentOf(data: unknown): string | undefined {
 export function ResultView({ call, isBrief }: { call: Call; isBrief: boolean }) {
   const said = outcome(call.result);
   if (!said) return null;
-  const diff = diffOf(said.data);
   const content = contentOf(said.data);
   return (
     <>
       {!said.error && <p><Line text={said.message} most={600} /></p>}
       {said.error && (call.state === CallState.DENIED ? <Denied error={said.error} call={call} /> : <Problem error={said.error} />)}
-      {diff && <Diff text={diff} />}
+      {said.diff && <Diff text={said.diff} />}
       {!isBrief && content && <Block text={content} label="Content" />}
       {!isBrief && said.data !== null && said.data !== undefined && (
         <details>

@@ -75,13 +75,16 @@ export interface Outcome {
   message: string;
   error?: OrionError;
   data: unknown;
+  /** The difference that the data have, where they have one. */
+  diff?: string;
 }
 
 /** Reads a result envelope. */
 export function outcome(result: Uint8Array | string): Outcome | undefined {
-  const envelope = object(result);
-  if (typeof envelope.message !== "string") return undefined;
-  return { message: envelope.message, error: errorFrom(envelope.error), data: envelope.data };
+  const { message, error, data } = object(result);
+  if (typeof message !== "string") return undefined;
+  const diff = (data as { diff?: unknown } | null | undefined)?.diff;
+  return { message, error: errorFrom(error), data, diff: typeof diff === "string" ? diff : undefined };
 }
 
 const HIDDEN_SECRET = "[secret: ";

@@ -44,7 +44,6 @@ function Step({ step }: { step: PlanStep }) {
   const state = stepOf(step.state);
   const risk = riskOf(step.risk);
   const preview = outcome(step.preview);
-  const diff = (preview?.data as { diff?: unknown } | undefined)?.diff;
   return (
     <li className="panel">
       <div className="body stack tight">
@@ -65,7 +64,7 @@ function Step({ step }: { step: PlanStep }) {
         {step.message !== "" && <p className="small"><Line text={step.message} most={300} /></p>}
         {/* What is approved is in view: a preview alone does not say what would be written. */}
         <Arguments values={object(step.arguments)} />
-        {typeof diff === "string" && <Diff text={diff} />}
+        {preview?.diff !== undefined && <Diff text={preview.diff} />}
         <p className="small muted">Decided by <Line text={step.rule} most={200} />; {counted(step.compared, "path is", "paths are")} compared with the preview before it runs.</p>
       </div>
     </li>
