@@ -10,8 +10,9 @@ import { MOST_PATH, argument, bytes, clip, counted, object, oneLine } from "../l
 import { Badge, Block, Button, Line, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
+import { Lines, LookAlikes } from "../ui/Lines";
 import { Decide } from "./Decide";
-import { Details, Lines, source } from "./Details";
+import { Details, source } from "./Details";
 
 /** Returns the full card of a request that a list has cut. */
 export function useApproval(listed: Approval) {
@@ -28,7 +29,6 @@ function Whole({ name, text, most, children }: { name: string; text: string; mos
     </>
   );
 }
-
 
 function untrusted(approval: Approval): string[] {
   const from = approval.copiedFrom.length > 0 ? approval.copiedFrom : approval.content;
@@ -113,7 +113,7 @@ export function ApprovalCard({ listed, onDecided }: { listed: Approval; onDecide
         )}
         <dt>Effect</dt><dd>{effect(approval)}</dd>
         <Lines name="Touches" texts={approval.touches} most={2} cut={MOST_PATH} />
-        <Lines name="Look-alikes" texts={approval.lookAlikes} most={3} warns />
+        {approval.lookAlikes.length > 0 && <><dt>Look-alikes</dt><dd><LookAlikes texts={approval.lookAlikes} most={3} /></dd></>}
         <dt>Asked by</dt>
         <dd><Line text={approval.requester} most={60} />{approval.requester === me.user && " (you)"}, <Time at={approval.createdAt} /></dd>
         {given.length > 0 && <Whole name="Arguments" text={given.join(" · ")} most={200}><Arguments values={object(approval.arguments)} /></Whole>}

@@ -1,24 +1,11 @@
-// The details of an approval request, which are shown on demand, and the lines of its card.
+// The details of an approval request, which are shown on demand.
 import { Arguments } from "../calls/Arguments";
 import type { Approval, ContentLabel } from "../gen/orion/v1/approval_pb";
 import { outcome } from "../lib/call";
-import { MOST_PATH, bothEnds, counted, object, oneLine } from "../lib/text";
+import { MOST_PATH, object } from "../lib/text";
 import { Block, Line } from "../ui/basics";
 import { Diff } from "../ui/Diff";
-
-/** Lines of a card, each with both ends where it is cut: a path says most at its end. */
-export function Lines({ name, texts, most, cut = 200, warns = false }: { name: string; texts: string[]; most: number; cut?: number; warns?: boolean }) {
-  if (texts.length === 0) return null;
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd className={warns ? "note warn" : undefined}>
-        {texts.slice(0, most).map((text, index) => <div key={index}><bdi className="break" title={text.length > cut ? oneLine(text, 1000) : undefined}>{bothEnds(text, cut)}</bdi></div>)}
-        {texts.length > most && <span className="muted">and {counted(texts.length - most, "more line")}</span>}
-      </dd>
-    </>
-  );
-}
+import { Lines } from "../ui/Lines";
 
 export const source = (label: ContentLabel) => `${label.tool} on ${label.device} ${label.place}`.trimEnd();
 

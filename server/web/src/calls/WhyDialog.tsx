@@ -7,6 +7,7 @@ import { json } from "../lib/text";
 import { Badge, Button, Line, Loading } from "../ui/basics";
 import { Dialog } from "../ui/Dialog";
 import { ErrorNote, Problem } from "../ui/ErrorNote";
+import { LookAlikes } from "../ui/Lines";
 import { AllowThis } from "./ResultView";
 
 export function decisionOf(decision: string): { text: string; tone: Tone } {
@@ -35,7 +36,7 @@ export function Explained({ why }: { why: ExplainCallResponse }) {
         {why.mode !== "" && <Badge tone="bad">{why.mode} mode</Badge>}
       </div>
       {error && <Problem error={error} />}
-      {why.lookAlikes.map((it) => <p key={it} className="note warn"><Line text={it} most={200} /></p>)}
+      <LookAlikes texts={why.lookAlikes} />
       {error && <div className="row"><AllowThis error={error} device={why.device} look="primary" /></div>}
       <div className="scroll" tabIndex={0} role="region" aria-label="Evidence">
         <table className="small">

@@ -11,6 +11,7 @@ import { counted, object } from "../lib/text";
 import { Badge, Button, Field, Head, Line, Loading, Time } from "../ui/basics";
 import { Diff } from "../ui/Diff";
 import { ErrorNote } from "../ui/ErrorNote";
+import { LookAlikes } from "../ui/Lines";
 
 const MOST_TOUCHES = 5;
 
@@ -59,7 +60,7 @@ function Step({ step }: { step: PlanStep }) {
             {step.touches.slice(MOST_TOUCHES).map((it) => <div key={it}><Line text={it} most={140} mono /></div>)}
           </details>
         )}
-        {step.lookAlikes.map((it) => <p key={it} className="note warn"><Line text={it} most={200} /></p>)}
+        <LookAlikes texts={step.lookAlikes} />
         {preview && <p className="small"><Line text={preview.message} most={300} /></p>}
         {step.message !== "" && <p className="small"><Line text={step.message} most={300} /></p>}
         {/* What is approved is in view: a preview alone does not say what would be written. */}
