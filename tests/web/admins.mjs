@@ -271,6 +271,16 @@ test("a draft outlasts a look elsewhere and a reload, and takes back nothing tha
   assert.doesNotMatch(await editor.inputValue(), /Mine/);
 });
 
+test("what a device's owner allows later is shown without a reload", async () => {
+  orion(0, "devices", "permissions", "add", "server", "--path", "/srv/later", "--access", "read");
+  await admin.goto("/devices/server");
+  const row = admin.getByRole("region", { name: "Permissions" }).getByRole("row", { name: "path /srv/later" });
+  await row.getByTitle("The owner allows it: no").waitFor();
+  world.device("server", { paths: ["/srv/later"] });
+  await row.getByTitle("The owner allows it: yes").waitFor();
+  orion(0, "devices", "permissions", "remove", "server", "--path", "/srv/later");
+});
+
 test("a policy is checked while it is written, tried on what happened, applied, compared and restored", async () => {
   const text = (access) => `version: 1\ndevices:\n  laptop:\n    profile: operator\n    paths:\n      - { path: "${laptop.files}", access: [${access}] }\nrules: []\n`;
   await admin.goto("/policy");

@@ -40,14 +40,14 @@ export function Permissions({ device }: { device: Device }) {
   const { state } = useLocation();
   const navigate = useNavigate();
   const taken = useRef<unknown>(undefined);
-  // The review is of the grants that it was made of.
-  const version = current?.version;
-  const reviewed = useRef(version);
+  // The review is of the grants and of the owner's ceiling that it was made of.
+  const terms = current && `${current.version} ${current.ceiling}`;
+  const reviewed = useRef(terms);
   useEffect(() => {
-    if (version === undefined || reviewed.current === version) return;
+    if (terms === undefined || reviewed.current === terms) return;
     if (reviewed.current !== undefined) void refresh(DeviceService.method.reviewDevice);
-    reviewed.current = version;
-  }, [version]);
+    reviewed.current = terms;
+  }, [terms]);
   // A denial leads here with what it lacked: the draft has it, and an admin reads and applies it.
   useEffect(() => {
     const wanted = wantedOf(state);
