@@ -162,9 +162,13 @@ FOLDERS
     if [ -z "$force" ] && known=$("$agent" $system status 2>/dev/null); then
         printf 'This machine is a device already, so the token and the options after it are not used; with --force after the token it becomes a new device:\n%s\n' "$known" >&2
     else
+        # The agent of the device that this was holds the state.
+        [ -z "$force" ] || "$agent" $system uninstall </dev/null >/dev/null || die "the agent that is here does not stop"
         # By standard input: the list of processes does not show it.
-        printf '%s\n' "$token" | "$agent" $system enroll - $force "$@" ||
+        printf '%s\n' "$token" | "$agent" $system enroll - $force "$@" || {
+            [ -z "$force" ] || "$agent" $system install >/dev/null 2>&1 || :
             die "this device is not enrolled; once that is settled, paste the line again"
+        }
     fi
     "$agent" $system install ||
         die "the device is enrolled, and its service does not serve it; correct what is named above, and paste the line again"

@@ -106,15 +106,65 @@ async fn a_pasted_line_makes_a_device_and_its_removal_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revoked_device_comes_back_by_a_new_line_that_says_so() {
+    let world = World::new().await;
+    serve_agent(&world).await;
+    let ann = Person::new();
+    let words = ["--name", "laptop", "--preapproved", "--path", "~/files"];
+    let pasted = ann.pastes(line(&invite(&world, &words).await, "curl")).await;
+    assert_eq!(pasted.code, 0, "{pasted:?}");
+    let first = world.admin().device("laptop").await.unwrap().device_id;
+    let revoked = world.cli().run(&["devices", "revoke", "laptop", "--yes"]).await;
+    assert_eq!(revoked.code, 0, "{revoked:?}");
+
+    let invited = invite(&world, &words).await;
+    let again = ann.pastes(line(&invited, "curl")).await;
+    assert_eq!(again.code, 1, "{again:?}");
+    assert!(again.stderr.contains("--force after the token"), "{again:?}");
+    let token = invited["token"].as_str().unwrap();
+    let forced = line(&invited, "curl").replace(token, &format!("{token} --force"));
+    let forced = ann.pastes(&forced).await;
+    assert_eq!(forced.code, 0, "{forced:?}");
+    assert!(forced.stdout.contains("is connected to"), "{forced:?}");
+    assert_ne!(world.admin().device("laptop").await.unwrap().device_id, first);
+    assert_eq!(ann.agent(&["uninstall", "--purge"]).await.code, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_rejected_line_one_with_another_folder_can_be_pasted() {
+    let world = World::new().await;
+    serve_agent(&world).await;
+    let ann = Person::new();
+    let rejected = invite(&world, &["--name", "laptop", "--path", "~/files"]).await;
+    let reject = async {
+        eventually("a pending device", async || {
+            world.admin().device("laptop").await.ok().filter(|it| !it.fingerprint_words.is_empty())
+        })
+        .await;
+        world.cli().run(&["devices", "revoke", "laptop", "--yes"]).await
+    };
+    let (pasted, reject) = tokio::join!(ann.pastes(line(&rejected, "curl")), reject);
+    assert_eq!((pasted.code, reject.code), (1, 0), "{pasted:?} {reject:?}");
+    assert!(pasted.stderr.contains("rejected this device"), "{pasted:?}");
+    let words = ["--name", "laptop", "--preapproved", "--path", "~/other"];
+    let pasted = ann.pastes(line(&invite(&world, &words).await, "curl")).await;
+    assert_eq!(pasted.code, 0, "{pasted:?}");
+    let text = std::fs::read_to_string(ann.home().join(".config/orion/agent.toml")).unwrap();
+    assert!(text.contains("/other\"]") && !text.contains("/files"), "{text}");
+    assert_eq!(ann.agent(&["uninstall", "--purge"]).await.code, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_at_a_terminal_is_asked_which_folders_may_be_used() {
     let world = World::new().await;
     serve_agent(&world).await;
     let ann = Person::new();
     let invited = invite(&world, &["--name", "laptop", "--preapproved"]).await;
     let pasted =
-        ann.pastes_and_types(line(&invited, "curl"), "~/files\n/srv/my $(files)\n\n").await;
+        ann.pastes_and_types(line(&invited, "curl"), "files\n~/files\n/srv/my $(files)\n\n").await;
     assert_eq!(pasted.code, 0, "{pasted:?}");
     assert!(pasted.stdout.contains("Which folders may be used"), "{pasted:?}");
+    assert!(pasted.stdout.contains("Write the whole path"), "{pasted:?}");
     let text = std::fs::read_to_string(ann.home().join(".config/orion/agent.toml")).unwrap();
     assert!(text.contains("paths = [\"~/files\", \"/srv/my $(files)\"]"), "{text}");
     let removed = ann.agent(&["uninstall", "--purge"]).await;

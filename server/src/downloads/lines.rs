@@ -121,7 +121,7 @@ mod tests {
         let (compared, run) = line.split_once("{ & ([ScriptBlock]::Create($s))").unwrap();
         assert!(compared.ends_with(&format!("-eq '{pin}') ")), "{line}");
         assert!(compared.starts_with("$s = (curl.exe -fsSk https://orion.example/install.ps1) "));
-        assert!(run.contains("} else { Write-Error 'The script of this invitation"), "{line}");
+        assert!(run.contains("} else { Write-Error 'The script did not arrive"), "{line}");
     }
 
     #[test]

@@ -82,7 +82,7 @@ async fn what_does_not_fit_this_machine_or_account_is_refused_before_anything_is
         ("no token", with_arguments(""), "the token is missing"),
         ("no token but a word", with_arguments("hunter2"), "not an enrolment token"),
         ("two tokens", with_arguments(&format!("{token} {token}")), "two tokens"),
-        ("an option of something else", with_arguments("--force"), "not an option of this script"),
+        ("an option of something else", with_arguments("--purge"), "not an option of this script"),
         (
             "an option without its value",
             with_arguments("--allow-path"),

@@ -87,7 +87,7 @@ impl Person {
         tree(self.home.path())
     }
 
-    fn systemctl(&self) -> PathBuf {
+    pub(super) fn systemctl(&self) -> PathBuf {
         self.systemd.path().join("systemctl")
     }
 

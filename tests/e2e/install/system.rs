@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use orion_domain::CallState;
+use orion_domain::{CallState, ErrorCode};
 use orion_tests::{Namespace, World, enter_namespace, eventually, lead_everything_here, tree};
 use serde_json::json;
 
@@ -43,7 +43,10 @@ fn root_installs_a_service_with_an_account_of_its_own_and_removes_all_of_it() {
     shield(folder.path());
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build();
-    runtime.unwrap().block_on(story());
+    runtime.unwrap().block_on(async {
+        story().await;
+        without_a_folder().await;
+    });
 }
 
 async fn story() {
@@ -100,4 +103,64 @@ async fn story() {
     assert!(removed.stdout.contains("the account orion-agent"), "{removed:?}");
     assert_eq!(accounts_and_folders(), before, "nothing is left");
     assert!(!Path::new("/etc/orion").exists());
+}
+
+/// A device of the system without an allowed folder, which its owner opens one later; then it is revoked, and comes back.
+async fn without_a_folder() {
+    let world = World::new().await;
+    serve_agent(&world).await;
+    let root = Person::new();
+    std::os::unix::fs::chown(root.home(), Some(0), Some(0)).unwrap();
+    let before = accounts_and_folders();
+    let words = ["--name", "server", "--preapproved"];
+    let invited = invite(&world, &words).await;
+    let token = invited["token"].as_str().unwrap();
+    let line = line(&invited, "curl").replace(token, &format!("{token} --system --yes"));
+    let pasted = root.pastes_as_root(&line).await;
+    assert_eq!(pasted.code, 0, "{pasted:?}");
+    assert!(pasted.stderr.contains("allow /srv/files"), "{pasted:?}");
+
+    // The service reads root's file, and no file of its own account.
+    let agent = "/usr/local/bin/orion-agent";
+    let home = root.pastes_as_root(&format!("{agent} allow '~/files' --system")).await;
+    assert!(home.code == 1 && home.stderr.contains("is not your home folder"), "{home:?}");
+    let allowed = root.pastes_as_root(&format!("{agent} allow /var/lib/shared --system")).await;
+    assert_eq!(allowed.code, 0, "{allowed:?}");
+    let add = ["devices", "permissions", "add", "server", "--path", "/var/lib/shared"];
+    let tools = ["--tool", "list_directory", "--tool", "get_datetime"];
+    let granted = world.cli().run(&[&add[..], &tools].concat()).await;
+    assert_eq!(granted.code, 0, "{granted:?}");
+    let list = json!({"path": "/var/lib/shared"});
+    eventually("a call in the allowed folder", async || {
+        let call = world.admin().call("server", "list_directory", list.clone()).await;
+        (call.end() == (CallState::Succeeded, None)).then_some(())
+    })
+    .await;
+    let config = Path::new("/etc/orion/agent.toml");
+    let text = std::fs::read_to_string(config).unwrap();
+    std::fs::write(config, format!("{text}\n[consent]\ntools = [\"get_datetime\"]\ntimeout = 5\n"))
+        .unwrap();
+    eventually("a call that asks the owner", async || {
+        let call = world.admin().call("server", "get_datetime", json!({})).await;
+        (call.error().code == ErrorCode::ApprovalExpired).then_some(())
+    })
+    .await;
+
+    let revoked = world.cli().run(&["devices", "revoke", "server", "--yes"]).await;
+    assert_eq!(revoked.code, 0, "{revoked:?}");
+    let invited = invite(&world, &words).await;
+    let token = invited["token"].as_str().unwrap();
+    let enroll = format!("echo {token} | {agent} enroll - --force --system");
+    let stopped = root.pastes_as_root(&format!("{} disable", root.systemctl().display())).await;
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+    let enrolled = root.pastes_as_root(&enroll).await;
+    assert_eq!(enrolled.code, 0, "{enrolled:?}");
+    let state = std::fs::metadata("/var/lib/orion-agent").unwrap();
+    for entry in std::fs::read_dir("/var/lib/orion-agent").unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(entry.metadata().unwrap().uid(), state.uid(), "{:?}", entry.path());
+    }
+    let removed = root.pastes_as_root(&format!("{agent} uninstall --system --purge")).await;
+    assert_eq!(removed.code, 0, "{removed:?}");
+    assert_eq!(accounts_and_folders(), before, "nothing is left");
 }

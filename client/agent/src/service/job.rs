@@ -188,7 +188,7 @@ mod tests {
         let found = of("/s/</string><string>--config & \"x\"").unwrap();
         let word = "\t\t<string>/s/&lt;/string&gt;&lt;string&gt;--config &amp; \"x\"</string>";
         assert!(found.lines().any(|line| line == word), "{found}");
-        assert_eq!(found.matches("\t\t<string>").count(), 4, "{found}");
+        assert_eq!(found.matches("\t\t<string>").count(), 6, "{found}");
         for bad in ["/s/a\nb", "/s/\u{0}", "/s/\u{7f}", "/s/\u{85}", "/s/\u{ffff}"] {
             assert!(of(bad).is_err(), "{bad:?}");
         }
