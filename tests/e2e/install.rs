@@ -89,6 +89,12 @@ async fn a_pasted_line_makes_a_device_and_its_removal_leaves_nothing() {
     let kept = ann.agent(&["uninstall"]).await;
     assert_eq!(kept.code, 0, "{kept:?}");
     assert!(kept.stdout.contains("stay in"), "{kept:?}");
+    // The program is gone, so that it is not what removes the rest.
+    let removal = format!(
+        "To remove them too: rm -rf {0}/.local/state/orion/agent {0}/.config/orion/agent.toml",
+        ann.home().display()
+    );
+    assert!(kept.stdout.contains(&removal), "{kept:?}");
     let left: Vec<_> =
         ann.tree().into_keys().filter(|it| !it.starts_with(".local/state")).collect();
     assert_eq!(
@@ -167,8 +173,16 @@ async fn a_person_at_a_terminal_is_asked_which_folders_may_be_used() {
     assert!(pasted.stdout.contains("Write the whole path"), "{pasted:?}");
     let text = std::fs::read_to_string(ann.home().join(".config/orion/agent.toml")).unwrap();
     assert!(text.contains("paths = [\"~/files\", \"/srv/my $(files)\"]"), "{text}");
+    // A person may keep the state on another disk.
+    let (state, big) = (ann.home().join(".local/state/orion/agent"), ann.home().join("big"));
+    std::fs::rename(&state, &big).unwrap();
+    std::os::unix::fs::symlink(&big, &state).unwrap();
     let removed = ann.agent(&["uninstall", "--purge"]).await;
     assert_eq!(removed.code, 0, "{removed:?}");
+    for path in [&state, &big] {
+        let line = format!("removed   {}", path.display());
+        assert!(removed.stdout.contains(&line), "{removed:?}");
+    }
     assert_eq!(ann.tree().len(), 0, "{:?}", ann.tree().keys());
 }
 
@@ -194,8 +208,15 @@ async fn a_folder_that_others_write_gets_no_program_and_the_line_can_be_pasted_a
     std::fs::remove_file(local.join("bin")).unwrap();
     let installed = ann.pastes(line).await;
     assert_eq!(installed.code, 0, "{installed:?}");
+    // What is not Orion's stays, wherever it is.
+    let state = ann.home().join(".local/state/orion/agent");
+    std::fs::write(state.join("diary.txt"), "mine").unwrap();
     let removed = ann.agent(&["uninstall", "--purge"]).await;
     assert_eq!(removed.code, 0, "{removed:?}");
+    let stays = "agent stays: it holds files that are not Orion's";
+    assert!(removed.stdout.contains(stays), "{removed:?}");
+    let left = std::fs::read_dir(&state).unwrap().map(|it| it.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["diary.txt"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

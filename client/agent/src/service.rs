@@ -38,7 +38,7 @@ pub use release::{Release, ReleaseError};
 pub use running::{Connection, connects};
 #[cfg(target_os = "linux")]
 pub use systemd::Systemd;
-pub use uninstall::{Purge, Removed, uninstall};
+pub use uninstall::{Purge, Removed, StateFolder, uninstall};
 pub use upgrade::{UpgradeError, settle_interrupted, upgrade};
 #[cfg(windows)]
 pub use windows::{Manager, RunAs, launch, serve, stop_asked};

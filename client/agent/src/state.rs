@@ -2,6 +2,7 @@
 //! a time. Journal and trash are in it too; other modules write them.
 
 mod error;
+pub(crate) mod files;
 mod identity;
 mod status;
 
@@ -12,12 +13,16 @@ use std::time::Duration;
 
 use orion_mtls::secret_file::{self, SecretFileError};
 
+use crate::owner_file;
+
 pub use error::StateError;
 pub use identity::{EnrollmentStage, Identity, Pending, is_for, lifetime};
 pub use status::Status;
 
-const LOCK: &str = "lock";
-const GENERATION: &str = "generation";
+/// The file that is locked.
+pub(crate) const LOCK: &str = "lock";
+/// The file of the connection counter.
+pub(crate) const GENERATION: &str = "generation";
 /// The number of attempts to take the lock, and the pause between two.
 const LOCK_TRIES: u32 = 5;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
@@ -31,7 +36,7 @@ pub struct State {
 }
 
 impl State {
-    /// Locks the directory, and creates it for its owner alone if it is missing.
+    /// Locks the directory, and creates it for its owner alone if it is missing. No link in it is followed.
     ///
     /// # Errors
     /// [`StateError::Busy`] while another agent holds it, [`StateError::TooOpen`] or [`StateError::NotPrivate`] when
@@ -40,21 +45,40 @@ impl State {
         make_private(dir)?;
         let path = dir.join(LOCK);
         let failed = |source| StateError::Io { path: path.clone(), source };
-        let lock = secret_file::private()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(failed)?;
+        let lock = open_lock(dir, &path).map_err(failed)?;
         for _ in 0..LOCK_TRIES {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self { dir: dir.to_owned(), _lock: lock }),
-                // `orion-agent status` takes the lock for a moment to see whether an agent runs.
+                // `orion-agent status` shares the lock for a moment to see whether an agent runs.
                 Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
         }
         Err(StateError::Busy { path: dir.to_owned() })
+    }
+
+    /// Returns whether an agent uses this directory. Nothing is made or changed: the directory may be missing, or belong
+    /// to somebody else.
+    ///
+    /// # Errors
+    /// [`StateError::Io`] when this account cannot tell, [`StateError::NotPrivate`] as for [`State::open`].
+    pub fn is_used(dir: &Path) -> Result<bool, StateError> {
+        #[cfg(windows)]
+        if dir.is_dir() {
+            refuse_others(dir)?;
+        }
+        let path = dir.join(LOCK);
+        let failed = |source| StateError::Io { path: path.clone(), source };
+        let lock = match owner_file::open(&path).and_then(only_file) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(source) => return Err(failed(source)),
+        };
+        match lock.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
     }
 
     /// Returns the path of a file or folder in the directory.
@@ -107,6 +131,31 @@ impl State {
     }
 }
 
+/// Opens the file of the lock. Where root makes it in the directory of another account, it is that account's.
+fn open_lock(dir: &Path, path: &Path) -> io::Result<File> {
+    match secret_file::private().read(true).write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            owner_file::open_to_write(path).and_then(only_file)
+        }
+        made => {
+            let lock = made?;
+            #[cfg(unix)]
+            owner_file::give_to_owner_of(File::open(dir)?, &lock)?;
+            #[cfg(not(unix))]
+            let _ = dir;
+            Ok(lock)
+        }
+    }
+}
+
+fn only_file(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a file"))
+    }
+}
+
 #[cfg(unix)]
 fn make_private(dir: &Path) -> Result<(), StateError> {
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -126,19 +175,28 @@ fn make_private(dir: &Path) -> Result<(), StateError> {
 
 #[cfg(windows)]
 fn make_private(dir: &Path) -> Result<(), StateError> {
-    use crate::access::{self, Fault, Others};
+    use crate::access;
 
     let failed = |source| StateError::Io { path: dir.to_owned(), source };
-    let refused = |why, fix| Err(StateError::NotPrivate { path: dir.to_owned(), why, fix });
     let is_empty = || fs::read_dir(dir).map(|mut it| it.next().is_none()).map_err(failed);
     access::create_private(dir).map_err(failed)?;
     // A directory that is not empty may not be the agent's, so its list is not changed.
     if is_empty()? {
         access::make_private(dir).map_err(failed)?;
         if !is_empty()? {
-            return refused("got a file of another account when it was made", "remove it");
+            let why = "got a file of another account when it was made";
+            return Err(StateError::NotPrivate { path: dir.to_owned(), why, fix: "remove it" });
         }
     }
+    refuse_others(dir)
+}
+
+/// Refuses a directory that other accounts may use.
+#[cfg(windows)]
+fn refuse_others(dir: &Path) -> Result<(), StateError> {
+    use crate::access::{self, Fault, Others};
+
+    let refused = |why, fix| Err(StateError::NotPrivate { path: dir.to_owned(), why, fix });
     match access::fault_at(dir, Others::Nothing) {
         None => Ok(()),
         Some(Fault::Owner) => {

@@ -97,6 +97,16 @@ async fn story() {
     assert_ne!(refused.end().0, CallState::Succeeded);
     std::fs::remove_file("/var/lib/shared/a.txt").unwrap();
 
+    // Root follows no link that the account puts into its folder.
+    let lock = Path::new("/var/lib/orion-agent/lock");
+    std::fs::remove_file(lock).unwrap();
+    std::os::unix::fs::symlink("/var/lib/made-by-root", lock).unwrap();
+    for command in ["status", "consent list", "log", "pause", "resume"] {
+        root.pastes_as_root(&format!("/usr/local/bin/orion-agent {command} --system")).await;
+        assert!(!Path::new("/var/lib/made-by-root").exists(), "{command}");
+    }
+    std::fs::remove_file(lock).unwrap();
+
     let removed =
         root.pastes_as_root("/usr/local/bin/orion-agent uninstall --system --purge").await;
     assert_eq!(removed.code, 0, "{removed:?}");

@@ -6,6 +6,7 @@
 //! backend say so. If the file is missing, or requires what this device lacks, every call is rejected;
 //! that never allows more than before.
 
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use orion_domain::Policy;
@@ -23,11 +24,14 @@ use crate::apps::Apps;
 use crate::config::{Found, Settings, Source};
 use crate::execute::Toolbox;
 use crate::guard::Guard;
+use crate::owner_file;
 use crate::roots::{GrantedPaths, Roots};
 use crate::sandbox::suffices;
 
 /// The policy that was applied last, in the state directory, for `orion-agent ceiling show`.
-pub const KEPT_POLICY: &str = "policy.json";
+const KEPT_POLICY: &str = "policy.json";
+/// The largest policy that is read, in bytes.
+const MAX_KEPT_BYTES: u64 = 16 * 1024 * 1024;
 /// The longest fault that is reported, in characters.
 const MAX_FAULT: usize = 500;
 
@@ -233,6 +237,13 @@ impl Agent {
             drop(events.send(Event::Opened { found }).await);
         });
     }
+}
+
+/// Returns the policy that was applied last, as it was kept. None where none can be read.
+#[must_use]
+pub fn kept_policy(state_dir: &Path) -> Option<Vec<u8>> {
+    // Root reads the folder of another account.
+    owner_file::read(&state_dir.join(KEPT_POLICY), MAX_KEPT_BYTES).ok()
 }
 
 /// Posts each change of the owner's file to the loop.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use orion_audit::device::{ChainHeader, ChainLine, ChainProblem, DeviceChain};
 use orion_domain::audit::AuditHead;
 
-use crate::owner_file::sync_folder;
+use crate::owner_file::{open as open_file, sync_folder};
 
 /// The current file, to which entries are appended.
 pub const FILE: &str = "audit.jsonl";
@@ -101,7 +101,8 @@ fn follow(path: &Path) -> Result<Option<DeviceChain>, ReadError> {
 /// chain that was cut back.
 fn text(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut text)?;
+    // Root reads the folder of another account, which may have put a link there.
+    open_file(path)?.take(LARGEST + 1).read_to_end(&mut text)?;
     if text.len() as u64 > LARGEST {
         let why = "it is larger than 64 MiB, which no agent writes; move it away, and the agent begins another";
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));

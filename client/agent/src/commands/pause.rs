@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use orion_agent::clock::{now_ms, shown};
 use orion_agent::pause::{self, Paused};
 use orion_agent::run::NotEnrolled;
-use orion_agent::state::{Identity, Pending, State, StateError, Status};
+use orion_agent::state::{Identity, Pending, State, Status};
 
 use super::{Places, print};
 
@@ -131,12 +131,12 @@ fn ended(dir: &Path, pause: &pause::Pause) -> anyhow::Result<String> {
 
 /// Returns whether an agent runs with this state folder.
 pub(super) fn is_running(dir: &Path) -> bool {
-    matches!(State::open(dir), Err(StateError::Busy { .. }))
+    matches!(State::is_used(dir), Ok(true))
 }
 
 /// Returns whether no agent runs with this state folder, as far as this account can tell.
 pub(super) fn is_idle(dir: &Path) -> bool {
-    !dir.exists() || State::open(dir).is_ok()
+    matches!(State::is_used(dir), Ok(false))
 }
 
 /// Returns the name of the account at the keyboard, as far as it is known.

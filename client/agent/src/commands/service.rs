@@ -1,17 +1,19 @@
 //! `orion-agent install` and `uninstall`: the agent as a service of this system.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
-use std::path::Path;
-#[cfg(target_os = "linux")]
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use orion_agent::clock::now_ms;
 use orion_agent::config;
 use orion_agent::run::enrolled;
-use orion_agent::service::{self, Connection, Installed, Layout, Manager, Owner, Purge, Removed};
+use orion_agent::service::{
+    self, Connection, Installed, Layout, Manager, Owner, Purge, Removed, StateFolder,
+};
 use orion_agent::state::Identity;
+#[cfg(unix)]
+use orion_usage::quoted;
 
 use super::{Places, print, say};
 
@@ -160,9 +162,15 @@ pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::
     let manager = arguments.manager.find(places.owner)?;
     let name = Identity::read(&places.state_dir).ok().flatten().map(|identity| identity.name);
     let purge = if arguments.purge || is_wanted(&layout)? { Purge::State } else { Purge::Keep };
-    let Removed { paths, account } = service::uninstall(&layout, &manager, purge).await?;
+    let Removed { paths, stays, account } = service::uninstall(&layout, &manager, purge).await?;
     let mut lines: Vec<_> =
         paths.iter().map(|path| format!("removed   {}", path.display())).collect();
+    if let Some(folder) = &stays {
+        lines.push(format!(
+            "{} stays: it holds files that are not Orion's. What Orion kept there was removed.",
+            folder.display()
+        ));
+    }
     if account {
         lines.push("removed   the account orion-agent".to_owned());
     }
@@ -173,14 +181,57 @@ pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::
         (Purge::State, Some(name)) => lines.push(format!(
             "This device has no identity any more. An admin ends it at the backend with: orion devices revoke {name}"
         )),
-        (Purge::Keep, Some(_)) => lines.push(format!(
-            "The identity and the state stay in {}; to remove them too: {}",
-            layout.state_dir.display(),
-            places.options.add_to("orion-agent uninstall --purge")
-        )),
-        (Purge::State | Purge::Keep, None) => {}
+        (Purge::Keep, _) => {
+            if let Ok(Some(state)) = StateFolder::find(&layout.state_dir) {
+                let is_gone = paths.contains(&layout.program);
+                lines.push(what_stays(places, &layout, &state, is_gone));
+            }
+        }
+        (Purge::State, None) => {}
     }
     print(&lines.join("\n"))
+}
+
+/// Says where the state stays, and how it is removed too.
+fn what_stays(places: &Places, layout: &Layout, state: &StateFolder, is_gone: bool) -> String {
+    let StateFolder { link, folder, has_others } = state;
+    let stay = format!("The identity and the state stay in {}.", layout.state_dir.display());
+    if !is_gone {
+        let purge = places.options.add_to("orion-agent uninstall --purge");
+        return format!("{stay} To remove them too: {purge}");
+    }
+    let again = "The line of an invitation, pasted here, goes on with this device.";
+    if *has_others {
+        let purge = places.options.add_to("orion-agent uninstall --purge");
+        return format!(
+            "{stay} {again} The folder also holds files that are not Orion's: to remove Orion's alone, paste such a line, and then run {purge}"
+        );
+    }
+    let config = layout.config.exists().then_some(&layout.config);
+    let paths: Vec<_> = [Some(folder), link.as_ref(), config].into_iter().flatten().collect();
+    format!("{stay} {again}\nTo remove them too: {}", removal(&paths, layout.owner))
+}
+
+/// Returns the command that removes files and folders without this program.
+#[cfg(unix)]
+fn removal(paths: &[&PathBuf], owner: Owner) -> String {
+    let words: Vec<_> = paths.iter().map(|path| quoted(&path.to_string_lossy())).collect();
+    let words = words.join(" ");
+    match owner {
+        Owner::Person => format!("rm -rf {words}"),
+        // On macOS an admin made the account, and it stays.
+        Owner::System if cfg!(target_os = "macos") => format!("sudo rm -rf {words}"),
+        Owner::System => format!("sudo rm -rf {words} && sudo userdel orion-agent"),
+    }
+}
+
+/// Returns the command that removes files and folders without this program, for PowerShell.
+#[cfg(windows)]
+fn removal(paths: &[&PathBuf], owner: Owner) -> String {
+    let word = |path: &&PathBuf| format!("'{}'", path.display().to_string().replace('\'', "''"));
+    let words: Vec<_> = paths.iter().map(word).collect();
+    let who = if owner == Owner::System { ", as administrator" } else { "" };
+    format!("Remove-Item -Recurse -Force {} (in PowerShell{who})", words.join(","))
 }
 
 /// Asks whether the state is removed too. Without a terminal, or without an answer, it stays.

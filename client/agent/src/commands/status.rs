@@ -4,18 +4,20 @@ use orion_agent::clock::shown;
 use orion_agent::config::Settings;
 use orion_agent::run::enrolled;
 use orion_agent::sandbox::Sandbox;
-use orion_agent::state::{State, StateError, Status};
+#[cfg(windows)]
+use orion_agent::state::StateError;
+use orion_agent::state::{State, Status};
 
 use super::{Places, pause, print, say};
 
 pub(super) fn run(places: &Places) -> anyhow::Result<()> {
     let identity = enrolled(&places.state_dir)?;
-    let is_running = match State::open(&places.state_dir) {
-        Err(StateError::Busy { .. }) => true,
+    let is_running = match State::is_used(&places.state_dir) {
+        Ok(is_used) => is_used,
         // An identity that another account may have put there is not this device's.
         #[cfg(windows)]
         Err(error @ StateError::NotPrivate { .. }) => return Err(error.into()),
-        Ok(_) | Err(_) => false,
+        Err(_) => false,
     };
     let status = Status::read(&places.state_dir).unwrap_or_default();
     let Status {

@@ -11,6 +11,7 @@ use orion_agent::activity::{self, Happening, Snapshot, Step};
 use orion_agent::clock::shown;
 use orion_agent::consent::{Folder, OpenQuestion};
 use orion_agent::run::NotEnrolled;
+use orion_agent::state::State;
 
 use super::ceiling::Output;
 use super::consent::{answer, say, waiting, whole};
@@ -56,9 +57,7 @@ pub(super) fn run(state_dir: &Path, arguments: &Watch) -> anyhow::Result<()> {
     let mut touched: Option<Instant> = None;
     loop {
         if touched.is_none_or(|at| at.elapsed() >= TOUCH_INTERVAL) {
-            activity::watch(state_dir).context(
-                "the state folder cannot be written; run this as the account of the agent",
-            )?;
+            touch(state_dir)?;
             touched = Some(Instant::now());
         }
         if let Some(snapshot) = activity::read(state_dir) {
@@ -74,6 +73,17 @@ pub(super) fn run(state_dir: &Path, arguments: &Watch) -> anyhow::Result<()> {
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(READ_INTERVAL),
         }
     }
+}
+
+/// Says that somebody watches, where an agent runs: a folder without one may be another's, or be removed at this moment.
+fn touch(state_dir: &Path) -> anyhow::Result<()> {
+    if !state_dir.is_dir() {
+        return Err(NotEnrolled.into());
+    }
+    let touched = State::is_used(state_dir)
+        .map_err(anyhow::Error::from)
+        .and_then(|is_used| if is_used { Ok(activity::watch(state_dir)?) } else { Ok(()) });
+    touched.context("the state folder cannot be written; run this as the account of the agent")
 }
 
 impl Seen {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cap_std::fs::Dir;
 use orion_domain::{Digest, strip_hidden};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,10 @@ const ID_LENGTH: usize = 8;
 
 /// The folder of one device.
 #[derive(Debug, Clone)]
-pub struct Folder(PathBuf);
+pub struct Folder {
+    state: PathBuf,
+    path: PathBuf,
+}
 
 /// An answer, as its file has it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,7 +70,7 @@ impl Folder {
     /// Returns the folder in this state folder.
     #[must_use]
     pub fn new(state_dir: &Path) -> Self {
-        Self(state_dir.join(FOLDER))
+        Self { state: state_dir.to_owned(), path: state_dir.join(FOLDER) }
     }
 
     /// Removes what an earlier agent left. The calls of its questions are asked about again, if they come again.
@@ -74,7 +78,7 @@ impl Folder {
     /// # Errors
     /// A file cannot be removed.
     pub(crate) fn clear(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.0) {
+        match fs::remove_dir_all(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => Ok(()),
         }
@@ -87,8 +91,8 @@ impl Folder {
     pub(crate) fn ask(&self, question: &Question) -> io::Result<OpenQuestion> {
         let bytes = serde_json::to_vec(question)?;
         let open = OpenQuestion::of(&bytes)?;
-        make_private(&self.0)?;
-        if !owner_file::create(&self.0, &question_of(&open.id), &bytes)? {
+        make_private(&self.path)?;
+        if !owner_file::create(&self.open()?, &question_of(&open.id), &bytes)? {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         Ok(open)
@@ -125,7 +129,7 @@ impl Folder {
     /// # Errors
     /// The folder cannot be read by this account.
     pub fn open_questions(&self, now_ms: i64) -> io::Result<Vec<OpenQuestion>> {
-        let entries = match fs::read_dir(&self.0) {
+        let entries = match fs::read_dir(&self.path) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
@@ -148,18 +152,20 @@ impl Folder {
     /// The folder cannot be written by this account.
     pub fn give(&self, open: &OpenQuestion, allow: bool, by: &str) -> io::Result<bool> {
         let answer = Answer { question: open.digest, allow, by: by.to_owned() };
-        if !fs::symlink_metadata(&self.0)?.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a folder"));
-        }
-        owner_file::create(&self.0, &answer_of(&open.id), &serde_json::to_vec(&answer)?)
+        owner_file::create(&self.open()?, &answer_of(&open.id), &serde_json::to_vec(&answer)?)
+    }
+
+    /// Opens the folder itself, as root may answer in the folder of another account, which can put a link in its place.
+    fn open(&self) -> io::Result<Dir> {
+        owner_file::folder_in(&self.state, FOLDER)
     }
 
     fn question(&self, id: &str) -> PathBuf {
-        self.0.join(question_of(id))
+        self.path.join(question_of(id))
     }
 
     fn path_of_answer(&self, id: &str) -> PathBuf {
-        self.0.join(answer_of(id))
+        self.path.join(answer_of(id))
     }
 }
 

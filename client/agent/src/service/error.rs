@@ -118,8 +118,20 @@ pub enum ServiceError {
     #[error(transparent)]
     State(#[from] StateError),
     /// A folder that is to be removed has no agent's state.
-    #[error("{path} holds no state of an agent, so it is not removed; check --state-dir", path = path.display())]
+    #[error(
+        "{path} holds no state of an agent, so nothing was removed; check --state-dir, or leave out --purge",
+        path = path.display()
+    )]
     NotState {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// An agent that was started by hand uses the state that is to be removed.
+    #[error(
+        "an orion-agent is using {path}, so nothing was removed; stop it, and run this again",
+        path = path.display()
+    )]
+    InUse {
         /// The folder.
         path: PathBuf,
     },

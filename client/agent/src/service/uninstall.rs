@@ -1,13 +1,26 @@
 //! Stops the service and removes what `install` made; with the owner's word also the device's identity and state.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::time::{Duration, SystemTime};
 
 use super::files::remove_empty;
 use super::{Layout, Manager, Owner, ServiceError, account};
-use crate::config::files_of_an_upgrade;
+use crate::config::{default_locations, files_of_an_upgrade};
 use crate::owner_file::remove;
-use crate::state::{Identity, Pending, State};
+use crate::state::{State, StateError, files};
+
+/// How often what appears in the state folder meanwhile is removed as well.
+const REMOVAL_TRIES: u32 = 5;
+/// How the folder of an installer begins, what it holds, and how old one is that no installer uses.
+#[cfg(unix)]
+const INSTALLER: &str = ".orion-install.";
+#[cfg(unix)]
+const PROGRAM: &str = "orion-agent";
+#[cfg(unix)]
+const LEFTOVER_AGE: Duration = Duration::from_hours(1);
 
 /// What happens to the device's state: its key and identity, its journal, audit log and trash, and `agent.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,22 +36,73 @@ pub enum Purge {
 pub struct Removed {
     /// Files and folders.
     pub paths: Vec<PathBuf>,
+    /// The state folder, where it stays because it holds files that are not Orion's.
+    pub stays: Option<PathBuf>,
     /// Whether the account of the service was removed.
     pub account: bool,
+}
+
+/// A state folder with the state of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateFolder {
+    /// A link that leads to it.
+    pub link: Option<PathBuf>,
+    /// The folder itself.
+    pub folder: PathBuf,
+    /// Whether it also holds files that are not Orion's.
+    pub has_others: bool,
+}
+
+impl StateFolder {
+    /// Finds it. None where there is nothing under this path.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotState`] for a folder of somebody else.
+    pub fn find(path: &Path) -> Result<Option<Self>, ServiceError> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let is_link = path.symlink_metadata().is_ok_and(|it| it.is_symlink());
+        let (link, folder) = if is_link {
+            (Some(path.to_owned()), fs::canonicalize(path).map_err(ServiceError::at(path))?)
+        } else {
+            (None, path.to_owned())
+        };
+        if !files::is_state(&folder) {
+            return Err(ServiceError::NotState { path: path.to_owned() });
+        }
+        Ok(Some(Self { has_others: files::has_others(&folder), link, folder }))
+    }
+
+    /// Locks it: no agent may be using it, and one that was started by hand is not stopped with the service.
+    fn lock(&self) -> Result<State, ServiceError> {
+        State::open(&self.folder).map_err(|error| match error {
+            StateError::Busy { path } => ServiceError::InUse { path },
+            error => error.into(),
+        })
+    }
 }
 
 /// Stops and removes the service. What is not there is passed over, so that it can be run again.
 ///
 /// # Errors
-/// [`ServiceError`], for the step that failed.
+/// [`ServiceError`], for the step that failed. Where the state cannot be removed, nothing else is.
 pub async fn uninstall(
     layout: &Layout,
     manager: &Manager,
     purge: Purge,
 ) -> Result<Removed, ServiceError> {
     let mut removed = Removed::default();
-    if let Some(earlier) = manager.earlier(layout)? {
+    let state = match purge {
+        Purge::State => StateFolder::find(&layout.state_dir)?,
+        Purge::Keep => None,
+    };
+    let earlier = manager.earlier(layout)?;
+    if earlier.is_some() {
         manager.stop(layout).await?;
+    }
+    let state = state.map(|state| state.lock().map(|lock| (state, lock))).transpose()?;
+    if let Some(earlier) = earlier {
         if earlier.has_copied {
             removed.program(&layout.program)?;
         }
@@ -50,7 +114,9 @@ pub async fn uninstall(
         removed.file(&left)?;
     }
     if purge == Purge::State {
-        removed.state(&layout.state_dir)?;
+        if let Some((state, lock)) = state {
+            removed.state(state, lock)?;
+        }
         removed.file(&layout.config)?;
         if layout.owner == Owner::System {
             removed.account = account::remove(&layout.state_dir).await?;
@@ -64,11 +130,36 @@ pub async fn uninstall(
         layout.program.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
     }
     if let (Owner::Person, Some(base)) = (layout.owner, directories::BaseDirs::new()) {
-        for path in [&layout.program, &layout.unit, &layout.state_dir, &layout.config] {
+        // Folders above those that the person named are the person's.
+        let (config, state) = default_locations().unzip();
+        let usual = [(&layout.state_dir, state), (&layout.config, config)];
+        let usual = usual.into_iter().filter(|(path, usual)| usual.as_ref() == Some(*path));
+        let usual = usual.map(|(path, _)| path);
+        for path in [&layout.program, &layout.unit].into_iter().chain(usual) {
             path.parent().into_iter().for_each(|folder| remove_empty(folder, base.home_dir()));
+        }
+        #[cfg(unix)]
+        for folder in installer_leftovers(base.home_dir(), SystemTime::now()) {
+            fs::remove_dir_all(&folder).map_err(ServiceError::at(&folder))?;
+            removed.paths.push(folder);
         }
     }
     Ok(removed)
+}
+
+/// Returns the folders that an installer left in this home which was killed: they are old, and hold at most its download.
+#[cfg(unix)]
+fn installer_leftovers(home: &Path, now: SystemTime) -> Vec<PathBuf> {
+    let is_left = |folder: &Path| -> Option<bool> {
+        let name = folder.file_name()?.to_str()?;
+        let found = folder.symlink_metadata().ok()?;
+        let age = now.duration_since(found.modified().ok()?).ok()?;
+        let may_be = name.starts_with(INSTALLER) && found.is_dir() && age > LEFTOVER_AGE;
+        let mut entries = may_be.then(|| fs::read_dir(folder).ok()).flatten()?;
+        Some(entries.all(|it| it.is_ok_and(|it| it.file_name() == PROGRAM)))
+    };
+    let entries = fs::read_dir(home).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| is_left(path) == Some(true)).collect()
 }
 
 impl Removed {
@@ -97,26 +188,118 @@ impl Removed {
         self.file(path)
     }
 
-    /// Removes the folder of the state, if it is one.
-    fn state(&mut self, folder: &Path) -> Result<(), ServiceError> {
-        if !folder.exists() {
-            return Ok(());
+    /// Removes what Orion keeps in the folder of the state, and the folder if nothing else is in it.
+    fn state(&mut self, found: StateFolder, lock: State) -> Result<(), ServiceError> {
+        let StateFolder { link, folder, .. } = found;
+        let failed = || ServiceError::at(&folder);
+        // A command that watches may write a file meanwhile.
+        for _ in 0..REMOVAL_TRIES {
+            files::remove(&folder).map_err(failed())?;
+            if files::holds_lock_alone(&folder) {
+                break;
+            }
         }
-        let is_state = folder.join("lock").is_file()
-            || matches!(Identity::read(folder), Ok(Some(_)))
-            || matches!(Pending::read(folder), Ok(Some(_)));
-        if !is_state {
-            return Err(ServiceError::NotState { path: folder.to_owned() });
-        }
-        // No agent may be using it; one that was started by hand is not stopped by this.
-        let state = State::open(folder)?;
         // On Windows, a folder with an open file stays.
-        #[cfg(windows)]
-        state.remove_lock();
-        fs::remove_dir_all(folder).map_err(ServiceError::at(folder))?;
-        #[cfg(not(windows))]
-        drop(state);
-        self.paths.push(folder.to_owned());
+        lock.remove_lock();
+        match fs::remove_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                self.stays = Some(folder);
+                return Ok(());
+            }
+            removed => removed.map_err(failed())?,
+        }
+        self.paths.push(folder);
+        if let Some(link) = link {
+            // On Windows, a link to a folder is removed as a folder.
+            let gone = if cfg!(windows) { fs::remove_dir(&link) } else { fs::remove_file(&link) };
+            gone.map_err(ServiceError::at(&link))?;
+            self.paths.push(link);
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Puts what an agent that ran leaves into a folder.
+    fn ran(folder: &Path) {
+        let state = State::open(folder).unwrap();
+        state.next_generation().unwrap();
+        for name in ["journal.log", "key.pem", "certificate.pem", "identity.toml"] {
+            fs::write(state.path(name), "").unwrap();
+        }
+    }
+
+    fn purge(path: &Path) -> Result<Removed, ServiceError> {
+        let mut removed = Removed::default();
+        let found = StateFolder::find(path)?.unwrap();
+        let lock = found.lock()?;
+        removed.state(found, lock)?;
+        Ok(removed)
+    }
+
+    #[test]
+    fn a_state_folder_goes_whole_and_one_with_other_files_stays_with_them() {
+        let base = tempfile::tempdir().unwrap();
+        let (own, mixed) = (base.path().join("own"), base.path().join("mixed"));
+        ran(&own);
+        ran(&mixed);
+        fs::write(mixed.join("thesis.tex"), "mine").unwrap();
+        let removed = purge(&own).unwrap();
+        assert_eq!((removed.paths, removed.stays), (vec![own.clone()], None));
+        assert!(!own.exists());
+        let removed = purge(&mixed).unwrap();
+        assert_eq!((removed.paths, removed.stays), (vec![], Some(mixed.clone())));
+        let left: Vec<_> =
+            fs::read_dir(&mixed).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, ["thesis.tex"]);
+    }
+
+    #[test]
+    fn a_folder_of_somebody_else_and_one_in_use_are_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let (theirs, used) = (base.path().join("theirs"), base.path().join("used"));
+        fs::create_dir(&theirs).unwrap();
+        fs::write(theirs.join("lock"), "").unwrap();
+        fs::write(theirs.join("diary.txt"), "mine").unwrap();
+        assert!(matches!(purge(&theirs).unwrap_err(), ServiceError::NotState { .. }));
+        ran(&used);
+        let held = State::open(&used).unwrap();
+        assert!(matches!(purge(&used).unwrap_err(), ServiceError::InUse { .. }));
+        assert!(used.join("key.pem").exists());
+        drop(held);
+        assert_eq!(StateFolder::find(&base.path().join("none")).unwrap(), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_killed_installer_left_is_known_by_its_name_its_age_and_what_it_holds() {
+        let home = tempfile::tempdir().unwrap();
+        let of = |name: &str| home.path().join(name);
+        for (folder, file) in [(".orion-install.a", "orion-agent"), (".orion-install.b", "mine")] {
+            fs::create_dir(of(folder)).unwrap();
+            fs::write(of(folder).join(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink(of(".orion-install.a"), of(".orion-install.c")).unwrap();
+        fs::write(of(".orion-install.d"), "").unwrap();
+        fs::create_dir(of(".orion-installed")).unwrap();
+        let now = SystemTime::now();
+        assert_eq!(installer_leftovers(home.path(), now), Vec::<PathBuf>::new());
+        let later = now + Duration::from_hours(2);
+        assert_eq!(installer_leftovers(home.path(), later), [of(".orion-install.a")]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_goes_with_the_folder_that_it_leads_to() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let (link, folder) = (base.join("agent"), base.join("big"));
+        ran(&folder);
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert_eq!(purge(&link).unwrap().paths, [folder.clone(), link.clone()]);
+        assert!(!folder.exists() && !link.is_symlink());
     }
 }

@@ -45,6 +45,57 @@ fn one_directory_serves_one_agent_at_a_time() {
     State::open(&dir).unwrap();
 }
 
+#[test]
+fn who_asks_whether_a_directory_is_used_makes_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("state");
+    assert!(!State::is_used(&dir).unwrap());
+    assert!(!dir.exists());
+    fs::create_dir(&dir).unwrap();
+    assert!(!State::is_used(&dir).unwrap());
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+    fs::remove_dir(&dir).unwrap();
+    let held = State::open(&dir).unwrap();
+    assert!(State::is_used(&dir).unwrap());
+    drop(held);
+    assert!(!State::is_used(&dir).unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_the_lock_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, elsewhere) = (folder.path().join("state"), folder.path().join("elsewhere"));
+    drop(State::open(&dir).unwrap());
+    fs::remove_file(dir.join(LOCK)).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, dir.join(LOCK)).unwrap();
+    for _ in 0..2 {
+        assert!(matches!(State::open(&dir).unwrap_err(), StateError::Io { .. }));
+        assert!(State::is_used(&dir).is_err());
+        if !elsewhere.exists() {
+            fs::write(&elsewhere, "theirs").unwrap();
+        }
+    }
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "theirs");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_that_root_makes_belongs_to_the_account_of_the_directory() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("state");
+    drop(State::open(&dir).unwrap());
+    fs::remove_file(dir.join(LOCK)).unwrap();
+    chown(&dir, Some(64_321), Some(64_321)).unwrap();
+    drop(State::open(&dir).unwrap());
+    assert_eq!(fs::metadata(dir.join(LOCK)).unwrap().uid(), 64_321);
+}
+
 #[cfg(unix)]
 #[test]
 fn the_directory_is_its_owners_alone() {

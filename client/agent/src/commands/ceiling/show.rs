@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use orion_agent::agent::ceiling::KEPT_POLICY;
+use orion_agent::agent::ceiling::kept_policy;
 use orion_agent::apps::Apps;
 use orion_agent::config::Settings;
 use orion_agent::config::configured_path::{ConfiguredPath, Kind};
@@ -174,7 +174,7 @@ fn path(grant: &PathGrant, places: &Places) -> ShownPath {
 
 /// Returns the part of the ceiling that the last policy allows.
 fn left(settings: &Settings, state_dir: &Path) -> Option<Left> {
-    let kept = std::fs::read(state_dir.join(KEPT_POLICY)).ok()?;
+    let kept = kept_policy(state_dir)?;
     let policy: DevicePolicy = serde_json::from_slice(&kept).ok()?;
     let (ceiling, (mut granted, _)) = (&settings.scope, policy.grants.compile(&settings.places));
     let now = jiff::Timestamp::now().as_millisecond();

@@ -66,5 +66,17 @@ fn a_link_is_no_answer_and_the_folder_is_the_accounts_alone() {
     std::os::unix::fs::symlink(&elsewhere, folder.path_of_answer(&open.id)).unwrap();
     assert!(folder.answer(&open).is_err());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&folder.0), mode(&folder.question(&open.id))), (0o700, 0o600));
+    assert_eq!((mode(&folder.path), mode(&folder.question(&open.id))), (0o700, 0o600));
+}
+
+#[cfg(unix)]
+#[test]
+fn no_answer_goes_through_a_link_in_the_place_of_the_folder() {
+    let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = Folder::new(dir.path());
+    let open = folder.ask(&question()).unwrap();
+    fs::remove_dir_all(&folder.path).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), &folder.path).unwrap();
+    assert!(folder.give(&open, true, "root").is_err());
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
 }

@@ -10,7 +10,7 @@ use super::super::ServiceError;
 use super::{RunAs, failed, process};
 use crate::owner_file::remove;
 use crate::process::Detached;
-use crate::state::{State, StateError, Status};
+use crate::state::{State, Status};
 
 /// The file that ends the agent.
 const STOP: &str = "stop";
@@ -20,6 +20,10 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long an agent may take to end that was ended.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often the lock of an agent that has ended is looked at, and the pause between two.
+const RELEASE_TRIES: u32 = 5;
+const RELEASE_PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits until the agent with this state folder is to stop. What an earlier agent was told does not count.
 pub async fn stop_asked(state_dir: &Path) {
@@ -50,8 +54,8 @@ pub(super) fn start(program: &Path, words: &[String]) -> Result<(), ServiceError
 
 /// Stops the agent that uses this state folder, if there is one.
 pub(super) async fn stop(state_dir: &Path) -> Result<(), ServiceError> {
-    let is_used = || matches!(State::open(state_dir), Err(StateError::Busy { .. }));
-    if !state_dir.exists() || !is_used() {
+    let is_used = || matches!(State::is_used(state_dir), Ok(true));
+    if !is_used() {
         return Ok(());
     }
     let pid = Status::read(state_dir).map_or(0, |status| status.pid);
@@ -63,5 +67,12 @@ pub(super) async fn stop(state_dir: &Path) -> Result<(), ServiceError> {
     }
     let is_gone = has_stopped || process::is_gone(pid, KILL_TIMEOUT).await;
     remove(&file).map_err(ServiceError::at(&file))?;
+    // Windows may release the lock of a process a moment after its end.
+    for _ in 0..RELEASE_TRIES {
+        if !is_used() {
+            break;
+        }
+        tokio::time::sleep(RELEASE_PAUSE).await;
+    }
     if is_gone && !is_used() { Ok(()) } else { Err(ServiceError::NotStopped { pid }) }
 }
