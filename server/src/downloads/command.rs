@@ -43,24 +43,31 @@ pub enum ReleasesCommand {
     },
 }
 
-/// Runs the command and returns the text to print.
+/// Runs the command and returns the text to print. `config` is None where no file of the backend was named.
 ///
 /// # Errors
 /// [`ReleaseError`]; then the agents are as they were.
 pub fn run(
     command: ReleasesCommand,
-    config: &Config,
+    config: Option<&Config>,
     data_dir: &Path,
 ) -> Result<String, ReleaseError> {
+    let defaults = Config::default();
+    let is_known = config.is_some();
+    let config = config.unwrap_or(&defaults);
     let folder = folder(config, data_dir);
+    let key = config.downloads.public_key.as_deref();
+    let key = key.and_then(|key| PublicKey::from_base64(key).ok());
     match command {
-        ReleasesCommand::List => Ok(list(&Manifest::read(&folder)?)),
+        ReleasesCommand::List => {
+            let manifest = Manifest::read(&folder)?;
+            Ok(list(&manifest) + note(&manifest, key.as_ref(), is_known))
+        }
         ReleasesCommand::Add { file, version, signature } => {
             let _lock = lock(&folder)?;
             let signature = signature.as_deref().map(read_signature).transpose()?;
-            let key = config.downloads.public_key.as_deref();
-            let key = key.and_then(|key| PublicKey::from_base64(key).ok());
-            add(&folder, &file, version, signature, key.as_ref())
+            let manifest = add(&folder, &file, version, signature, key.as_ref())?;
+            Ok(list(&manifest) + note(&manifest, key.as_ref(), is_known))
         }
         ReleasesCommand::Remove { platform } => {
             let _lock = lock(&folder)?;
@@ -103,7 +110,7 @@ fn add(
     version: String,
     signature: Option<Signed>,
     key: Option<&PublicKey>,
-) -> Result<String, ReleaseError> {
+) -> Result<Manifest, ReleaseError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
     if version.is_empty() || version.len() > MAX_VERSION_BYTES || !version.chars().all(is_plain) {
         return Err(ReleaseError::Version(version));
@@ -133,7 +140,7 @@ fn add(
     if let Some(replaced) = replaced {
         forget(folder, &manifest, &replaced);
     }
-    Ok(list(&manifest))
+    Ok(manifest)
 }
 
 /// Copies a program, and returns what it is. What is checked is what was copied.
@@ -209,6 +216,20 @@ fn list(manifest: &Manifest) -> String {
         )
     };
     manifest.iter().map(line).collect()
+}
+
+/// Returns which of the agents the backend does not serve, as far as that is known.
+fn note(manifest: &Manifest, key: Option<&PublicKey>, is_known: bool) -> &'static str {
+    let is_unsigned = manifest.iter().any(|(_, it)| it.signature.is_none());
+    match (is_unsigned, key) {
+        (true, Some(_)) => {
+            "Agents that are not signed are not served, because [downloads] has a `public_key`; add them again with --signature.\n"
+        }
+        (true, None) if !is_known => {
+            "No configuration was read. A backend with `public_key` in [downloads] does not serve agents that are not signed; name its file with --config.\n"
+        }
+        (true, None) | (false, _) => "",
+    }
 }
 
 #[cfg(test)]

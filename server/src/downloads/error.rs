@@ -40,7 +40,9 @@ pub enum ReleaseError {
         path: PathBuf,
     },
     /// There is no key to check a signature by.
-    #[error("no key is known that could have made this signature; set `public_key` in [downloads]")]
+    #[error(
+        "no key is known that could have made this signature; name the backend's file with --config, and set `public_key` in its [downloads]"
+    )]
     NoKey,
     /// The signature is not of this file and this key.
     #[error("{path} is not a signature of that file by the key in [downloads]: {why}; nothing was added", path = path.display())]

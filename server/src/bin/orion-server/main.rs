@@ -121,7 +121,8 @@ async fn run(cli: Cli, options: &GivenOptions) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Releases(command) => {
-            print(&options.add_to(&releases(command, &config, &data_dir(cli.data_dir)?)?));
+            let known = cli.config.is_some().then_some(&config);
+            print(&options.add_to(&releases(command, known, &data_dir(cli.data_dir)?)?));
             Ok(ExitCode::SUCCESS)
         }
         Command::Backup { to } => {

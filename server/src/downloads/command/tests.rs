@@ -29,7 +29,7 @@ impl Ground {
     }
 
     fn run(&self, command: ReleasesCommand) -> Result<String, String> {
-        run(command, &self.config, self.folder.path()).map_err(|error| error.to_string())
+        run(command, Some(&self.config), self.folder.path()).map_err(|error| error.to_string())
     }
 
     fn add(&self, bytes: &[u8], signature: Option<&str>) -> Result<String, String> {
@@ -103,11 +103,15 @@ fn where_a_key_is_configured_only_what_it_signed_is_added_and_served() {
     let mut ground = Ground::new();
     let signed = program(62, "signed");
     let no_key = ground.add(&signed, Some(SIGNATURE)).unwrap_err();
-    assert!(no_key.contains("`public_key`"), "{no_key}");
-    ground.add(&program(183, ""), None).unwrap();
+    assert!(no_key.contains("`public_key`") && no_key.contains("--config"), "{no_key}");
+    let listed = ground.add(&program(183, ""), None).unwrap();
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+    let unknown = run(ReleasesCommand::List, None, ground.folder.path()).unwrap();
+    assert!(unknown.contains("No configuration was read") && unknown.contains("--config"));
     ground.config.downloads.public_key = Some(KEY.to_owned());
     let listed = ground.add(&signed, Some(SIGNATURE)).unwrap();
     assert!(listed.contains(" signed ") && listed.contains(" not signed "), "{listed}");
+    assert!(listed.contains("Agents that are not signed are not served"), "{listed}");
 
     let not_signed = ground.add(&program(62, "other"), None).unwrap_err();
     assert!(not_signed.contains("--signature"), "{not_signed}");
