@@ -20,6 +20,7 @@ mod release;
 mod running;
 #[cfg(target_os = "linux")]
 mod systemd;
+mod trusted_comment;
 mod uninstall;
 #[cfg(target_os = "linux")]
 mod unit;

@@ -158,6 +158,7 @@ async fn a_signed_newer_agent_replaces_the_program_with_calls_under_way() {
     let (ends, output) = calls_beside(&story.world, &path, story.upgrade(&[])).await;
     assert_eq!(output.code, 0, "{output:?}");
     assert!(output.stdout.contains(&format!("Version {NEWER} runs")), "{output:?}");
+    assert!(output.stderr.contains("calls that run now end"), "{output:?}");
     assert_eq!(story.version().await, NEWER);
     assert_eq!(story.beside(), [".local/bin/orion-agent"]);
     has_each_line_once(&log, &ends);
@@ -200,6 +201,7 @@ async fn what_is_not_a_newer_agent_signed_for_this_device_changes_nothing() {
         let output = story.upgrade_to(content, signature).await;
         assert_eq!(output.code, 1, "{what}: {output:?}");
         assert!(output.stderr.contains(said), "{what}: {output:?}");
+        assert!(!output.stderr.contains("calls that run now end"), "{what}: {output:?}");
         assert_eq!(story.beside(), [".local/bin/orion-agent"], "{what}");
         assert_eq!(story.version().await, NOW, "{what}");
     }
@@ -207,14 +209,37 @@ async fn what_is_not_a_newer_agent_signed_for_this_device_changes_nothing() {
     for change in [
         Change::Flip("orion-agent"),
         Change::Cut("/orion-agent", 70_000),
-        Change::Replace("minisig", other.into_bytes()),
+        Change::Replace("minisig", other.clone().into_bytes()),
     ] {
         story.mirror.changes(change.clone());
         let output = story.upgrade(&[]).await;
         assert_eq!(output.code, 1, "{change:?}: {output:?}");
+        assert!(!output.stderr.contains("calls that run now end"), "{change:?}: {output:?}");
         assert_eq!(story.beside(), [".local/bin/orion-agent"], "{change:?}");
     }
+    // A look trusts no comment that the owner's key did not sign.
+    let this = good.replace(NEWER, NOW);
+    for signature in [&*other, &*same_id, &*reworded, &*this] {
+        story.mirror.changes(Change::Replace("minisig", signature.as_bytes().to_vec()));
+        let output = story.upgrade(&["--check"]).await;
+        assert!(
+            output.code == 1 && output.stderr.contains("is not signed by the key"),
+            "{output:?}"
+        );
+    }
     story.mirror.changes(Change::None);
+    // A file that may grow no more stands for a full disk.
+    let (file, signature) = story.files("offered", newer, &good);
+    let full = format!(
+        "trap '' XFSZ; ulimit -f 64; exec ~/.local/bin/orion-agent upgrade --file {} --signature {}",
+        file.display(),
+        signature.display()
+    );
+    let full = story.ann.pastes(&full).await;
+    let target = story.ann.home().join(".local/bin/.orion-agent.new");
+    let written = format!("cannot be written to {}: File too large", target.display());
+    assert!(full.code == 1 && full.stderr.contains(&written), "{full:?}");
+    assert_eq!(story.beside(), [".local/bin/orion-agent"]);
     assert_eq!(story.ann.systemctl_calls(), before, "the service was never touched");
 
     story.configure("allow = false\n");

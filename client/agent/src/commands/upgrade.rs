@@ -46,7 +46,9 @@ pub(super) async fn run(places: &Places, arguments: Upgrade) -> anyhow::Result<(
     if arguments.check {
         return print(&format!("Version {version} is there; this agent is {current}."));
     }
-    say(&format!("Upgrading from {current} to {version}; calls that run now end."));
-    service::upgrade(&layout, &manager, &release).await?;
+    say(&format!("Reading version {version}, and checking it."));
+    let announce =
+        || say(&format!("Upgrading from {current} to {version}; calls that run now end."));
+    service::upgrade(&layout, &manager, &release, announce).await?;
     print(&format!("Version {version} runs and is connected."))
 }

@@ -10,6 +10,7 @@ use minisign_verify::{PublicKey, Signature};
 use reqwest::{Client, Response, StatusCode, Url, redirect};
 use semver::Version;
 
+use super::trusted_comment;
 use crate::config::UpgradeSettings;
 
 /// The largest signature.
@@ -79,7 +80,18 @@ pub enum ReleaseError {
         /// The version of this program.
         current: Version,
     },
-    /// A file cannot be read or written.
+    /// The program cannot be written beside the one that runs.
+    #[error(
+        "the new program cannot be written to {path}: {source}; nothing was changed; make room on that disk, or correct what the error says, and run this again",
+        path = path.display()
+    )]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// A file cannot be read.
     #[error("{path}: {source}; nothing was changed", path = path.display())]
     Io {
         /// The file.
@@ -89,7 +101,7 @@ pub enum ReleaseError {
     },
 }
 
-/// A release whose signature is by the owner's key as far as it can be checked without the program.
+/// A release whose comment the owner's key signed. Whether the program is what it signed is known when that was read.
 #[derive(Clone)]
 pub struct Release {
     key: PublicKey,
@@ -103,6 +115,18 @@ enum Source {
     /// The program's address.
     Backend(Url),
     File(PathBuf),
+}
+
+impl Source {
+    /// Adds where the program comes from to why it is not taken.
+    fn failed(&self, source: io::Error) -> ReleaseError {
+        match self {
+            Self::Backend(url) => {
+                ReleaseError::Fetch { url: url.to_string(), why: source.to_string() }
+            }
+            Self::File(path) => ReleaseError::Io { path: path.clone(), source },
+        }
+    }
 }
 
 impl fmt::Debug for Release {
@@ -128,6 +152,8 @@ impl Release {
         let mut text = Vec::new();
         read(response, &signature, |part| {
             text.extend_from_slice(part);
+            let too_large =
+                || ReleaseError::Fetch { url: signature.clone(), why: too_large().to_string() };
             (text.len() <= MAX_SIGNATURE_BYTES).then_some(()).ok_or_else(too_large)
         })
         .await?;
@@ -152,9 +178,14 @@ impl Release {
         Self::signed(key, &text, Source::File(program.to_owned()))
     }
 
-    fn signed(key: PublicKey, text: &str, source: Source) -> Result<Option<Self>, ReleaseError> {
+    fn signed(
+        (key, public_key): (PublicKey, &str),
+        text: &str,
+        source: Source,
+    ) -> Result<Option<Self>, ReleaseError> {
         let signature = Signature::decode(text).map_err(ReleaseError::Signature)?;
-        // The comment is signed too; whether by this key is known when the program was read, before anything of it runs.
+        trusted_comment::verify((&key, public_key), (&signature, text))
+            .map_err(ReleaseError::Signature)?;
         let version = version_of(signature.trusted_comment())?;
         let current = current();
         match version.cmp_precedence(&current) {
@@ -180,16 +211,17 @@ impl Release {
         path: &Path,
     ) -> Result<(), ReleaseError> {
         use std::io::Write as _;
+        let unwritten = |source| ReleaseError::Write { path: path.to_owned(), source };
         let mut verifier =
             self.key.verify_stream(&self.signature).map_err(ReleaseError::Signature)?;
         let mut size = 0_u64;
         let mut take = |part: &[u8]| {
             size = size.saturating_add(part.len() as u64);
             if size > MAX_PROGRAM_BYTES {
-                return Err(too_large());
+                return Err(self.source.failed(too_large()));
             }
             verifier.update(part);
-            file.write_all(part)
+            file.write_all(part).map_err(unwritten)
         };
         match &self.source {
             Source::Backend(url) => {
@@ -200,7 +232,7 @@ impl Release {
                 read(response, url.as_str(), take).await?;
             }
             Source::File(from) => {
-                let failed = |source| ReleaseError::Io { path: from.clone(), source };
+                let failed = |source| self.source.failed(source);
                 let mut source = std::fs::File::open(from).map_err(failed)?;
                 let mut chunk = vec![0; 256 * 1024];
                 loop {
@@ -208,21 +240,22 @@ impl Release {
                     if read == 0 {
                         break;
                     }
-                    take(chunk.get(..read).unwrap_or_default()).map_err(failed)?;
+                    take(chunk.get(..read).unwrap_or_default())?;
                 }
             }
         }
         verifier.finalize().map_err(ReleaseError::Signature)?;
-        file.sync_all().map_err(|source| ReleaseError::Io { path: path.to_owned(), source })
+        file.sync_all().map_err(unwritten)
     }
 }
 
-fn key(settings: &UpgradeSettings) -> Result<PublicKey, ReleaseError> {
+/// Returns the owner's key, and the text that it was read from.
+fn key(settings: &UpgradeSettings) -> Result<(PublicKey, &str), ReleaseError> {
     if !settings.allow {
         return Err(ReleaseError::Forbidden);
     }
     let key = settings.public_key.as_deref().ok_or(ReleaseError::NoKey)?;
-    PublicKey::from_base64(key).map_err(ReleaseError::Signature)
+    Ok((PublicKey::from_base64(key).map_err(ReleaseError::Signature)?, key))
 }
 
 /// Returns the version in a trusted comment `orion-agent VERSION PLATFORM`, for this platform.
@@ -291,13 +324,13 @@ async fn get(url: &str) -> Result<Option<Response>, ReleaseError> {
 async fn read(
     mut response: Response,
     url: &str,
-    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    mut take: impl FnMut(&[u8]) -> Result<(), ReleaseError>,
 ) -> Result<(), ReleaseError> {
     let failed = |why: String| ReleaseError::Fetch { url: url.to_owned(), why };
     loop {
         let part = response.chunk().await;
         match part.map_err(|_| failed("the connection ended before all of it came".to_owned()))? {
-            Some(part) => take(&part).map_err(|error| failed(error.to_string()))?,
+            Some(part) => take(&part)?,
             None => return Ok(()),
         }
     }
@@ -321,6 +354,27 @@ mod tests {
         ] {
             assert!(matches!(version_of(&other), Err(ReleaseError::Other { .. })), "{other}");
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_full_disk_is_named_and_not_what_was_read() {
+        use trusted_comment::tests::{KEY, TEXT};
+        let folder = tempfile::tempdir().unwrap();
+        let from = folder.path().join("offered");
+        std::fs::write(&from, "test").unwrap();
+        let release = Release {
+            key: PublicKey::from_base64(KEY).unwrap(),
+            signature: Signature::decode(TEXT).unwrap(),
+            version: Version::new(9, 1, 0),
+            source: Source::File(from),
+        };
+        let full = Path::new("/dev/full");
+        let mut file = std::fs::OpenOptions::new().write(true).open(full).unwrap();
+        let error = release.write_to(&mut file, full).await.unwrap_err().to_string();
+        let begin = "the new program cannot be written to /dev/full: No space left on device";
+        assert!(error.starts_with(begin) && error.contains("make room"), "{error}");
+        assert!(!error.contains("offered"), "{error}");
     }
 
     #[test]

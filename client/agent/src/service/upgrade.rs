@@ -91,7 +91,7 @@ pub enum UpgradeError {
     },
 }
 
-/// Upgrades the service's program. Calls under way end as at a stop of the agent: the journal knows them, and none is
+/// Upgrades the service's program. `announce` runs once nothing speaks against it, before it is changed. Calls under way end as at a stop of the agent: the journal knows them, and none is
 /// lost or made again.
 ///
 /// # Errors
@@ -100,6 +100,7 @@ pub async fn upgrade(
     layout: &Layout,
     manager: &Manager,
     release: &Release,
+    announce: impl FnOnce(),
 ) -> Result<(), UpgradeError> {
     let (_lock, Earlier { has_copied }) = lock(layout, manager)?;
     if !has_copied {
@@ -123,6 +124,7 @@ pub async fn upgrade(
     // What an earlier upgrade has left is not what this one would go back to.
     forget_previous(&layout.program)?;
     begin_upgrade(&layout.program)?;
+    announce();
     let placed = match staged.place() {
         Ok(placed) => placed,
         Err(error) => {
