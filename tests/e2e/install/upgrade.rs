@@ -249,6 +249,55 @@ async fn what_is_not_a_newer_agent_signed_for_this_device_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pasted_line_brings_back_no_older_agent_and_upgrades_none_against_its_owner() {
+    let story = Story::new().await;
+    let words = ["--name", "laptop-2", "--preapproved", "--path", "~/files"];
+    let invited = invite(&story.world, &words).await;
+    let line = line(&invited, "curl");
+    let signature = story.signer.sign(&story.newer, &comment(NEWER));
+    let upgraded = story.upgrade_to(&story.newer, &signature).await;
+    assert_eq!(upgraded.code, 0, "{upgraded:?}");
+    let restarts = story.ann.systemctl_calls().len();
+    let pasted = story.ann.pastes(line).await;
+    assert_eq!(pasted.code, 0, "{pasted:?}");
+    let stays = format!(
+        "Version {NEWER} of the agent is installed, which is newer than {NOW}: it stays. To get {NOW}, uninstall the agent first."
+    );
+    assert!(pasted.stdout.contains(&stays), "{pasted:?}");
+    assert!(pasted.stdout.contains("is connected to"), "{pasted:?}");
+    assert_eq!(story.version().await, NEWER);
+    assert_eq!(story.beside(), [".local/bin/orion-agent"]);
+    assert!(story.ann.systemctl_calls().len() > restarts, "the service is set up with it");
+    story.works().await;
+
+    let removed = story.ann.agent(&["uninstall"]).await;
+    assert_eq!(removed.code, 0, "{removed:?}");
+    let pasted = story.ann.pastes(line).await;
+    assert_eq!(pasted.code, 0, "{pasted:?}");
+    assert_eq!(story.version().await, NOW);
+    story.works().await;
+
+    story.configure("allow = false\n");
+    let newer = story.ann.home().join("newer");
+    std::fs::write(&newer, &story.newer).unwrap();
+    std::fs::set_permissions(&newer, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let pasted = story.ann.pastes(&format!("{} install", newer.display())).await;
+    assert!(pasted.code == 0 && pasted.stdout.contains("forbids upgrades"), "{pasted:?}");
+    assert_eq!(story.version().await, NOW);
+
+    // A program that says no version is replaced.
+    let program = story.ann.home().join(".local/bin/orion-agent");
+    std::fs::remove_file(&program).unwrap();
+    std::fs::write(&program, "#!/bin/sh\necho hello\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    story.ann.owns(&program);
+    let pasted = story.ann.pastes(line).await;
+    assert_eq!(pasted.code, 0, "{pasted:?}");
+    assert_eq!(story.version().await, NOW);
+    story.works().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_that_does_not_connect_gives_way_to_the_one_before() {
     let story = Story::new().await;
     let crashing =

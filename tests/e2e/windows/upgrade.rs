@@ -130,6 +130,12 @@ async fn replaces_with_calls_under_way(option: &[&str]) {
     std::fs::remove_file(log).unwrap();
     story.laptop.serves().await;
 
+    // The older program that was downloaded does not take its place.
+    let stays = story.laptop.agent(&[&["install"], option].concat(), b"").await;
+    assert!(stays.contains(&format!("Version {NEWER} of the agent is installed")), "{stays}");
+    assert_eq!(story.version().await, NEWER);
+    story.laptop.serves().await;
+
     let (code, said) = story.upgrade(&[]).await;
     assert!(code == 0 && said.contains("newest version"), "{code} {said}");
     let uninstall = [&["uninstall", "--purge"], option].concat();

@@ -80,7 +80,7 @@ const fn how_it_runs(owner: Owner) -> (&'static str, &'static str) {
 pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Result<()> {
     enrolled(&places.state_dir)?;
     // What is wrong with the owner's file is said now, and not by a service that does not start.
-    places.settings()?;
+    let settings = places.settings()?;
     let layout = Layout::new(places.owner, &places.state_dir, &places.config)?;
     let manager = arguments.manager.find(places.owner)?;
     let started_at = now_ms();
@@ -106,9 +106,15 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
         Connection::Refused(why) => {
             ("The service was started, and cannot connect.".to_owned(), Some(why))
         }
+    let Installed { program, is_copied, unit, made_account, kept } =
+        service::install(&layout, &manager, &settings.upgrade).await?;
+    let connection = match service::connects(&layout, &program, started_at, CONNECT_TIMEOUT).await {
+        Some(address) => format!("The service runs and is connected to {address}."),
+        None => "The service was started, and is not connected yet.".to_owned(),
     };
     let (follow, begins) = how_it_runs(places.owner);
     let (follow, options) = (places.options.add_to(follow), places.options.typed());
+    let kept = kept.map(|kept| format!("{kept}\n")).unwrap_or_default();
     let copied = if is_copied { "" } else { " (was there)" };
     let account = match (places.owner, made_account) {
         (Owner::Person, _) => "",
@@ -135,6 +141,7 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
     };
     print(&format!(
         "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{connection} {begins}\n{ask}Follow it: {follow}\nRemove it: {} uninstall{options}",
+        "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{kept}{connection} {begins}\nFollow it: {follow}\nRemove it: {} uninstall{options}",
         program.display(),
         unit.display(),
         layout.state_dir.display(),

@@ -234,6 +234,30 @@ pub(super) fn refuse_others(path: &Path, others: Others) -> Result<(), ServiceEr
     }
 }
 
+/// Returns whether a program is a file of its own that no other account than this one and root could have put there or
+/// changed.
+#[cfg(unix)]
+pub(super) fn is_trusted_program(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    const OTHERS_WRITE: u32 = 0o022;
+    let me = rustix::process::geteuid().as_raw();
+    let is_trusted = |found: fs::Metadata| {
+        found.is_file() && [0, me].contains(&found.uid()) && found.mode() & OTHERS_WRITE == 0
+    };
+    fs::symlink_metadata(path).is_ok_and(is_trusted)
+        && path.parent().is_some_and(|folder| refuse_others_folder(folder).is_ok())
+}
+
+/// Returns whether a program is a file of its own that no other account than this one, the system and administrators could
+/// have put there or changed.
+#[cfg(windows)]
+pub(super) fn is_trusted_program(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
+        && refuse_others(path, Others::Read).is_ok()
+        && path.parent().is_some_and(|folder| refuse_others_folder(folder).is_ok())
+}
+
 /// Removes the folder and the empty folders above it, below `end`. Folders with something in them stay.
 pub(super) fn remove_empty(folder: &Path, end: &Path) {
     for folder in folder.ancestors() {

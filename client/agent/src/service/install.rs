@@ -1,11 +1,16 @@
 //! Puts the program and its unit in place, and starts the service. A step that fails takes back those before it.
 
+use std::cmp::Ordering;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::files::{Placed, place, remove_empty};
+use semver::Version;
+
+use super::files::{Placed, is_trusted_program, place, remove_empty};
 use super::interrupted::end_upgrade;
-use super::{Layout, Manager, Owner, PlacedUnit, ServiceError, Unit, account};
+use super::release::{current as this_version, installed_version};
+use super::{Earlier, Layout, Manager, Owner, PlacedUnit, ServiceError, Unit, account};
+use crate::config::UpgradeSettings;
 
 pub(super) const PROGRAM_MODE: u32 = 0o755;
 
@@ -20,6 +25,33 @@ pub struct Installed {
     pub unit: PathBuf,
     /// Whether an account was made for the service.
     pub made_account: bool,
+    /// Why the program that was there stays. None where this one is installed.
+    pub kept: Option<Kept>,
+}
+
+/// Why an installed program stays. Its owner who wants this one uninstalls it first.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Kept {
+    /// It is newer.
+    #[error(
+        "Version {installed} of the agent is installed, which is newer than {this}: it stays. To get {this}, uninstall the agent first."
+    )]
+    Newer {
+        /// Its version.
+        installed: Version,
+        /// The version of this program.
+        this: Version,
+    },
+    /// It is older, and the owner forbids upgrades.
+    #[error(
+        "Version {installed} of the agent is installed, and agent.toml forbids upgrades ([upgrade] allow = false): it stays. To get {this}, uninstall the agent first."
+    )]
+    Forbidden {
+        /// Its version.
+        installed: Version,
+        /// The version of this program.
+        this: Version,
+    },
 }
 
 /// What was done until a step failed.
@@ -30,24 +62,36 @@ struct Changes {
     has_stopped: bool,
 }
 
-/// Installs this program as a service, and starts it. An earlier installation is replaced.
+/// Installs this program as a service, and starts it. An earlier installation is replaced, but for a program that
+/// [stays](Kept), with which the service is then set up.
 ///
 /// # Errors
 /// [`ServiceError`]; then everything is as it was, but for an account that was made.
-pub async fn install(layout: &Layout, manager: &Manager) -> Result<Installed, ServiceError> {
+pub async fn install(
+    layout: &Layout,
+    manager: &Manager,
+    settings: &UpgradeSettings,
+) -> Result<Installed, ServiceError> {
     let current = std::env::current_exe().map_err(ServiceError::at(Path::new("this program")))?;
     let (program, may_copy) = layout.program_of(&current);
     let earlier = manager.earlier(layout)?;
     let is_there = is_same(&program, &current);
     // Where this program is the installed one, the unit knows who put it there.
     let is_copied = may_copy && (!is_there || earlier.as_ref().is_some_and(|it| it.has_copied));
+    let kept = match earlier {
+        Some(Earlier { has_copied: true }) if may_copy && !is_there => {
+            kept(&program, settings).await
+        }
+        Some(_) | None => None,
+    };
+    let source = if kept.is_some() { &program } else { &current };
     let unit = Unit::new(layout, &program, is_copied)?;
     let made_account = match layout.owner {
         Owner::Person => false,
         Owner::System => account::prepare(layout).await?,
     };
     let mut changes = Changes::default();
-    let put = put_and_start(layout, manager, (&current, &program), &unit, &mut changes);
+    let put = put_and_start(layout, manager, (source, &program), &unit, &mut changes);
     if let Err(error) = put.await {
         take_back(layout, manager, &unit, changes, earlier.is_none()).await;
         return Err(error);
@@ -58,7 +102,20 @@ pub async fn install(layout: &Layout, manager: &Manager) -> Result<Installed, Se
         end_upgrade(&program)?;
     }
     changes.unit.into_iter().for_each(PlacedUnit::keep);
-    Ok(Installed { program, is_copied, unit: layout.unit.clone(), made_account })
+    let is_copied = is_copied && kept.is_none();
+    Ok(Installed { program, is_copied, unit: layout.unit.clone(), made_account, kept })
+}
+
+/// Returns why the installed program stays. One that others could have replaced is not run for its version.
+async fn kept(program: &Path, settings: &UpgradeSettings) -> Option<Kept> {
+    let installed =
+        if is_trusted_program(program) { installed_version(program).await? } else { return None };
+    let this = this_version();
+    match installed.cmp_precedence(&this) {
+        Ordering::Greater => Some(Kept::Newer { installed, this }),
+        Ordering::Less if !settings.allow => Some(Kept::Forbidden { installed, this }),
+        Ordering::Less | Ordering::Equal => None,
+    }
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -68,13 +125,13 @@ fn is_same(one: &Path, other: &Path) -> bool {
 async fn put_and_start(
     layout: &Layout,
     manager: &Manager,
-    (current, program): (&Path, &Path),
+    (source, program): (&Path, &Path),
     unit: &Unit,
     changes: &mut Changes,
 ) -> Result<(), ServiceError> {
-    if !is_same(program, current) {
+    if !is_same(program, source) {
         changes.has_stopped = manager.make_way(layout).await?;
-        let mut content = File::open(current).map_err(ServiceError::at(current))?;
+        let mut content = File::open(source).map_err(ServiceError::at(source))?;
         changes.program = Some(place(program, PROGRAM_MODE, &mut content)?);
     }
     changes.unit = Some(manager.place(layout, unit).await?);

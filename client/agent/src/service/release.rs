@@ -12,6 +12,7 @@ use semver::Version;
 
 use super::trusted_comment;
 use crate::config::UpgradeSettings;
+use crate::process::SystemProgram;
 
 /// The largest signature.
 const MAX_SIGNATURE_BYTES: usize = 4096;
@@ -274,6 +275,12 @@ fn version_of(comment: &str) -> Result<Version, ReleaseError> {
 /// Returns the version of this program.
 pub(super) fn current() -> Version {
     Version::parse(env!("CARGO_PKG_VERSION")).unwrap_or(Version::new(0, 0, 0))
+}
+
+/// Runs an agent for its version. None where it does not run, or says none.
+pub(super) async fn installed_version(program: &Path) -> Option<Version> {
+    let said = SystemProgram::at(program.to_owned()).run(&["--version"]).await.ok()?;
+    Version::parse(said.trim().strip_prefix(PROGRAM)?.trim()).ok()
 }
 
 /// Returns this platform, as backends name it.
