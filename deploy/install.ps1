@@ -86,16 +86,10 @@ function Install-OrionAgent {
             Write-Host 'This machine is a device already, so the token and the options after it are not used; with --force after the token it becomes a new device:'
             $known | Write-Host
         } else {
-            # The agent of the device that this was holds the state.
-            if ($force) {
-                $null | & $agent @system uninstall | Out-Null
-                if ($LASTEXITCODE -ne 0) { throw 'orion: the agent that is here does not stop' }
-            }
             # By standard input: the list of processes does not show it.
             $token | & $agent @system enroll - @force @words
             if ($LASTEXITCODE -ne 0) {
-                if ($force) { & $agent @system install 2>$null | Out-Null }
-                throw 'orion: this device is not enrolled; once that is settled, paste the line again'
+                throw 'orion: this device is not enrolled; once that is settled (an agent that runs is stopped by its uninstall), paste the line again'
             }
         }
         & $agent @system install

@@ -57,6 +57,11 @@ ask_for_folders() {
     done
 }
 
+# Stops or starts the service, if there is one.
+service() {
+    "${ORION_AGENT_SYSTEMCTL:-systemctl}" "${system:---user}" "$1" orion-agent.service 2>/dev/null || :
+}
+
 main() {
     set -eu
     PATH=/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin
@@ -163,10 +168,10 @@ FOLDERS
         printf 'This machine is a device already, so the token and the options after it are not used; with --force after the token it becomes a new device:\n%s\n' "$known" >&2
     else
         # The agent of the device that this was holds the state.
-        [ -z "$force" ] || "$agent" $system uninstall </dev/null >/dev/null || die "the agent that is here does not stop"
+        [ -z "$force" ] || service stop
         # By standard input: the list of processes does not show it.
         printf '%s\n' "$token" | "$agent" $system enroll - $force "$@" || {
-            [ -z "$force" ] || "$agent" $system install >/dev/null 2>&1 || :
+            [ -z "$force" ] || service start
             die "this device is not enrolled; once that is settled, paste the line again"
         }
     fi

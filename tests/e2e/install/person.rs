@@ -23,6 +23,8 @@ as="setpriv --reuid orion-agent --regid orion-agent --clear-groups"
 if [ "$1" = --user ]; then
     shift
     unit=$HOME/.config/systemd/user/orion-agent.service as=
+elif [ "$1" = --system ]; then
+    shift
 fi
 case " $(cat "$here/fails" 2>/dev/null) " in
     *" $1 "*) echo "Job for orion-agent.service failed." >&2; exit 1 ;;
@@ -36,7 +38,8 @@ stop() {
     rm "$here/pid"
 }
 case $1 in
-    restart)
+    stop) stop ;;
+    restart | start)
         stop
         command=$(sed -n 's/^ExecStart=//p' "$unit")
         ( eval "exec $as $command" ) </dev/null >>"$here/log" 2>&1 &

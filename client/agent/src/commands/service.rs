@@ -86,12 +86,13 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
     let started_at = now_ms();
     // The service names the owner's file, and no other account can put another one in its place.
     let has_made = config::make_first(&places.config, &places.state_dir)?;
-    let installed = service::install(&layout, &manager).await;
-    let Installed { program, is_copied, unit, made_account } = installed.inspect_err(|_| {
-        if has_made {
-            config::remove_first(&places.config);
-        }
-    })?;
+    let installed = service::install(&layout, &manager, &settings.upgrade).await;
+    let Installed { program, is_copied, unit, made_account, kept } =
+        installed.inspect_err(|_| {
+            if has_made {
+                config::remove_first(&places.config);
+            }
+        })?;
     let connection = service::connects(&layout, &program, started_at, CONNECT_TIMEOUT).await;
     let (connection, refused) = match connection {
         Connection::Connected(address) => {
@@ -106,11 +107,6 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
         Connection::Refused(why) => {
             ("The service was started, and cannot connect.".to_owned(), Some(why))
         }
-    let Installed { program, is_copied, unit, made_account, kept } =
-        service::install(&layout, &manager, &settings.upgrade).await?;
-    let connection = match service::connects(&layout, &program, started_at, CONNECT_TIMEOUT).await {
-        Some(address) => format!("The service runs and is connected to {address}."),
-        None => "The service was started, and is not connected yet.".to_owned(),
     };
     let (follow, begins) = how_it_runs(places.owner);
     let (follow, options) = (places.options.add_to(follow), places.options.typed());
@@ -140,8 +136,7 @@ pub(super) async fn install(places: &Places, arguments: Install) -> anyhow::Resu
         )
     };
     print(&format!(
-        "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{connection} {begins}\n{ask}Follow it: {follow}\nRemove it: {} uninstall{options}",
-        "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{kept}{connection} {begins}\nFollow it: {follow}\nRemove it: {} uninstall{options}",
+        "program   {}{copied}\nunit      {}\nstate     {}\nceiling   {}\n{account}\n{kept}{connection} {begins}\n{ask}Follow it: {follow}\nRemove it: {} uninstall{options}",
         program.display(),
         unit.display(),
         layout.state_dir.display(),
