@@ -57,9 +57,9 @@ ask_for_folders() {
     done
 }
 
-# Stops or starts the service, if there is one.
+# Asks the manager of services about the service, or stops or starts it.
 service() {
-    "${ORION_AGENT_SYSTEMCTL:-systemctl}" "${system:---user}" "$1" orion-agent.service 2>/dev/null || :
+    "${ORION_AGENT_SYSTEMCTL:-systemctl}" "${system:---user}" "$1" orion-agent.service >/dev/null 2>&1
 }
 
 main() {
@@ -150,7 +150,8 @@ FOLDERS
     [ -n "$(find -H "$home" -prune -type d -user "$user" 2>/dev/null)" ] ||
         die "the home folder \"$home\" does not belong to you; set HOME to the right one"
     folder=$(mktemp -d "$home/.orion-install.XXXXXX") || die "nothing can be written in $home"
-    trap 'rm -rf -- "$folder"' EXIT
+    stopped=''
+    trap '[ -z "$stopped" ] || service start || :; rm -rf -- "$folder"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
     agent=$folder/orion-agent
@@ -168,12 +169,14 @@ FOLDERS
         printf 'This machine is a device already, so the token and the options after it are not used; with --force after the token it becomes a new device:\n%s\n' "$known" >&2
     else
         # The agent of the device that this was holds the state.
-        [ -z "$force" ] || service stop
+        if [ -n "$force" ] && service is-active; then
+            stopped=yes
+            service stop || die "the agent that runs here does not stop"
+        fi
         # By standard input: the list of processes does not show it.
-        printf '%s\n' "$token" | "$agent" $system enroll - $force "$@" || {
-            [ -z "$force" ] || service start
+        printf '%s\n' "$token" | "$agent" $system enroll - $force "$@" ||
             die "this device is not enrolled; once that is settled, paste the line again"
-        }
+        stopped=''
     fi
     "$agent" $system install ||
         die "the device is enrolled, and its service does not serve it; correct what is named above, and paste the line again"

@@ -391,6 +391,7 @@ impl Agent {
         }
         self.status.connected_to = None;
         self.status.last_error = Some("the agent was stopped".to_owned());
+        self.status.needs_person = false;
         self.write_status();
         self.note_what_waits(until).await;
         self.hang_up().await;

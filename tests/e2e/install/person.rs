@@ -38,6 +38,7 @@ stop() {
     rm "$here/pid"
 }
 case $1 in
+    is-active) [ -f "$here/pid" ] || exit 3 ;;
     stop) stop ;;
     restart | start)
         stop

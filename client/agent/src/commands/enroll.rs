@@ -110,21 +110,24 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
     // What an earlier try wrote that ended in no device is no decision of the owner's.
     let is_no_device = matches!(Identity::read(&places.state_dir), Ok(None));
     let is_of_a_try = is_no_device && config::is_untouched_first(&places.config);
-    if is_of_a_try && (profile.is_some() || !allow_path.is_empty()) {
-        config::remove_first(&places.config);
-    }
     let first = (profile.is_some() || !allow_path.is_empty())
-        .then(|| config::first(&places.config, profile, &allow_path, &places.state_dir))
+        .then(|| {
+            let earlier = (!is_of_a_try).then_some(&*places.config);
+            config::first(&places.config, earlier, profile, &allow_path, &places.state_dir)
+        })
         .transpose()?;
     // The owner's file is written when the backend knows this device: a try that failed leaves nothing.
     let write_first = || match &first {
-        Some(text) => config::write_first(&places.config, text),
+        Some(text) => config::write_first(&places.config, text).map(drop),
         None => Ok(()),
     };
-    let is_kept = places.config.exists();
     let mut written = Ok(());
     let missing = missing_folders(&places.state_dir);
     let state = State::open(&places.state_dir)?;
+    if is_of_a_try && first.is_some() {
+        config::remove_first(&places.config);
+    }
+    let is_kept = places.config.exists();
     let replace = if force { Replace::Force } else { Replace::Refuse };
     let wait = Duration::from_secs(timeout);
     let mut notice = |notice: Notice| {
@@ -154,7 +157,7 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
     };
     // Root may have written files of the service's account.
     #[cfg(any(target_os = "linux", target_os = "macos"))]
-    service::give_to_owner(state.dir())?;
+    let given = service::give_to_owner(state.dir());
     let enrolled = match enrolled {
         Ok(enrolled) => enrolled,
         Err(error) => {
@@ -169,6 +172,8 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
     };
     written?;
     write_first()?;
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    given?;
     if first.is_some() {
         say_of_file(places, is_kept)?;
     }

@@ -221,9 +221,7 @@ fn removal(paths: &[&PathBuf], owner: Owner) -> String {
     let words = words.join(" ");
     match owner {
         Owner::Person => format!("rm -rf {words}"),
-        // On macOS an admin made the account, and it stays.
-        Owner::System if cfg!(target_os = "macos") => format!("sudo rm -rf {words}"),
-        Owner::System => format!("sudo rm -rf {words} && sudo userdel orion-agent"),
+        Owner::System => format!("sudo rm -rf {words} (the account of the service stays)"),
     }
 }
 

@@ -10,12 +10,13 @@ use serde::Deserialize as _;
 use super::{ConfigError, Required, Settings, create_folder, file, home, own_files_of, source};
 
 /// Returns the text of a first `agent.toml` with this profile, an operator's where there is none, that allows `paths`,
-/// with comments that explain its keys. A file that is there already must have the profile and allow the paths.
+/// with comments that explain its keys. An `earlier` file must have the profile and allow the paths.
 ///
 /// # Errors
 /// [`ConfigError::Exists`] when the file that is there does not, [`ConfigError::Invalid`] when a path is invalid.
 pub fn first(
     path: &Path,
+    earlier: Option<&Path>,
     profile: Option<Profile>,
     paths: &[String],
     state_dir: &Path,
@@ -23,7 +24,7 @@ pub fn first(
     let text = file::first(profile.unwrap_or(Profile::Operator), paths);
     let parsed = Settings::parse(&text, home().as_deref(), &own_files_of(state_dir, path));
     let wanted = parsed.map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
-    if path.exists() {
+    if let Some(path) = earlier.filter(|path| path.exists()) {
         let settings = Settings::load(path, Required::Yes, state_dir)?;
         let exists = |fix| ConfigError::Exists { path: path.to_owned(), fix };
         let lacks = |index: &usize| {
@@ -52,23 +53,23 @@ pub fn first(
     Ok(text)
 }
 
-/// Writes a first `agent.toml`. An existing file is never changed.
+/// Writes a first `agent.toml`, and returns whether it did. An existing file is never changed.
 ///
 /// # Errors
 /// [`ConfigError::Read`] when it cannot be written.
-pub fn write_first(path: &Path, text: &str) -> Result<(), ConfigError> {
+pub fn write_first(path: &Path, text: &str) -> Result<bool, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     if let Some(parent) = path.parent() {
         create_folder(parent).map_err(failed)?;
     }
     let mut file = match fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
         Err(error) => return Err(failed(error)),
     };
     #[cfg(windows)]
     crate::access::make_private(path).map_err(failed)?;
-    io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)
+    io::Write::write_all(&mut file, text.as_bytes()).map(|()| true).map_err(failed)
 }
 
 /// Writes a first `agent.toml` that allows no path, where there is none. Returns whether it did.
@@ -76,10 +77,7 @@ pub fn write_first(path: &Path, text: &str) -> Result<(), ConfigError> {
 /// # Errors
 /// As [`first`] and [`write_first`].
 pub fn make_first(path: &Path, state_dir: &Path) -> Result<bool, ConfigError> {
-    if path.exists() {
-        return Ok(false);
-    }
-    write_first(path, &first(path, None, &[], state_dir)?).map(|()| true)
+    write_first(path, &first(path, None, None, &[], state_dir)?)
 }
 
 /// Returns whether a file is as [`write_first`] writes it: nobody has changed it since.

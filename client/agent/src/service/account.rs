@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chownat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::process::{Gid, Uid};
 
 use super::ServiceError;
@@ -140,11 +140,17 @@ fn give_open(folder: &OwnedFd, account: Account) -> io::Result<()> {
                 let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 give_open(&openat(folder, name, flags, Mode::empty())?, account)?;
             }
-            FileType::RegularFile if found.st_nlink == 1 => {
-                chownat(folder, name, owner, group, AtFlags::SYMLINK_NOFOLLOW)?;
+            FileType::RegularFile => {
+                let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let file = openat(folder, name, flags, Mode::empty())?;
+                // The open file is checked, because another one may have its name by now.
+                let found = fstat(&file)?;
+                let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+                if is_file && found.st_nlink == 1 {
+                    rustix::fs::fchown(&file, owner, group)?;
+                }
             }
-            FileType::RegularFile
-            | FileType::Symlink
+            FileType::Symlink
             | FileType::Fifo
             | FileType::Socket
             | FileType::CharacterDevice

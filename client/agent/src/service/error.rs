@@ -128,7 +128,7 @@ pub enum ServiceError {
     },
     /// An agent that was started by hand uses the state that is to be removed.
     #[error(
-        "an orion-agent is using {path}, so nothing was removed; stop it, and run this again",
+        "an orion-agent is using {path}, so nothing was removed, and a service is stopped only; end that agent, and run this again",
         path = path.display()
     )]
     InUse {

@@ -30,16 +30,13 @@ impl Connection {
 pub async fn connects(layout: &Layout, program: &Path, since: i64, within: Duration) -> Connection {
     let until = Instant::now() + within;
     loop {
-        if let Some(address) = connected_to(layout, program, since) {
-            return Connection::Connected(address);
-        }
-        let status = Status::read(&layout.state_dir).filter(|status| status.at >= since);
-        let (error, needs_person) =
-            status.map_or((None, false), |status| (status.last_error, status.needs_person));
-        match error {
-            Some(error) if needs_person => return Connection::Refused(error),
-            error if Instant::now() >= until => return Connection::NotYet(error),
-            _ => tokio::time::sleep(POLL_INTERVAL).await,
+        let Status { connected_to, last_error, needs_person, .. } =
+            status_of(layout, program, since).unwrap_or_default();
+        match (connected_to, last_error) {
+            (Some(address), _) => return Connection::Connected(address),
+            (None, Some(error)) if needs_person => return Connection::Refused(error),
+            (None, error) if Instant::now() >= until => return Connection::NotYet(error),
+            (None, _) => tokio::time::sleep(POLL_INTERVAL).await,
         }
     }
 }
@@ -47,8 +44,13 @@ pub async fn connects(layout: &Layout, program: &Path, since: i64, within: Durat
 /// Returns the address that the service is connected to. None if it is not, or if it runs another file than the
 /// program is now: one that was replaced is another.
 pub(super) fn connected_to(layout: &Layout, program: &Path, since: i64) -> Option<String> {
+    status_of(layout, program, since)?.connected_to
+}
+
+/// Returns what the service wrote since then that runs this program.
+fn status_of(layout: &Layout, program: &Path, since: i64) -> Option<Status> {
     let status = Status::read(&layout.state_dir).filter(|status| status.at >= since)?;
-    status.connected_to.filter(|_| runs(status.pid, program, since))
+    runs(status.pid, program, since).then_some(status)
 }
 
 /// Returns whether a process runs this program. One that was replaced is another file.

@@ -3,8 +3,6 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-#[cfg(unix)]
-use std::time::{Duration, SystemTime};
 
 use super::files::remove_empty;
 use super::{Layout, Manager, Owner, ServiceError, account};
@@ -14,14 +12,6 @@ use crate::state::{State, StateError, files};
 
 /// How often what appears in the state folder meanwhile is removed as well.
 const REMOVAL_TRIES: u32 = 5;
-/// How the folder of an installer begins, what it holds, and how old one is that no installer uses.
-#[cfg(unix)]
-const INSTALLER: &str = ".orion-install.";
-#[cfg(unix)]
-const PROGRAM: &str = "orion-agent";
-#[cfg(unix)]
-const LEFTOVER_AGE: Duration = Duration::from_hours(1);
-
 /// What happens to the device's state: its key and identity, its journal, audit log and trash, and `agent.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purge {
@@ -86,7 +76,7 @@ impl StateFolder {
 /// Stops and removes the service. What is not there is passed over, so that it can be run again.
 ///
 /// # Errors
-/// [`ServiceError`], for the step that failed. Where the state cannot be removed, nothing else is.
+/// [`ServiceError`], for the step that failed. Where the state cannot be removed, the program stays.
 pub async fn uninstall(
     layout: &Layout,
     manager: &Manager,
@@ -101,7 +91,11 @@ pub async fn uninstall(
     if earlier.is_some() {
         manager.stop(layout).await?;
     }
-    let state = state.map(|state| state.lock().map(|lock| (state, lock))).transpose()?;
+    // The program goes last: it removes the rest when it is run again.
+    if let Some(state) = state {
+        let lock = state.lock()?;
+        removed.state(state, lock)?;
+    }
     if let Some(earlier) = earlier {
         if earlier.has_copied {
             removed.program(&layout.program)?;
@@ -114,9 +108,6 @@ pub async fn uninstall(
         removed.file(&left)?;
     }
     if purge == Purge::State {
-        if let Some((state, lock)) = state {
-            removed.state(state, lock)?;
-        }
         removed.file(&layout.config)?;
         if layout.owner == Owner::System {
             removed.account = account::remove(&layout.state_dir).await?;
@@ -138,28 +129,8 @@ pub async fn uninstall(
         for path in [&layout.program, &layout.unit].into_iter().chain(usual) {
             path.parent().into_iter().for_each(|folder| remove_empty(folder, base.home_dir()));
         }
-        #[cfg(unix)]
-        for folder in installer_leftovers(base.home_dir(), SystemTime::now()) {
-            fs::remove_dir_all(&folder).map_err(ServiceError::at(&folder))?;
-            removed.paths.push(folder);
-        }
     }
     Ok(removed)
-}
-
-/// Returns the folders that an installer left in this home which was killed: they are old, and hold at most its download.
-#[cfg(unix)]
-fn installer_leftovers(home: &Path, now: SystemTime) -> Vec<PathBuf> {
-    let is_left = |folder: &Path| -> Option<bool> {
-        let name = folder.file_name()?.to_str()?;
-        let found = folder.symlink_metadata().ok()?;
-        let age = now.duration_since(found.modified().ok()?).ok()?;
-        let may_be = name.starts_with(INSTALLER) && found.is_dir() && age > LEFTOVER_AGE;
-        let mut entries = may_be.then(|| fs::read_dir(folder).ok()).flatten()?;
-        Some(entries.all(|it| it.is_ok_and(|it| it.file_name() == PROGRAM)))
-    };
-    let entries = fs::read_dir(home).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| is_left(path) == Some(true)).collect()
 }
 
 impl Removed {
@@ -271,24 +242,6 @@ mod tests {
         assert!(used.join("key.pem").exists());
         drop(held);
         assert_eq!(StateFolder::find(&base.path().join("none")).unwrap(), None);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn what_a_killed_installer_left_is_known_by_its_name_its_age_and_what_it_holds() {
-        let home = tempfile::tempdir().unwrap();
-        let of = |name: &str| home.path().join(name);
-        for (folder, file) in [(".orion-install.a", "orion-agent"), (".orion-install.b", "mine")] {
-            fs::create_dir(of(folder)).unwrap();
-            fs::write(of(folder).join(file), "").unwrap();
-        }
-        std::os::unix::fs::symlink(of(".orion-install.a"), of(".orion-install.c")).unwrap();
-        fs::write(of(".orion-install.d"), "").unwrap();
-        fs::create_dir(of(".orion-installed")).unwrap();
-        let now = SystemTime::now();
-        assert_eq!(installer_leftovers(home.path(), now), Vec::<PathBuf>::new());
-        let later = now + Duration::from_hours(2);
-        assert_eq!(installer_leftovers(home.path(), later), [of(".orion-install.a")]);
     }
 
     #[cfg(unix)]

@@ -91,8 +91,8 @@ pub enum UpgradeError {
     },
 }
 
-/// Upgrades the service's program. `announce` runs once nothing speaks against it, before it is changed. Calls under way end as at a stop of the agent: the journal knows them, and none is
-/// lost or made again.
+/// Upgrades the service's program. `announce` runs once nothing speaks against it, before it is changed. Calls under way
+/// end as at a stop of the agent: the journal knows them, and none is lost or made again.
 ///
 /// # Errors
 /// [`UpgradeError`].

@@ -55,29 +55,18 @@ const FOLDERS: [(&str, fn(&str) -> bool); 4] = [
 ];
 
 /// Returns whether a directory is the state of a device: it has an identity or a pending enrolment, or what an agent that
-/// ran leaves, or nothing but the file of the lock.
+/// ran leaves, or a lock and nothing that is not Orion's.
 pub(crate) fn is_state(dir: &Path) -> bool {
     let is_file = |name: &str| dir.join(name).symlink_metadata().is_ok_and(|it| it.is_file());
     matches!(Identity::read(dir), Ok(Some(_)))
         || matches!(Pending::read(dir), Ok(Some(_)))
         || (is_file(LOCK) && is_file(JOURNAL) && has_generation(dir))
-        || is_lock_alone(dir)
+        || (is_file(LOCK) && !has_others(dir))
 }
 
 fn has_generation(dir: &Path) -> bool {
     let read = owner_file::read(&dir.join(GENERATION), MAX_BYTES).ok();
     read.is_some_and(|it| String::from_utf8(it).is_ok_and(|it| it.trim().parse::<u64>().is_ok()))
-}
-
-/// Returns whether nothing is there but an empty file of the lock, and perhaps what a watcher wrote beside it.
-fn is_lock_alone(dir: &Path) -> bool {
-    let is_empty = |name: &str| {
-        dir.join(name).symlink_metadata().is_ok_and(|it| it.is_file() && it.len() == 0)
-    };
-    let only = |entries: std::fs::ReadDir| {
-        entries.flatten().all(|it| it.file_name() == LOCK || it.file_name() == WATCHED)
-    };
-    is_empty(LOCK) && std::fs::read_dir(dir).is_ok_and(only)
 }
 
 /// Returns whether a directory holds something that Orion did not write. One that cannot be read counts.

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use orion_domain::strip_hidden;
 use orion_mtls::secret_file;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,8 @@ use crate::owner_file;
 const STATUS: &str = "status.json";
 /// The largest status.
 const MAX_BYTES: u64 = 64 * 1024;
+/// The longest text of it that is shown, in characters.
+const MAX_TEXT: usize = 2_000;
 
 /// The agent's current status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +55,17 @@ impl Status {
     #[must_use]
     pub fn read(dir: &Path) -> Option<Self> {
         // Root reads the folder of another account.
-        serde_json::from_slice(&owner_file::read(&dir.join(STATUS), MAX_BYTES).ok()?).ok()
+        let bytes = owner_file::read(&dir.join(STATUS), MAX_BYTES).ok()?;
+        let mut status: Self = serde_json::from_slice(&bytes).ok()?;
+        let Self { connected_to, device_name, policy_version, ceiling_fault, last_error, .. } =
+            &mut status;
+        for text in [connected_to, device_name, policy_version, ceiling_fault, last_error]
+            .into_iter()
+            .flatten()
+        {
+            *text = strip_hidden(text, MAX_TEXT);
+        }
+        Some(status)
     }
 
     /// Writes the status to a state directory.
