@@ -15,7 +15,7 @@ CHROMIUM_MISSING := chromium is missing (the page is tested in it): install it w
 JQ_MISSING := jq, man, curl or wget is missing (the examples of the documents use them): install them with the system packages, such as: apt-get install jq man-db curl wget
 NODE_MISSING := npm is missing (Node 20 or newer; the page is built with it, and the tests talk to a model server from npm): install it with the system packages, such as: apt-get install nodejs npm
 
-.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-windows test-arm check-macos test-skew test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs test-reproducible dist dist-agent dist-windows dist-arm sbom deb test-deb test-systemd install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
+.PHONY: help demo clean-demo page page-if-npm test-page test-page-large test test-identity test-deps test-audit test-races test-escapes test-chaos test-sim test-transfer test-containers test-slow test-windows test-arm check-macos test-skew test-floods test-soak test-mutants test-proxy test-local-model fuzz check fmt bench bench-chat bench-cost bench-crowd bench-decisions bench-programs test-reproducible dist dist-agent dist-windows dist-arm sbom deb deb-arm test-deb test-systemd test-systemd-arm install check-deploy needs-rust needs-npm needs-python needs-chromium needs-jq
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -208,12 +208,10 @@ dist-agent: needs-rust ## build the agent as it ships, and tell its size
 dist-windows: ## build the agent for Windows as it ships (needs mingw, and Rust for x86_64-pc-windows-gnu)
 	@du -b "$$(deploy/cross.sh windows-x86_64 dist)"
 
-dist-arm: ## build the agent for Linux on 64 bits of ARM as it ships (needs its gcc, and Rust for aarch64-unknown-linux-gnu)
-	@du -b "$$(deploy/cross.sh linux-aarch64 dist)"
-
 # Paths of this machine are no part of the programs, so that another folder builds the same ones.
 REMAP := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
 PACKAGED := target/packaged
+PACKAGED_ARM := target/packaged-arm64
 
 # A library in C has the time of its build, which is that of the last change.
 SHIPPED := SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} RUSTFLAGS='$(REMAP)'
@@ -226,12 +224,24 @@ dist: needs-rust page ## build the three programs as they ship, a tarball and SH
 	@strip $(PACKAGED)/programs/*
 	@deploy/tarball.sh $(PACKAGED)/programs $(PACKAGED)
 
+# Static, while those for the platform of the build use its libc.
+dist-arm: needs-rust page ## build the three programs for Linux on 64 bits of ARM as they ship, in target/packaged-arm64 (needs its gcc, and Rust for aarch64-unknown-linux-gnu)
+	@mkdir -p $(PACKAGED_ARM)/programs
+	@built=$$($(SHIPPED) deploy/cross.sh linux-aarch64 dist) && cp $$built $(PACKAGED_ARM)/programs/
+	@built=$$($(SHIPPED) deploy/cross.sh linux-aarch64 release orion-server orion-cli) && cp $$built $(PACKAGED_ARM)/programs/
+	@aarch64-linux-gnu-strip $(PACKAGED_ARM)/programs/*
+	@du -b $(PACKAGED_ARM)/programs/*
+
 test-reproducible: needs-rust ## run `make dist` in two clones of other names, see that both make the same files, which replace target/packaged
 	@deploy/test-reproducible.sh
 
 deb: ## make packages for Debian of the programs that `make dist` built, in target/packaged
 	@test -x $(PACKAGED)/programs/orion || { echo 'build the programs first: make dist' >&2; exit 1; }
 	@deploy/deb.sh $(PACKAGED)/programs $(PACKAGED)
+
+deb-arm: ## make packages for Debian on ARM of the programs that `make dist-arm` built, in target/packaged-arm64 (needs qemu and binfmt)
+	@test -x $(PACKAGED_ARM)/programs/orion || { echo 'build the programs first: make dist-arm' >&2; exit 1; }
+	@deploy/deb.sh $(PACKAGED_ARM)/programs $(PACKAGED_ARM) aarch64-unknown-linux-gnu
 
 sbom: ## write what each program is built of, as SPDX, into target/packaged
 	@deploy/sbom.sh $(PACKAGED)
@@ -241,6 +251,9 @@ test-deb: ## install the packages that `make deb` made in a fresh Debian root, p
 
 test-systemd: ## live the first day in a fresh Debian root with systemd: packages, pasted lines, an upgrade, removals (as root, after `make deb`)
 	@deploy/test-systemd.sh $(PACKAGED)
+
+test-systemd-arm: ## the same on a machine with ARM that qemu emulates, with Debian's kernel (as root, after `make deb-arm`)
+	@ARCH=arm64 deploy/test-systemd.sh $(PACKAGED_ARM)
 
 PREFIX := /usr/local
 
