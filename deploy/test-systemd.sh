@@ -3,11 +3,23 @@
 # of a folder: a backend by package, a device by the pasted line for a person and one for the system, calls, an upgrade, a
 # removal. Prints what happens with its time, and compares the files at the end with those at the beginning:
 #   deploy/test-systemd.sh FOLDER-OF-PACKAGES
-# It needs root, debootstrap, systemd-nspawn and minisign.
+# It needs root, debootstrap, systemd-nspawn and minisign. With ARCH=arm64 the root has Debian's kernel for ARM and is the
+# disk of a whole machine that qemu emulates, with no network device: qemu for single programs has no seccomp and no Landlock.
+# A machine is ended after LIMIT seconds. Its root is set up by programs for ARM, which must run here (binfmt).
 set -eu
 
 packages=$1
-for program in debootstrap systemd-nspawn minisign strip; do
+here=$(dpkg --print-architecture)
+arch=${ARCH:-$here}
+if [ "$arch" = "$here" ]; then
+    emulator='' kernel='' needs=systemd-nspawn
+elif [ "$arch" = arm64 ]; then
+    emulator=qemu-system-aarch64 kernel=,linux-image-arm64 needs='qemu-system-aarch64 mke2fs'
+else
+    echo "$arch is not an architecture that this emulates" >&2
+    exit 1
+fi
+for program in debootstrap minisign $needs; do
     command -v "$program" >/dev/null || {
         echo "$program is missing; install it with the system packages" >&2
         exit 1
@@ -26,8 +38,10 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,libpam-systemd,curl,ca-certificates "${SUITE:-bookworm}" \
-    "$root" >"$work/debootstrap" || {
+# The first files that a kernel reads are made below.
+INITRD=No debootstrap --arch="$arch" --variant=minbase \
+    --include="systemd,systemd-sysv,dbus,libpam-systemd,curl,ca-certificates$kernel" "${SUITE:-bookworm}" "$root" \
+    >"$work/debootstrap" || {
     tail -n 5 "$work/debootstrap" >&2
     exit 1
 }
@@ -43,7 +57,7 @@ cp "$work/agent/usr/bin/orion-agent" "$root/root/agents/now"
 now=$("$root/root/agents/now" --version | cut -d ' ' -f 2)
 newer=9${now#?}
 sed "s/$(echo "$now" | sed 's/\./\\./g')/$newer/g" "$root/root/agents/now" >"$root/root/agents/newer"
-platform=linux-$(uname -m)
+platform=linux-$(chroot "$root" uname -m)
 minisign -G -W -f -p "$work/key.pub" -s "$work/key" >/dev/null
 minisign -S -s "$work/key" -t "orion-agent $now $platform" -m "$root/root/agents/now" >/dev/null
 minisign -S -s "$work/key" -t "orion-agent $newer $platform" -m "$root/root/agents/newer" >/dev/null
@@ -62,7 +76,7 @@ files() {
 # Prints a field of the newest invitation.
 field() { sed -n "s/^  \"$1\": \"\(.*\)\",\{0,1\}\$/\1/p" /root/invitation.json | sed 's/\\"/"/g; s/\\\\/\\/g'; }
 approve() {
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         if orion devices pending 2>/dev/null | grep -q "$1"; then
             orion devices approve "$1" --yes
             return
@@ -75,7 +89,7 @@ approve() {
 as_ann() { su ann -c "export XDG_RUNTIME_DIR=/run/user/$(id -u ann); cd; $*"; }
 # Lingering lets the services of a person run while nobody is signed in, as in this test.
 loginctl enable-linger ann
-for _ in $(seq 50); do [ -d "/run/user/$(id -u ann)" ] && break || sleep 0.2; done
+for _ in $(seq 600); do [ -d "/run/user/$(id -u ann)" ] && break || sleep 0.2; done
 install -d -o ann -g ann /home/ann/files
 echo hello >/home/ann/files/a.txt
 files >/root/before
@@ -85,7 +99,7 @@ dpkg --install /root/orion_*.deb /root/orion-server_*.deb
 printf '[people]\nlisten = "0.0.0.0:7080"\ntls = "own"\n[downloads]\npublic_key = "%s"\n' "$(cat /root/agents/key)" >>/etc/orion/orion-server.toml
 export ORION_SERVER_CONFIG=/etc/orion/orion-server.toml
 systemctl enable --now orion-server
-for _ in $(seq 100); do curl -fs http://127.0.0.1:7090/readyz >/dev/null && break || sleep 0.1; done
+for _ in $(seq 600); do curl -s --cacert /var/lib/orion/people-ca.pem https://backend:7080/ >/dev/null && break || sleep 0.2; done
 umask 077
 printf 'four words of a test' >/root/password
 orion login --backend https://backend:7080 --ca /var/lib/orion/people-ca.pem --secret @/var/lib/orion/first-admin-secret --user admin --password @/root/password
@@ -103,13 +117,19 @@ cat /root/laptop.log
 grep -qx 'ended with 0' /root/laptop.log
 echo "the device took $(($(date +%s) - start)) seconds"
 orion call laptop read_file path=/home/ann/files/a.txt | grep -x hello
+uname -srm
+as_ann '~/.local/bin/orion-agent status' | grep '^sandbox'
+echo 'processes of the agent by their mode of seccomp (2 has a filter):'
+for process in /proc/[0-9]*; do
+    case $(readlink "$process/exe") in */orion-agent) grep '^Seccomp:' "$process/status" ;; esac
+done | sort | uniq -c
 orion call laptop write_file path=/home/ann/files/b.txt content=x
 test -f /home/ann/files/b.txt
 
 say 'A restart of the backend, and of the agent'
 systemctl restart orion-server
 as_ann 'systemctl --user restart orion-agent'
-for _ in $(seq 100); do orion devices list | grep -q 'laptop.* yes' && break || sleep 0.2; done
+for _ in $(seq 600); do orion devices list | grep -q 'laptop.* yes' && break || sleep 0.2; done
 orion call laptop read_file path=/home/ann/files/a.txt | grep -x hello
 
 say 'An upgrade of the agent, with calls under way'
@@ -159,19 +179,66 @@ diff /root/before /root/after
 say 'Nothing is left'
 DAY
 
-systemd-nspawn --quiet --directory="$root" --boot --register=no --keep-unit --private-network --console=pipe \
-    >"$work/console" 2>&1 </dev/null &
-container=$!
-# The container's first process is the child of systemd-nspawn.
-init=''
-for _ in $(seq 100); do
-    init=$(pgrep --parent "$container" systemd || true)
-    [ -n "$init" ] && nsenter --target "$init" --all --root --wd systemctl is-system-running --wait >/dev/null 2>&1 && break
-    sleep 0.2
-done
-[ -n "$init" ] || {
-    cat "$work/console" >&2
+if [ -z "$emulator" ]; then
+    systemd-nspawn --quiet --directory="$root" --boot --register=no --keep-unit --private-network --console=pipe \
+        >"$work/console" 2>&1 </dev/null &
+    container=$!
+    # The container's first process is the child of systemd-nspawn.
+    init=''
+    for _ in $(seq 100); do
+        init=$(pgrep --parent "$container" systemd || true)
+        [ -n "$init" ] && nsenter --target "$init" --all --root --wd systemctl is-system-running --wait >/dev/null 2>&1 && break
+        sleep 0.2
+    done
+    [ -n "$init" ] || {
+        cat "$work/console" >&2
+        exit 1
+    }
+    nsenter --target "$init" --mount --uts --ipc --net --pid --cgroup --root --wd env -i TERM=dumb HOME=/root \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh /root/first-day.sh
+    exit
+fi
+
+# A service lives the first day: what it prints and its status leave the machine by a port each, and then it powers off.
+cat >"$root/etc/systemd/system/first-day.service" <<'UNIT'
+[Unit]
+After=multi-user.target
+SuccessAction=poweroff-force
+FailureAction=poweroff-force
+[Service]
+Type=oneshot
+Environment=TERM=dumb HOME=/root
+ExecStart=/bin/sh -c 'sh /root/first-day.sh; echo $$? >/dev/virtio-ports/status'
+StandardOutput=file:/dev/virtio-ports/output
+[Install]
+WantedBy=multi-user.target
+UNIT
+chroot "$root" systemctl --quiet enable first-day
+echo MODULES=list >"$root/etc/initramfs-tools/conf.d/modules"
+printf '%s\n' virtio_pci virtio_blk virtio_console ext4 >"$root/etc/initramfs-tools/modules"
+chroot "$root" update-initramfs -c -k all >"$work/initramfs" 2>&1 || {
+    cat "$work/initramfs" >&2
     exit 1
 }
-nsenter --target "$init" --mount --uts --ipc --net --pid --cgroup --root --wd env -i TERM=dumb HOME=/root \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh /root/first-day.sh
+cp "$root"/boot/vmlinuz-* "$work/kernel"
+cp "$root"/boot/initrd.img-* "$work/initrd"
+mke2fs -q -t ext4 -d "$root" "$work/disk" 3G >/dev/null
+
+seconds=${LIMIT:-2400}
+: >"$work/output"
+timeout --kill-after=10 "$seconds" "$emulator" -machine virt -cpu cortex-a76 -smp 2 -m 2G -nic none -display none -monitor none \
+    -no-reboot -kernel "$work/kernel" -initrd "$work/initrd" -append 'root=/dev/vda rw console=ttyAMA0 panic=-1' \
+    -drive "if=none,id=disk,file=$work/disk,format=raw,cache=unsafe" -device virtio-blk-pci,drive=disk \
+    -serial "file:$work/console" -device virtio-serial-pci \
+    -chardev "file,id=output,path=$work/output" -device virtserialport,chardev=output,name=output \
+    -chardev "file,id=status,path=$work/status" -device virtserialport,chardev=status,name=status </dev/null &
+container=$!
+tail -n +1 -f --pid="$container" "$work/output"
+ended=0
+wait "$container" || ended=$?
+container=''
+[ "$(cat "$work/status" 2>/dev/null)" = 0 ] || {
+    tail -n 20 "$work/console" >&2
+    [ "$ended" != 124 ] || echo "the machine had not ended after $seconds seconds, and was ended" >&2
+    exit 1
+}
