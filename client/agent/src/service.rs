@@ -29,7 +29,7 @@ mod upgrade;
 mod windows;
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-pub use account::give_to_owner;
+pub use account::{give_to_owner, keep_for_root};
 pub use error::ServiceError;
 pub use install::{Installed, Kept, install};
 #[cfg(target_os = "macos")]

@@ -37,7 +37,7 @@ async fn what_somebody_in_between_changes_is_not_run() {
     let ann = Person::new();
     let evil = b"#!/bin/sh\ntouch \"$HOME/was-run\"\n".to_vec();
     let html = b"<html>Sign in to this network</html>\n".to_vec();
-    const NOT_THE_SCRIPT: &str = "did not arrive whole and unchanged";
+    const NOT_THE_SCRIPT: &str = "did not arrive as it was";
     const NOT_THE_AGENT: &str = "is not the agent of this backend";
     for (what, change, words) in [
         ("a script with one other byte", Change::Flip("install.sh"), NOT_THE_SCRIPT),

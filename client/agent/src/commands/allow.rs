@@ -59,6 +59,10 @@ pub(super) fn allow(places: &Places, arguments: &Allow) -> anyhow::Result<()> {
     let accesses = Change::Allow(accesses.iter().copied().collect());
     let was_missing = !places.config.exists();
     let changed = change(&places.config, &path, &accesses, &places.state_dir)?;
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    if was_missing {
+        orion_agent::service::keep_for_root(&places.config)?;
+    }
     let wider = changed.wider.map(|wider| {
         format!(" {wider} includes it, and what is allowed there is allowed here as well.")
     });

@@ -296,15 +296,6 @@ fn entry(written: &str, accesses: &BTreeSet<Access>) -> Value {
     table.into()
 }
 
-/// Returns whether this is the owner's file of the system's service.
-#[cfg(not(windows))]
-fn is_of_system(path: &Path) -> bool {
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    return crate::service::system_locations().is_some_and(|(usual, _)| usual == path);
-    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-    return false;
-}
-
 /// Writes the file whole, with the permissions that it had. A link stays a link.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -325,10 +316,6 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         #[cfg(not(windows))]
         if let Ok(before) = fs::metadata(path) {
             file.set_permissions(before.permissions())?;
-        } else if is_of_system(path) {
-            use std::os::unix::fs::PermissionsExt as _;
-            // The account of the service reads what root alone writes.
-            file.set_permissions(fs::Permissions::from_mode(0o644))?;
         }
         file.write_all(text.as_bytes())?;
         file.sync_all()?;

@@ -162,7 +162,10 @@ fn give_open(folder: &OwnedFd, account: Account) -> io::Result<()> {
 }
 
 /// Lets every account read the owner's file in its usual place, and root alone write it.
-fn keep_for_root(config: &Path) -> Result<(), ServiceError> {
+///
+/// # Errors
+/// [`ServiceError::Io`].
+pub fn keep_for_root(config: &Path) -> Result<(), ServiceError> {
     use std::os::unix::fs::PermissionsExt as _;
     let set = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(ServiceError::at(path))

@@ -61,7 +61,11 @@ pub(crate) fn is_state(dir: &Path) -> bool {
     matches!(Identity::read(dir), Ok(Some(_)))
         || matches!(Pending::read(dir), Ok(Some(_)))
         || (is_file(LOCK) && is_file(JOURNAL) && has_generation(dir))
-        || (is_file(LOCK) && !has_others(dir))
+        || (has_empty_lock(dir) && !has_others(dir))
+}
+
+fn has_empty_lock(dir: &Path) -> bool {
+    dir.join(LOCK).symlink_metadata().is_ok_and(|it| it.is_file() && it.len() == 0)
 }
 
 fn has_generation(dir: &Path) -> bool {
