@@ -68,7 +68,12 @@ impl StateFolder {
     fn lock(&self) -> Result<State, ServiceError> {
         State::open(&self.folder).map_err(|error| match error {
             StateError::Busy { path } => ServiceError::InUse { path },
-            error => error.into(),
+            error @ (StateError::TooOpen { .. }
+            | StateError::NotPrivate { .. }
+            | StateError::Damaged { .. }
+            | StateError::Io { .. }
+            | StateError::Secret(_)
+            | StateError::Identity(_)) => error.into(),
         })
     }
 }

@@ -45,8 +45,10 @@ const FILES: [&str; 21] = [
 ];
 /// The file that ends an agent in the background, which only Windows needs.
 const STOP: &str = "stop";
+/// Tells whether a name is Orion's.
+type IsOurs = fn(&str) -> bool;
 /// The folders, each with what tells whether a name in it is Orion's.
-const FOLDERS: [(&str, fn(&str) -> bool); 4] = [
+const FOLDERS: [(&str, IsOurs); 4] = [
     ("trash", is_of_call),
     ("scratch", is_of_call),
     ("consent", is_of_question),
@@ -112,7 +114,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn folder(&self) -> Option<(&'static str, fn(&str) -> bool)> {
+    fn folder(&self) -> Option<(&'static str, IsOurs)> {
         FOLDERS.into_iter().find(|(folder, _)| self.is_folder && *folder == self.name)
     }
 
@@ -132,25 +134,18 @@ fn entries(dir: &Dir) -> io::Result<Vec<Entry>> {
 }
 
 /// Removes a folder. Where the directory holds what is not Orion's, only what is known to be Orion's goes.
-fn remove_folder(
-    parent: &Dir,
-    name: &str,
-    is_ours: fn(&str) -> bool,
-    has_others: bool,
-) -> io::Result<()> {
+fn remove_folder(parent: &Dir, name: &str, is_ours: IsOurs, has_others: bool) -> io::Result<()> {
     if name == ARTIFACTS && !has_others {
         return parent.remove_dir_all(name);
     }
     let folder = parent.open_dir_nofollow(name)?;
     let entries = entries(&folder)?;
     for entry in &entries {
-        if !is_ours(&entry.name) && !(name == ARTIFACTS && is_artifact(&entry.name, &entries)) {
-            continue;
-        }
-        if entry.is_folder {
-            folder.remove_dir_all(&entry.name)?;
-        } else {
-            folder.remove_file(&entry.name)?;
+        let is_installed = name == ARTIFACTS && is_artifact(&entry.name, &entries);
+        match (is_ours(&entry.name) || is_installed, entry.is_folder) {
+            (true, true) => folder.remove_dir_all(&entry.name)?,
+            (true, false) => folder.remove_file(&entry.name)?,
+            (false, _) => {}
         }
     }
     drop(folder);
