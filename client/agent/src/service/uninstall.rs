@@ -10,7 +10,7 @@ use crate::config::{default_locations, files_of_an_upgrade};
 use crate::owner_file::remove;
 use crate::state::{State, StateError, files};
 
-/// How often what appears in the state folder meanwhile is removed as well.
+/// How often what appears in the state folder during a removal is removed as well.
 const REMOVAL_TRIES: u32 = 5;
 /// What happens to the device's state: its key and identity, its journal, audit log and trash, and `agent.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +168,7 @@ impl Removed {
     fn state(&mut self, found: StateFolder, lock: State) -> Result<(), ServiceError> {
         let StateFolder { link, folder, .. } = found;
         let failed = || ServiceError::at(&folder);
-        // A command that watches may write a file meanwhile.
+        // A command that watches may write a file at the same time.
         for _ in 0..REMOVAL_TRIES {
             files::remove(&folder).map_err(failed())?;
             if files::holds_lock_alone(&folder) {
