@@ -31,7 +31,7 @@ mod windows;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub use account::{give_to_owner, keep_for_root};
 pub use error::ServiceError;
-pub use install::{Installed, Kept, install};
+pub use install::{Installed, install};
 #[cfg(target_os = "macos")]
 pub use launchd::Launchd;
 pub use layout::{Layout, Owner, system_locations};

@@ -4,8 +4,6 @@ use std::cmp::Ordering;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use semver::Version;
-
 use super::files::{Placed, is_trusted_program, place, remove_empty};
 use super::interrupted::end_upgrade;
 use super::release::{current as this_version, installed_version};
@@ -25,33 +23,8 @@ pub struct Installed {
     pub unit: PathBuf,
     /// Whether an account was made for the service.
     pub made_account: bool,
-    /// Why the program that was there stays. None where this one is installed.
-    pub kept: Option<Kept>,
-}
-
-/// Why an installed program stays. Its owner who wants this one uninstalls it first.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Kept {
-    /// It is newer.
-    #[error(
-        "Version {installed} of the agent is installed, which is newer than {this}: it stays. To get {this}, uninstall the agent first."
-    )]
-    Newer {
-        /// Its version.
-        installed: Version,
-        /// The version of this program.
-        this: Version,
-    },
-    /// It is older, and the owner forbids upgrades.
-    #[error(
-        "Version {installed} of the agent is installed, and agent.toml forbids upgrades ([upgrade] allow = false): it stays. To get {this}, uninstall the agent first."
-    )]
-    Forbidden {
-        /// Its version.
-        installed: Version,
-        /// The version of this program.
-        this: Version,
-    },
+    /// Why the program that was there stays, as sentences. None where this one is installed.
+    pub kept: Option<String>,
 }
 
 /// What was done until a step failed.
@@ -63,7 +36,7 @@ struct Changes {
 }
 
 /// Installs this program as a service, and starts it. An earlier installation is replaced, but for a program that
-/// [stays](Kept), with which the service is then set up.
+/// stays, with which the service is then set up.
 ///
 /// # Errors
 /// [`ServiceError`]; then everything is as it was, but for an account that was made.
@@ -106,16 +79,22 @@ pub async fn install(
     Ok(Installed { program, is_copied, unit: layout.unit.clone(), made_account, kept })
 }
 
-/// Returns why the installed program stays. One that others could have replaced is not run for its version.
-async fn kept(program: &Path, settings: &UpgradeSettings) -> Option<Kept> {
+/// Returns why the installed program stays: it is newer, or the owner forbids upgrades. One that others could have
+/// replaced is not run for its version.
+async fn kept(program: &Path, settings: &UpgradeSettings) -> Option<String> {
     let installed =
         if is_trusted_program(program) { installed_version(program).await? } else { return None };
     let this = this_version();
-    match installed.cmp_precedence(&this) {
-        Ordering::Greater => Some(Kept::Newer { installed, this }),
-        Ordering::Less if !settings.allow => Some(Kept::Forbidden { installed, this }),
-        Ordering::Less | Ordering::Equal => None,
-    }
+    let why = match installed.cmp_precedence(&this) {
+        Ordering::Greater => format!("which is newer than {this}"),
+        Ordering::Less if !settings.allow => {
+            "and agent.toml forbids upgrades ([upgrade] allow = false)".to_owned()
+        }
+        Ordering::Less | Ordering::Equal => return None,
+    };
+    Some(format!(
+        "Version {installed} of the agent is installed, {why}: it stays. To get {this}, uninstall the agent first."
+    ))
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
