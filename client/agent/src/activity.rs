@@ -13,11 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::consent::plain;
 use crate::owner_file;
+use crate::state::names::{ACTIVITY, ACTIVITY_NEW, WATCHED};
 
-/// The file that a watcher writes again and again, in the state folder.
-const WATCHED: &str = "watched";
-/// The file that the agent writes while somebody watches.
-const FILE: &str = "activity.json";
 /// How long after that somebody counts as watching.
 const WATCHED_FOR: Duration = Duration::from_secs(5);
 /// How many events are kept.
@@ -173,11 +170,11 @@ pub(crate) fn is_watched(state_dir: &Path) -> bool {
 /// Writes what happens for those who watch. A failure is not an error.
 pub(crate) fn write(state_dir: &Path, snapshot: &Snapshot) {
     // Nobody misses it after a power failure, so that the loop of the agent waits for no sync.
-    let temporary = state_dir.join(".activity.json.tmp");
+    let temporary = state_dir.join(ACTIVITY_NEW);
     let written = serde_json::to_vec(snapshot).map_err(io::Error::other).and_then(|json| {
         let mut options = secret_file::private();
         options.write(true).create(true).truncate(true).open(&temporary)?.write_all(&json)?;
-        fs::rename(&temporary, state_dir.join(FILE))
+        fs::rename(&temporary, state_dir.join(ACTIVITY))
     });
     if let Err(error) = written {
         tracing::debug!(%error, "what happens could not be written for those who watch");
@@ -187,7 +184,7 @@ pub(crate) fn write(state_dir: &Path, snapshot: &Snapshot) {
 /// Reads what the agent wrote last. None if there is nothing readable.
 #[must_use]
 pub fn read(state_dir: &Path) -> Option<Snapshot> {
-    let bytes = owner_file::read(&state_dir.join(FILE), MAX_BYTES).ok()?;
+    let bytes = owner_file::read(&state_dir.join(ACTIVITY), MAX_BYTES).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 

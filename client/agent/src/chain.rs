@@ -18,7 +18,7 @@ use orion_domain::audit::AuditHead;
 use orion_domain::{CallId, CallState, Digest};
 use tokio::sync::watch;
 
-pub use file::{FILE, OLDER, ReadError, earlier, read};
+pub use file::{ReadError, earlier, read};
 use writer::{Line, Writer};
 
 use crate::journal::Written as InJournal;

@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::shown;
 use crate::owner_file;
+use crate::state::names::PAUSE;
 
-/// The file in the state folder.
-const FILE: &str = "paused.json";
 /// The largest file, in bytes.
 const MAX_BYTES: u64 = 4096;
 /// The longest name of an account, in characters.
@@ -72,7 +71,7 @@ impl Paused {
                 format!("{by} paused this device at {}.{end}", shown(*since))
             }
             Self::Unreadable(why) => {
-                format!("This device counts as paused, because {FILE} cannot be read: {why}.")
+                format!("This device counts as paused, because {PAUSE} cannot be read: {why}.")
             }
         }
     }
@@ -97,7 +96,7 @@ impl Paused {
 /// Returns the pause of the device with this state folder. A file that cannot be read pauses the device too.
 #[must_use]
 pub fn read(dir: &Path, now_ms: i64) -> Option<Paused> {
-    match parse(&dir.join(FILE)) {
+    match parse(&dir.join(PAUSE)) {
         Ok(pause) if pause.until.is_some_and(|until| until <= now_ms) => None,
         Ok(pause) => Some(Paused::ByOwner(pause)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -115,7 +114,7 @@ fn parse(path: &Path) -> io::Result<Pause> {
 /// # Errors
 /// The folder does not exist, or cannot be written by this account.
 pub fn write(dir: &Path, pause: &Pause) -> io::Result<()> {
-    owner_file::replace(dir, FILE, &serde_json::to_vec(pause)?)
+    owner_file::replace(dir, PAUSE, &serde_json::to_vec(pause)?)
 }
 
 /// Ends the pause. Returns whether there was a file.
@@ -123,7 +122,7 @@ pub fn write(dir: &Path, pause: &Pause) -> io::Result<()> {
 /// # Errors
 /// The file cannot be removed by this account.
 pub fn remove(dir: &Path) -> io::Result<bool> {
-    owner_file::remove(&dir.join(FILE))
+    owner_file::remove(&dir.join(PAUSE))
 }
 
 #[cfg(test)]
@@ -154,7 +153,7 @@ mod tests {
     #[test]
     fn whatever_is_no_pause_at_its_place_pauses_the_device() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(FILE);
+        let path = dir.path().join(PAUSE);
         let is_unreadable = || matches!(read(dir.path(), 0), Some(Paused::Unreadable(_)));
         for text in ["", "{}", "{\"by\":\"ann\"}", "paused", &"x".repeat(5000)] {
             fs::write(&path, text).unwrap();

@@ -27,6 +27,7 @@ use tokio::sync::Notify;
 
 use crate::process::{Bounds, Launcher};
 use crate::roots::Roots;
+use crate::state::names::SCRATCH;
 
 pub(crate) use ask::{Answer, MAX_TIME, Query, ask, listen};
 pub use context::CommandContext;
@@ -89,7 +90,7 @@ impl Programs {
     pub fn of_this_device(state_dir: &Path, home: Option<&DevicePath>) -> Self {
         let home = home.map(|home| PathBuf::from(home.to_string()));
         let path = std::env::var_os("PATH");
-        let scratch = state_dir.join("scratch");
+        let scratch = state_dir.join(SCRATCH);
         let programs =
             Self::new(path.as_deref(), home.as_deref(), scratch, Launcher::of_this_agent());
         programs.clean_up();

@@ -25,6 +25,7 @@ use crate::programs::Programs;
 use crate::report;
 use crate::roots::Roots;
 use crate::sandbox::{Sandbox, suffices};
+use crate::state::names::JOURNAL;
 use crate::state::{EnrollmentStage, Identity, Pending, State};
 use crate::transfer::Transfers;
 use crate::trash::Trash;
@@ -83,7 +84,7 @@ pub async fn run(config: Config, shutdown: CancellationToken) -> anyhow::Result<
     let name = identity.name.to_string();
     let unclean = Trash::open(&state_dir).context("the trash can't be opened")?;
     let settled = clean_up(&settings, unclean).await;
-    let path = state.path("journal.log");
+    let path = state.path(JOURNAL);
     if state.has_connected() {
         Journal::admit_loss(&path, now_ms())?;
     }

@@ -4,6 +4,7 @@
 mod error;
 pub(crate) mod files;
 mod identity;
+pub(crate) mod names;
 mod status;
 
 use std::fs::{self, File, TryLockError};
@@ -13,16 +14,13 @@ use std::time::Duration;
 
 use orion_mtls::secret_file::{self, SecretFileError};
 
+use self::names::{GENERATION, LOCK};
 use crate::owner_file;
 
 pub use error::StateError;
 pub use identity::{EnrollmentStage, Identity, Pending, is_for, lifetime};
 pub use status::Status;
 
-/// The file that is locked.
-pub(crate) const LOCK: &str = "lock";
-/// The file of the connection counter.
-pub(crate) const GENERATION: &str = "generation";
 /// The number of attempts to take the lock, and the pause between two.
 const LOCK_TRIES: u32 = 5;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);

@@ -23,6 +23,7 @@ use orion_domain::CallId;
 use crate::coordination::{Answer, Question, ask};
 use crate::record::Record;
 use crate::roots::LOCAL_TRASH;
+use crate::state::names::TRASH;
 
 /// Suffix of a call's folder until the call ends.
 const OPEN: &str = ".open";
@@ -95,7 +96,7 @@ impl Trash {
     /// # Errors
     /// Errors of the file system.
     pub fn with_room(state: &Path, max_bytes: u64) -> io::Result<Self> {
-        let dir = private_dir(&Dir::open_ambient_dir(state, ambient_authority())?, "trash")?;
+        let dir = private_dir(&Dir::open_ambient_dir(state, ambient_authority())?, TRASH)?;
         let (mut unsettled, mut kept) = (Vec::new(), TrashContents::default());
         for entry in dir.entries()? {
             let name = entry?.file_name();
@@ -109,7 +110,7 @@ impl Trash {
         }
         Ok(Self {
             dir,
-            path: state.join("trash"),
+            path: state.join(TRASH),
             unsettled: Mutex::new(unsettled),
             kept: Mutex::new(kept),
             max_bytes,

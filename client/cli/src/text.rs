@@ -61,6 +61,7 @@ pub(crate) fn distinct(text: &str) -> String {
             || matches!(c, '\u{2126}' | '\u{212a}' | '\u{212b}');
         is_sign || is_unseen
     })
+    .into_owned()
 }
 
 /// Formats a text as one line of at most `limit` characters, in which nothing is hidden.

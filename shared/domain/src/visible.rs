@@ -1,6 +1,8 @@
 //! Makes untrusted text safe to show: paths, names, messages of models and devices. The result cannot
 //! end a line, move a cursor, change the direction of reading, or hide text.
 
+use std::borrow::Cow;
+
 /// The replacement for a character that is not shown.
 pub const REPLACEMENT: char = '\u{fffd}';
 
@@ -47,17 +49,23 @@ pub fn strip_hidden(text: &str, max_chars: usize) -> String {
 /// Writes out the characters that `is_unseen` names, as `\u{202e}`. A text that has such an escape itself differs from
 /// it.
 #[must_use]
-pub fn written_out(text: &str, is_unseen: impl Fn(char) -> bool) -> String {
+pub fn written_out(text: &str, is_unseen: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_code = |(at, c): (usize, char)| {
+        let is_escape = c == '\\' && text.get(at + 1..).is_some_and(|rest| rest.starts_with("u{"));
+        is_escape || is_unseen(c)
+    };
+    if !text.char_indices().any(is_code) {
+        return Cow::Borrowed(text);
+    }
     let mut written = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
-        let is_escape = c == '\\' && text.get(at + 1..).is_some_and(|rest| rest.starts_with("u{"));
-        if is_escape || is_unseen(c) {
+        if is_code((at, c)) {
             written.extend(c.escape_unicode());
         } else {
             written.push(c);
         }
     }
-    written
+    Cow::Owned(written)
 }
 
 /// Returns whether nothing of the text is visible: it is empty, spaces, or hidden.

@@ -322,6 +322,7 @@ mod tests {
     use crate::journal::Journal;
     use crate::report::interrupted;
     use crate::sandbox::Sandbox;
+    use crate::state::names::JOURNAL;
     use crate::state::{Identity, State};
     use crate::trash::Trash;
 
@@ -339,7 +340,7 @@ mod tests {
             #[cfg(target_os = "linux")]
             workers: Arc::default(),
         };
-        let path = folder.join("journal.log");
+        let path = folder.join(JOURNAL);
         let journal = Journal::open(&path, 0, |call| interrupted(call, "kiosk", None));
         let state = Arc::new(State::open(&folder.join("state")).unwrap());
         Agent::new(settings, state, identity, Arc::new(toolbox), journal.await.unwrap())

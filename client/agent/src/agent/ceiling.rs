@@ -27,9 +27,8 @@ use crate::guard::Guard;
 use crate::owner_file;
 use crate::roots::{GrantedPaths, Roots};
 use crate::sandbox::suffices;
+use crate::state::names::POLICY;
 
-/// The policy that was applied last, in the state directory, for `orion-agent ceiling show`.
-const KEPT_POLICY: &str = "policy.json";
 /// The largest policy that is read, in bytes.
 const MAX_KEPT_BYTES: u64 = 16 * 1024 * 1024;
 /// The longest fault that is reported, in characters.
@@ -217,7 +216,7 @@ impl Agent {
     fn open(&mut self) {
         self.opening = Opening::UnderWay;
         let (roots, events) = (Arc::clone(&self.roots), self.events.clone());
-        let (policy, kept) = (self.guard.kept(), self.state.path(KEPT_POLICY));
+        let (policy, kept) = (self.guard.kept(), self.state.path(POLICY));
         let inspection = self.guard.taken().map(|policy| PolicyInspection {
             policy: policy.clone(),
             settings: self.settings.clone(),
@@ -243,7 +242,7 @@ impl Agent {
 #[must_use]
 pub fn kept_policy(state_dir: &Path) -> Option<Vec<u8>> {
     // Root reads the folder of another account.
-    owner_file::read(&state_dir.join(KEPT_POLICY), MAX_KEPT_BYTES).ok()
+    owner_file::read(&state_dir.join(POLICY), MAX_KEPT_BYTES).ok()
 }
 
 /// Posts each change of the owner's file to the loop.

@@ -11,17 +11,8 @@ use orion_audit::device::{ChainHeader, ChainLine, ChainProblem, DeviceChain};
 use orion_domain::audit::AuditHead;
 
 use crate::owner_file::{open as open_file, sync_folder};
+use crate::state::names::{AUDIT, AUDIT_BEFORE, AUDIT_DAMAGED, AUDIT_NEW, AUDIT_OLDER};
 
-/// The current file, to which entries are appended.
-pub const FILE: &str = "audit.jsonl";
-/// The file before the current one.
-pub const OLDER: &str = "audit.1.jsonl";
-/// The next file during a rotation; it has no entry yet.
-pub(super) const NEW: &str = "audit.jsonl.new";
-/// The stem of a file that could not be read.
-const ASIDE: &str = "audit.damaged";
-/// The stem of the file of an earlier enrolment.
-const BEFORE: &str = "audit.before";
 /// The largest file that is read or written, in bytes: several times the rotation size.
 pub(super) const LARGEST: u64 = 64 * 1024 * 1024;
 
@@ -54,7 +45,7 @@ pub enum ReadError {
         problem: ChainProblem,
     },
     /// The older file does not end where the newer begins.
-    #[error("{OLDER} does not end where {FILE} begins; one of them was replaced")]
+    #[error("{AUDIT_OLDER} does not end where {AUDIT} begins; one of them was replaced")]
     Apart,
 }
 
@@ -64,11 +55,13 @@ pub enum ReadError {
 /// [`ReadError`].
 pub fn read(folder: &Path) -> Result<Option<DeviceChain>, ReadError> {
     // During a rotation, for a moment only the older file has its name.
-    let Some(newer) = follow(&folder.join(FILE))? else { return follow(&folder.join(OLDER)) };
+    let Some(newer) = follow(&folder.join(AUDIT))? else {
+        return follow(&folder.join(AUDIT_OLDER));
+    };
     if newer.header.from == AuditHead::EMPTY {
         return Ok(Some(newer));
     }
-    match follow(&folder.join(OLDER))? {
+    match follow(&folder.join(AUDIT_OLDER))? {
         Some(older) => both(older, newer).map(Some),
         None => Ok(Some(newer)),
     }
@@ -137,14 +130,14 @@ fn put_aside(folder: &Path, path: &Path, stem: &str) -> io::Result<PathBuf> {
 /// Returns the first file of an earlier enrolment, if there is one.
 #[must_use]
 pub fn earlier(folder: &Path) -> Option<PathBuf> {
-    Some(aside(folder, BEFORE, 1)).filter(|path| path.exists())
+    Some(aside(folder, AUDIT_BEFORE, 1)).filter(|path| path.exists())
 }
 
 /// Opens the current file to append to it. A damaged file, or another device's, is moved aside, and a new
 /// chain begins: the backend detects that by itself. If the current file is missing because the agent
 /// died during a rotation, a new one continues the older file.
 pub(super) fn open(folder: &Path, device: &str) -> io::Result<Opened> {
-    let path = folder.join(FILE);
+    let path = folder.join(AUDIT);
     let kept = match text(&path) {
         Ok(text) => {
             let whole = whole_lines(&text);
@@ -158,11 +151,11 @@ pub(super) fn open(folder: &Path, device: &str) -> io::Result<Opened> {
                     return Ok(Opened { file, bytes, kept });
                 }
                 Ok(_) => {
-                    let kept = put_aside(folder, &path, BEFORE)?;
+                    let kept = put_aside(folder, &path, AUDIT_BEFORE)?;
                     tracing::warn!(file = %kept.display(), "the device has enrolled again; the audit of before is kept");
                 }
                 Err(problem) => {
-                    let kept = put_aside(folder, &path, ASIDE)?;
+                    let kept = put_aside(folder, &path, AUDIT_DAMAGED)?;
                     tracing::error!(%problem, file = %kept.display(), "the device's audit can't be gone on with; it is kept");
                 }
             }
@@ -176,7 +169,7 @@ pub(super) fn open(folder: &Path, device: &str) -> io::Result<Opened> {
         entries: Vec::new(),
     });
     let (file, bytes) = prepare(folder, &ChainHeader::new(device, kept.head()))?;
-    fs::rename(folder.join(NEW), path)?;
+    fs::rename(folder.join(AUDIT_NEW), path)?;
     sync_folder(folder)?;
     Ok(Opened { file, bytes, kept })
 }
@@ -192,7 +185,7 @@ fn with_older(folder: &Path, newer: DeviceChain) -> DeviceChain {
 
 /// Reads the older file. None if it is missing, damaged or another device's.
 fn older(folder: &Path, device: &str) -> Option<DeviceChain> {
-    match follow(&folder.join(OLDER)) {
+    match follow(&folder.join(AUDIT_OLDER)) {
         Ok(older) => older.filter(|older| older.header.device == device),
         Err(error) => {
             tracing::error!(%error, "the older part of the device's audit can't be read");
@@ -204,7 +197,7 @@ fn older(folder: &Path, device: &str) -> Option<DeviceChain> {
 /// Creates the next file under a temporary name, complete and synced.
 pub(super) fn prepare(folder: &Path, header: &ChainHeader) -> io::Result<(File, u64)> {
     let line = ChainLine::Header(header.clone()).to_line();
-    let new = folder.join(NEW);
+    let new = folder.join(AUDIT_NEW);
     if let Err(error) = fs::remove_file(&new)
         && error.kind() != io::ErrorKind::NotFound
     {

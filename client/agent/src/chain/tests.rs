@@ -7,9 +7,10 @@ use orion_domain::{CallState, Digest};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::file::{LARGEST, NEW};
+use super::file::LARGEST;
 use super::writer::Disk;
 use super::*;
+use crate::state::names::{AUDIT, AUDIT_NEW, AUDIT_OLDER};
 
 const DEVICE: &str = "0199b2c4-7f3e-7c11-9a52-0d3f1c2b4a5e";
 
@@ -82,7 +83,7 @@ async fn a_torn_end_is_cut_off_and_a_damaged_file_is_put_aside() {
         note(&mut chain, n);
     }
     chain.close().await;
-    let path = folder.path().join(FILE);
+    let path = folder.path().join(AUDIT);
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, [&whole[..], b"{\"seq\":3"].concat()).unwrap();
     let chain = Chain::open(folder.path(), DEVICE).unwrap();
@@ -157,7 +158,7 @@ impl Grown {
 
 /// The first line of the current file.
 fn file_from(folder: &Path) -> String {
-    let text = fs::read_to_string(folder.join(FILE)).unwrap();
+    let text = fs::read_to_string(folder.join(AUDIT)).unwrap();
     text.lines().next().unwrap().to_owned()
 }
 
@@ -174,7 +175,7 @@ fn a_file_that_grows_is_followed_by_another_and_both_read_as_one() {
     // The older file belongs to another chain.
     let header = ChainHeader::new(DEVICE, AuditHead::EMPTY);
     let other = DeviceChain { header, entries: grown.chain.entries[..2].to_vec() };
-    fs::write(grown.path(OLDER), other.to_lines()).unwrap();
+    fs::write(grown.path(AUDIT_OLDER), other.to_lines()).unwrap();
     assert!(matches!(read(grown.folder.path()), Err(ReadError::Apart)));
 }
 
@@ -185,23 +186,23 @@ async fn a_taking_over_that_stops_anywhere_is_gone_on_with() {
     type Stop = fn(&Grown, Vec<u8>);
     let stops: [(&str, Stop); 6] = [
         ("the new file is begun", |grown, _| {
-            fs::write(grown.path(NEW), "{\"device_chain\":").unwrap();
+            fs::write(grown.path(AUDIT_NEW), "{\"device_chain\":").unwrap();
         }),
-        ("the new file is there", |grown, new| fs::write(grown.path(NEW), new).unwrap()),
+        ("the new file is there", |grown, new| fs::write(grown.path(AUDIT_NEW), new).unwrap()),
         ("the file is the older one", |grown, new| {
-            fs::write(grown.path(NEW), new).unwrap();
-            fs::rename(grown.path(FILE), grown.path(OLDER)).unwrap();
+            fs::write(grown.path(AUDIT_NEW), new).unwrap();
+            fs::rename(grown.path(AUDIT), grown.path(AUDIT_OLDER)).unwrap();
         }),
         ("the new file is lost", |grown, _| {
-            fs::rename(grown.path(FILE), grown.path(OLDER)).unwrap();
+            fs::rename(grown.path(AUDIT), grown.path(AUDIT_OLDER)).unwrap();
         }),
         ("all is done", |grown, new| {
-            fs::rename(grown.path(FILE), grown.path(OLDER)).unwrap();
-            fs::write(grown.path(FILE), new).unwrap();
+            fs::rename(grown.path(AUDIT), grown.path(AUDIT_OLDER)).unwrap();
+            fs::write(grown.path(AUDIT), new).unwrap();
         }),
         ("both are one", |grown, _| {
-            fs::remove_file(grown.path(OLDER)).unwrap();
-            fs::hard_link(grown.path(FILE), grown.path(OLDER)).unwrap();
+            fs::remove_file(grown.path(AUDIT_OLDER)).unwrap();
+            fs::hard_link(grown.path(AUDIT), grown.path(AUDIT_OLDER)).unwrap();
         }),
     ];
     for (name, stop) in stops {
@@ -211,7 +212,7 @@ async fn a_taking_over_that_stops_anywhere_is_gone_on_with() {
         grown.write(99).unwrap();
         let head = grown.chain.head();
         let new = ChainLine::Header(ChainHeader::new(DEVICE, head)).to_line().into_bytes();
-        let is_in_newer = DeviceChain::read(&fs::read(grown.path(FILE)).unwrap()).unwrap();
+        let is_in_newer = DeviceChain::read(&fs::read(grown.path(AUDIT)).unwrap()).unwrap();
         stop(&grown, new);
 
         assert_eq!(grown.kept().head(), head, "{name}: a reader beside the agent");
@@ -233,7 +234,7 @@ async fn a_taking_over_that_stops_anywhere_is_gone_on_with() {
 fn a_file_that_no_other_can_follow_grows_on_and_never_beyond_what_is_read() {
     let mut grown = Grown::new();
     // No file can be created under this name.
-    fs::create_dir_all(grown.path(NEW).join("x")).unwrap();
+    fs::create_dir_all(grown.path(AUDIT_NEW).join("x")).unwrap();
     grown.disk.largest = 12_000;
     let mut n = 0;
     let error = loop {
@@ -246,7 +247,7 @@ fn a_file_that_no_other_can_follow_grows_on_and_never_beyond_what_is_read() {
     assert!(n > 20, "{n}");
     assert_eq!(grown.kept(), grown.chain);
     // The rotation succeeds when the name is free again.
-    fs::remove_dir_all(grown.path(NEW)).unwrap();
+    fs::remove_dir_all(grown.path(AUDIT_NEW)).unwrap();
     grown.disk.largest = LARGEST;
     grown.rotate();
     assert_eq!(grown.kept().head(), grown.chain.head());
@@ -256,7 +257,7 @@ fn a_file_that_no_other_can_follow_grows_on_and_never_beyond_what_is_read() {
 fn a_file_that_is_too_long_is_an_error_and_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     drop(file::open(folder.path(), DEVICE).unwrap());
-    let path = folder.path().join(FILE);
+    let path = folder.path().join(AUDIT);
     let file = fs::OpenOptions::new().append(true).open(&path).unwrap();
     file.set_len(LARGEST + 1).unwrap();
     assert!(matches!(read(folder.path()), Err(ReadError::Io { .. })));

@@ -12,9 +12,10 @@ use orion_domain::audit::AuditHead;
 use tokio::sync::watch;
 
 use super::Written;
-use super::file::{FILE, LARGEST, NEW, OLDER, prepare};
+use super::file::{LARGEST, prepare};
 use crate::journal::Written as InJournal;
 use crate::owner_file::sync_folder;
+use crate::state::names::{AUDIT, AUDIT_NEW, AUDIT_OLDER};
 
 /// The size at which the file is rotated, in bytes.
 const ROTATE_BYTES: u64 = 8 * 1024 * 1024;
@@ -148,14 +149,14 @@ impl Disk {
     fn rotate(&mut self, head: AuditHead) -> io::Result<()> {
         self.next = self.bytes.saturating_add(self.most / 8);
         let (file, bytes) = prepare(&self.folder, &ChainHeader::new(&self.device, head))?;
-        if let Err(error) = fs::rename(self.folder.join(FILE), self.folder.join(OLDER))
+        if let Err(error) = fs::rename(self.folder.join(AUDIT), self.folder.join(AUDIT_OLDER))
             // The previous attempt came as far as this.
             && error.kind() != io::ErrorKind::NotFound
         {
             return Err(error);
         }
         sync_folder(&self.folder)?;
-        fs::rename(self.folder.join(NEW), self.folder.join(FILE))?;
+        fs::rename(self.folder.join(AUDIT_NEW), self.folder.join(AUDIT))?;
         (self.file, self.bytes, self.next) = (file, bytes, self.most);
         sync_folder(&self.folder)
     }

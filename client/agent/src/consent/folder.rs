@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Question;
 use crate::owner_file;
+use crate::state::names::QUESTIONS;
 
-/// The folder, in the state folder.
-const FOLDER: &str = "consent";
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 512 * 1024;
 /// The most questions that are listed.
@@ -70,7 +69,7 @@ impl Folder {
     /// Returns the folder in this state folder.
     #[must_use]
     pub fn new(state_dir: &Path) -> Self {
-        Self { state: state_dir.to_owned(), path: state_dir.join(FOLDER) }
+        Self { state: state_dir.to_owned(), path: state_dir.join(QUESTIONS) }
     }
 
     /// Removes what an earlier agent left. The calls of its questions are asked about again, if they come again.
@@ -157,7 +156,7 @@ impl Folder {
 
     /// Opens the folder itself, as root may answer in the folder of another account, which can put a link in its place.
     fn open(&self) -> io::Result<Dir> {
-        owner_file::folder_in(&self.state, FOLDER)
+        owner_file::folder_in(&self.state, QUESTIONS)
     }
 
     fn question(&self, id: &str) -> PathBuf {

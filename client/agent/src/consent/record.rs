@@ -9,11 +9,8 @@ use orion_mtls::secret_file;
 use serde::{Deserialize, Serialize};
 
 use crate::owner_file;
+use crate::state::names::{ANSWERS, ANSWERS_OLDER};
 
-/// The current file, in the state folder.
-const FILE: &str = "consent.jsonl";
-/// The file before it.
-const OLDER: &str = "consent.1.jsonl";
 /// The size at which the next file begins, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -44,9 +41,9 @@ pub struct ConsentEntry {
 /// # Errors
 /// The disk refuses it.
 pub(crate) fn append(state_dir: &Path, entry: &ConsentEntry) -> io::Result<()> {
-    let path = state_dir.join(FILE);
+    let path = state_dir.join(ANSWERS);
     if fs::metadata(&path).is_ok_and(|it| it.len() >= MAX_BYTES) {
-        fs::rename(&path, state_dir.join(OLDER))?;
+        fs::rename(&path, state_dir.join(ANSWERS_OLDER))?;
     }
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
@@ -61,7 +58,7 @@ pub(crate) fn append(state_dir: &Path, entry: &ConsentEntry) -> io::Result<()> {
 /// A file cannot be read.
 pub fn read_record(state_dir: &Path) -> io::Result<Vec<ConsentEntry>> {
     let mut entries = Vec::new();
-    for name in [OLDER, FILE] {
+    for name in [ANSWERS_OLDER, ANSWERS] {
         let text = match owner_file::read(&state_dir.join(name), 2 * MAX_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -95,7 +92,7 @@ mod tests {
         append(dir.path(), &entry(2)).unwrap();
         assert_eq!(read_record(dir.path()).unwrap(), [entry(1), entry(2)]);
         let full = "x".repeat(usize::try_from(MAX_BYTES).unwrap());
-        fs::write(dir.path().join(FILE), full).unwrap();
+        fs::write(dir.path().join(ANSWERS), full).unwrap();
         append(dir.path(), &entry(3)).unwrap();
         append(dir.path(), &entry(4)).unwrap();
         assert_eq!(read_record(dir.path()).unwrap(), [entry(3), entry(4)]);

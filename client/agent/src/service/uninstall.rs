@@ -198,12 +198,13 @@ impl Removed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::names::{CERTIFICATE, IDENTITY, JOURNAL, KEY};
 
     /// Puts what an agent that ran leaves into a folder.
     fn ran(folder: &Path) {
         let state = State::open(folder).unwrap();
         state.next_generation().unwrap();
-        for name in ["journal.log", "key.pem", "certificate.pem", "identity.toml"] {
+        for name in [JOURNAL, KEY, CERTIFICATE, IDENTITY] {
             fs::write(state.path(name), "").unwrap();
         }
     }
@@ -244,7 +245,7 @@ mod tests {
         ran(&used);
         let held = State::open(&used).unwrap();
         assert!(matches!(purge(&used).unwrap_err(), ServiceError::InUse { .. }));
-        assert!(used.join("key.pem").exists());
+        assert!(used.join(KEY).exists());
         drop(held);
         assert_eq!(StateFolder::find(&base.path().join("none")).unwrap(), None);
     }

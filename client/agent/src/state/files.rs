@@ -8,52 +8,45 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use orion_domain::CallId;
 
-use super::{GENERATION, Identity, LOCK, Pending};
+use super::names::*;
+use super::{Identity, Pending};
 use crate::owner_file;
 
 /// The largest file that tells whose a directory is, in bytes.
 const MAX_BYTES: u64 = 64;
-/// The journal, which an agent has from its first start on.
-const JOURNAL: &str = "journal.log";
-/// What a watcher writes.
-const WATCHED: &str = "watched";
-/// The folder of installed artifacts.
-const ARTIFACTS: &str = "artifacts";
-/// The files.
+/// The files that every system has.
 const FILES: [&str; 21] = [
     LOCK,
     GENERATION,
-    "key.pem",
-    "certificate.pem",
-    "authorities.pem",
-    "identity.toml",
-    "pending.toml",
-    "status.json",
-    ".status.json.tmp",
-    "policy.json",
+    KEY,
+    CERTIFICATE,
+    AUTHORITIES,
+    IDENTITY,
+    PENDING,
+    STATUS,
+    STATUS_NEW,
+    POLICY,
     JOURNAL,
-    "journal.new",
-    "audit.jsonl",
-    "audit.1.jsonl",
-    "audit.jsonl.new",
-    "consent.jsonl",
-    "consent.1.jsonl",
-    "paused.json",
+    JOURNAL_NEW,
+    AUDIT,
+    AUDIT_OLDER,
+    AUDIT_NEW,
+    ANSWERS,
+    ANSWERS_OLDER,
+    PAUSE,
     WATCHED,
-    "activity.json",
-    ".activity.json.tmp",
+    ACTIVITY,
+    ACTIVITY_NEW,
 ];
-/// The file that ends an agent in the background, which only Windows needs.
-const STOP: &str = "stop";
 /// Tells whether a name is Orion's.
 type IsOurs = fn(&str) -> bool;
 /// The folders, each with what tells whether a name in it is Orion's.
 const FOLDERS: [(&str, IsOurs); 4] = [
-    ("trash", is_of_call),
-    ("scratch", is_of_call),
-    ("consent", is_of_question),
+    (TRASH, is_of_call),
+    (SCRATCH, is_of_call),
+    (QUESTIONS, is_of_question),
     // What is installed has a name of its own; see `is_artifact`.
-    (ARTIFACTS, |name| name == ".download"),
+    (ARTIFACTS, |name| name == DOWNLOAD),
 ];
 
 /// Returns whether a directory is the state of a device: it has an identity or a pending enrolment, or what an agent that
@@ -164,7 +157,7 @@ fn is_file_of_orion(name: &str) -> bool {
 fn is_kept_audit(name: &str) -> bool {
     let stem = name.strip_suffix(".jsonl");
     let rest = stem.and_then(|stem| {
-        ["audit.before", "audit.damaged"].into_iter().find_map(|it| stem.strip_prefix(it))
+        [AUDIT_BEFORE, AUDIT_DAMAGED].into_iter().find_map(|it| stem.strip_prefix(it))
     });
     rest.is_some_and(|rest| {
         let number = rest.strip_prefix('-').unwrap_or_default();

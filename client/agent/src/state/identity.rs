@@ -15,14 +15,10 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde::{Deserialize, Serialize};
 
+use super::names::{AUTHORITIES, CERTIFICATE, IDENTITY, KEY, PENDING};
 use super::{State, StateError};
 use crate::clock::until;
 
-const KEY: &str = "key.pem";
-const CERTIFICATE: &str = "certificate.pem";
-const AUTHORITIES: &str = "authorities.pem";
-const IDENTITY: &str = "identity.toml";
-const PENDING: &str = "pending.toml";
 /// The most authorities that are reported; more than two are never in use.
 const MAX_REPORTED: usize = 8;
 

@@ -9,9 +9,9 @@ use orion_domain::strip_hidden;
 use orion_mtls::secret_file;
 use serde::{Deserialize, Serialize};
 
+use super::names::{STATUS, STATUS_NEW};
 use crate::owner_file;
 
-const STATUS: &str = "status.json";
 /// The largest status.
 const MAX_BYTES: u64 = 64 * 1024;
 /// The longest text of it that is shown, in characters.
@@ -70,7 +70,7 @@ impl Status {
 
     /// Writes the status to a state directory.
     pub fn write(&self, dir: &Path) {
-        let temporary = dir.join(".status.json.tmp");
+        let temporary = dir.join(STATUS_NEW);
         let written = serde_json::to_vec(self)
             .map_err(std::io::Error::other)
             .and_then(|json| {

@@ -1,5 +1,7 @@
 //! A result as the planner receives it: the envelope's JSON, possibly cut at a limit.
 
+use std::borrow::Cow;
+
 use orion_domain::visible::written_out;
 use orion_domain::{Hint, is_hidden};
 use serde_json::Value;
@@ -86,7 +88,9 @@ const BLOCKS: [&str; 6] = ["content", "diff", "stdout", "stderr", "stdout_tail",
 fn put_on_one_line(value: &mut Value, name: &str) {
     match value {
         Value::String(text) if !BLOCKS.contains(&name) => {
-            *text = written_out(text, is_written_out);
+            if let Cow::Owned(written) = written_out(text, is_written_out) {
+                *text = written;
+            }
         }
         Value::Array(values) => values.iter_mut().for_each(|it| put_on_one_line(it, name)),
         Value::Object(values) => {

@@ -36,7 +36,7 @@ fn the_first_answer_counts_and_an_answered_question_is_listed_no_more() {
     assert_eq!(folder.answer(&open).unwrap(), Some(given));
     assert_eq!(folder.open_questions(0).unwrap(), []);
     folder.remove(&open);
-    assert_eq!(fs::read_dir(dir.path().join(FOLDER)).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(dir.path().join(QUESTIONS)).unwrap().count(), 0);
 }
 
 #[test]

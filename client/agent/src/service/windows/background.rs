@@ -10,10 +10,9 @@ use super::super::ServiceError;
 use super::{RunAs, failed, process};
 use crate::owner_file::remove;
 use crate::process::Detached;
+use crate::state::names::STOP;
 use crate::state::{State, Status};
 
-/// The file that ends the agent.
-const STOP: &str = "stop";
 /// How often the agent looks for it.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long an agent has to end its calls and itself.

@@ -15,11 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::disk;
 use super::manifest::{self, Manifest, Written};
 use crate::call::Context;
+use crate::state::names::{ARTIFACTS, DOWNLOAD};
 
-/// The folder of all artifacts, below the agent's own.
-const FOLDER: &str = "artifacts";
-/// The archive while it is downloaded. It has this name for a moment only.
-const DOWNLOAD: &str = ".download";
 /// The largest record, in bytes.
 const MAX_RECORD_BYTES: u64 = 256 * 1024;
 
@@ -57,7 +54,7 @@ pub(in crate::tools) fn turn() -> Result<MutexGuard<'static, ()>, ToolError> {
 impl Place {
     /// Returns the place of an artifact.
     pub(in crate::tools) fn of(name: &ArtifactName, context: &Context<'_>) -> Self {
-        Self { name: name.clone(), all: context.installation.state_dir.join(FOLDER) }
+        Self { name: name.clone(), all: context.installation.state_dir.join(ARTIFACTS) }
     }
 
     /// Returns the folder with the files of the artifact.
