@@ -19,23 +19,50 @@ custom_tools::servers::a_real_server_reads_and_writes_in_the_granted_folder_and_
 '
 # What agents do since the older commit.
 without_the_older_agent="$without_both
+at_device::consent::answers::a_call_that_is_done_again_asks_as_the_first_time|the agent asks
+at_device::consent::waiting::who_approves_hears_that_the_call_waits_at_the_device_and_no_undo_is_offered|its commands name its folder
 at_device::consent::waiting::who_watches_sees_that_a_preview_is_one|the agent says so
+at_device::pause::what_runs_ends_and_every_call_is_refused_until_the_owner_resumes_also_over_restarts|its commands name its folder
+at_device::the_owners_commands_make_nothing_in_a_folder_that_is_no_agents|the agent makes nothing
+ceiling::the_backend_says_that_the_owner_does_not_want_it|its commands name its folder
 certificates::a_device_that_is_released_connects_by_itself_soon|the agent tries sooner
 commands::a_command_beside_a_file_that_is_being_sent_is_not_asked_about|the agent does not raise it
+refusals::paths_outside_are_refused_however_they_are_written|its commands name its folder
+rotation::an_authority_takes_over_without_a_person_at_any_device_that_is_awake|its commands name its folder
 stop::many::a_hundred_calls_of_every_kind_are_gone_long_before_their_time_and_nothing_starts_after|has such commands
 "
 # What backends do since then.
 without_the_older_backend="$without_both
 approvals::an_approval_does_not_outlive_the_permissions_it_was_given_under|the backend ends the request
+approvals::no_call_of_a_device_in_quarantine_is_approved_and_its_request_stays_open|the backend refuses the approval
 approvals::the_requests_of_a_disabled_person_end_and_those_of_others_stay|the backend ends the request
+approvals::the_requests_of_a_session_end_with_it_and_those_of_others_stay|the backend ends the request
+approvals::what_ended_a_request_in_quarantine_ends_it_once_the_device_is_back|the backend ends the request
 approvers::a_person_who_is_disabled_or_demoted_meanwhile_gets_nothing_done|the backend ends the request
 approvers::at_terminal::|the backend says who may not approve
+approvers::outcome::an_approver_learns_how_the_call_of_another_ended|the backend says who waits
+approvers::rules::a_rule_covers_what_was_shown_or_nothing_is_approved|the backend says what a rule covers
+approvers::rules::no_rule_is_made_of_an_answer_to_a_rule_that_would_go_on_asking|the backend makes no such rule
 ceiling::the_backend_says_that_the_owner_does_not_want_it|the backend's hint
+deletions::a_rename_gives_no_device_what_the_policy_says_of_another_name|the backend's order of steps
+deletions::a_renamed_device_stays_the_same_device_with_the_same_rights|the backend finds a call of a renamed device
+deletions::of_two_devices_with_one_name_neither_is_removed_by_it|the backend refuses the name
 enrolment::a_device_whose_answer_was_lost_goes_on_where_it_was|the backend's audit names the device of a certificate
+plans::who::a_plan_whose_permissions_changed_ends_when_it_is_approved|the backend ends the plan
+plans::who::a_step_does_not_run_after_a_change_of_permissions_while_its_plan_runs|the backend ends the plan
 policy::a_policy_comes_to_its_devices_and_goes_back_by_version|the backend's hint
+policy::an_example_that_needs_a_devices_home_keeps_no_accepted_policy_from_loading|the backend loads the policy
+policy::counted::|the backend's history
+policy::history::|the backend's history, in a database of today
 policy::ten_denials::ten_denials_each_with_the_deciding_line_and_the_smallest_change|the backend's hints
+refusals::a_tool_that_is_not_granted_is_denied_before_its_arguments_are_looked_at|the backend's hints
+refusals::an_app_that_is_not_listed_is_not_opened|the backend's hints
 refusals::paths_outside_are_refused_however_they_are_written|the backend's hints
+rotation::an_authority_takes_over_without_a_person_at_any_device_that_is_awake|the program says what follows
 stop::a_person_stops_their_own_calls_and_an_admin_everybodys_on_the_command_line_too|the backend says who stopped them
+undo::a_chat_says_that_its_last_change_was_taken_back_elsewhere|the backend's own planner
+undo::again::of_a_call_of_somebody_else_no_more_is_told_than_of_none|the backend's answer
+undo::in_a_chat_the_last_change_is_taken_back|the backend's own planner
 "
 
 if [ $# -ne 1 ]; then
