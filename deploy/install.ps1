@@ -27,13 +27,15 @@ function Install-OrionAgent {
     $folders = $false
     # These are the arguments of `orion-agent enroll`.
     $words = @()
-    for ($at = 0; $at -lt $args.Count; $at++) {
-        $word = [string]$args[$at]
+    # `--name=NAME` is as good as `--name NAME`.
+    $given = @($args | ForEach-Object { if ([string]$_ -cmatch '^(--[a-z-]+)=(.*)$') { $Matches[1], $Matches[2] } else { $_ } })
+    for ($at = 0; $at -lt $given.Count; $at++) {
+        $word = [string]$given[$at]
         if ($word -cin '--allow-path', '--profile', '--name') {
             $at++
-            if ($at -ge $args.Count) { throw "orion: $word needs a value" }
+            if ($at -ge $given.Count) { throw "orion: $word needs a value" }
             # A backslash before a quote would not arrive.
-            $words += $word, ([string]$args[$at]).Replace('\', '/')
+            $words += $word, ([string]$given[$at]).Replace('\', '/')
             if ($word -ceq '--allow-path') { $folders = $true }
         } elseif ($word -ceq '--system') { $system = @('--system')
         } elseif ($word -ceq '--yes') { $yes = $true
@@ -94,7 +96,7 @@ function Install-OrionAgent {
         }
         & $agent @system install
         if ($LASTEXITCODE -ne 0) {
-            throw 'orion: the device is enrolled, and its service does not serve it; correct what is named above, and paste the line again'
+            throw 'orion: the device is enrolled, and its service does not serve it; correct what is named above, and paste the line again, without --force'
         }
     } finally {
         Remove-Item -LiteralPath $folder -Recurse -Force

@@ -176,10 +176,10 @@ FOLDERS
         # By standard input: the list of processes does not show it.
         printf '%s\n' "$token" | "$agent" $system enroll - $force "$@" ||
             die "this device is not enrolled; once that is settled, paste the line again"
-        stopped=''
     fi
     "$agent" $system install ||
-        die "the device is enrolled, and its service does not serve it; correct what is named above, and paste the line again"
+        die "the device is enrolled, and its service does not serve it; correct what is named above, and paste the line again${force:+ without --force}"
+    stopped=''
 }
 
 { main "$@"; exit; }

@@ -69,6 +69,7 @@ async fn a_device_whose_answer_was_lost_goes_on_where_it_was() {
             .unwrap()
             .to_string(),
         key: DeviceKey::generate().unwrap(),
+        first_config: None,
     };
     pending.save(&State::open(&kiosk.state_dir()).unwrap()).unwrap();
     let asked = v1::EnrollRequest {

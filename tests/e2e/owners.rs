@@ -33,6 +33,62 @@ async fn the_line_of_an_invitation_enrols_a_device_whose_first_call_works() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_first_line_allows_is_written_once_it_is_approved_and_no_later_line_changes_it() {
+    let world = World::new().await;
+    let (kiosk, _) = world.device("kiosk").invite().await;
+    std::fs::remove_file(kiosk.config()).unwrap();
+    let files = kiosk.files().display().to_string();
+    let token = async |name: &str| {
+        let invite = ["devices", "invite", "--name", name, "-o", "json"];
+        let invited = world.cli().run(&invite).await.json();
+        invited["token"].as_str().unwrap().to_owned()
+    };
+    let enroll = async |words: &[&str]| {
+        let ran = kiosk.agent_command(&[&["enroll"], words].concat());
+        (ran.exit_code().await, ran.log())
+    };
+    let approve = async |name: &str| {
+        let approved = world.cli().run(&["devices", "approve", name, "--yes"]).await;
+        assert_eq!(approved.code, 0, "{approved:?}");
+    };
+
+    let first = token("first").await;
+    let strict = ["--profile", "strict", "--allow-path", &files, "--no-wait"];
+    for words in [&[&*first][..], &[]] {
+        let options = if words.is_empty() { &["--no-wait"][..] } else { &strict };
+        let pending = enroll(&[words, options].concat()).await;
+        assert!(pending.0 != 0 && pending.1.contains("waits for approval"), "{pending:?}");
+        assert!(!kiosk.config().exists(), "a try that ends in no device leaves nothing");
+    }
+    approve("first").await;
+    let enrolled = enroll(&[]).await;
+    assert_eq!(enrolled.0, 0, "{enrolled:?}");
+    let written = std::fs::read_to_string(kiosk.config()).unwrap();
+    assert!(written.contains("profile = \"strict\"") && written.contains(&files), "{written}");
+
+    // It becomes another device: the owner's file is no part of that, whether the line is pasted once or again.
+    let second = token("second").await;
+    let line = [&*second, "--force", "--allow-path", &files, "--no-wait"];
+    let pending = enroll(&line).await;
+    assert!(pending.0 != 0 && pending.1.contains("waits for approval"), "{pending:?}");
+    approve("second").await;
+    let enrolled = enroll(&line).await;
+    assert!(enrolled.0 == 0 && enrolled.1.contains("it is kept as it is"), "{enrolled:?}");
+    let spent = enroll(&line).await;
+    assert_ne!(spent.0, 0, "{spent:?}");
+    assert_eq!(std::fs::read_to_string(kiosk.config()).unwrap(), written);
+
+    // A file that cannot be read is named before the token is used.
+    std::fs::write(kiosk.config(), "[ceiling").unwrap();
+    let third = token("third").await;
+    let refused = enroll(&[&third, "--force", "--no-wait"]).await;
+    assert!(refused.0 != 0 && refused.1.contains("agent.toml"), "{refused:?}");
+    std::fs::write(kiosk.config(), &written).unwrap();
+    let pending = enroll(&[&third, "--force", "--no-wait"]).await;
+    assert!(pending.1.contains("third waits for approval"), "{pending:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_opens_and_closes_a_folder_and_the_agent_follows() {
     let world = World::new().await;
     let kiosk = world.device("kiosk").start().await;

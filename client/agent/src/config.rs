@@ -32,7 +32,7 @@ pub use crate::sandbox::SandboxChoice;
 pub use consent::{Consent, ConsentSubject};
 pub use error::ConfigError;
 use file::{File, check_tools};
-pub use first_file::{first, is_untouched_first, make_first, remove_first, write_first};
+pub use first_file::{first, make_first, remove_first, write_first};
 pub use mcp::McpServer;
 pub use notices::NoticeSettings;
 pub(crate) use source::distrust;

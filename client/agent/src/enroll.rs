@@ -33,6 +33,8 @@ pub struct Enrollment {
     pub replace: Replace,
     /// How long to wait for approval. None to leave the device pending.
     pub wait: Option<Duration>,
+    /// The first `agent.toml` that the person asks for. None for the one of the enrolment that goes on.
+    pub first_config: Option<String>,
 }
 
 /// What to do if the device is enrolled already.
@@ -84,6 +86,8 @@ pub struct Enrolled {
     pub name: DeviceName,
     /// When the certificate expires, Unix milliseconds.
     pub not_after: i64,
+    /// The first `agent.toml` that the person asked for.
+    pub first_config: Option<String>,
 }
 
 /// Enrols the device with this state directory. `say` receives messages for the person.
@@ -95,7 +99,7 @@ pub async fn enroll(
     wanted: Enrollment,
     say: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<Enrolled, EnrollError> {
-    let Enrollment { token, name, replace, wait } = wanted;
+    let Enrollment { token, name, replace, wait, first_config } = wanted;
     // A state that cannot be read may be replaced as well.
     if replace == Replace::Refuse
         && let Some(identity) = Identity::read(state.dir())?
@@ -103,8 +107,8 @@ pub async fn enroll(
         return Err(EnrollError::AlreadyEnrolled { name: identity.name.to_string() });
     }
     let Some(token) = token else {
-        let pending = Pending::read(state.dir())?.ok_or(EnrollError::NothingPending)?;
-        return go_on(state, pending, wait, None, say).await;
+        let begun = Pending::read(state.dir())?.ok_or(EnrollError::NothingPending)?;
+        return go_on(state, begun.with_config(first_config), wait, None, say).await;
     };
     let EnrollmentToken { addresses, pins, invite_id, secret, expires_at: _ } = &token;
     let pins = PinSet::new(pins.iter().map(|pin| Fingerprint(*pin.as_bytes())))?.to_string();
@@ -112,7 +116,9 @@ pub async fn enroll(
     // one counts as begun with another token.
     let begun = Pending::read(state.dir()).ok().flatten();
     let pending = match begun.filter(|begun| begun.is_of(*invite_id, secret)) {
-        Some(begun) => Pending { addresses: addresses.clone(), pins, ..begun },
+        Some(begun) => {
+            Pending { addresses: addresses.clone(), pins, ..begun.with_config(first_config) }
+        }
         None if token.is_expired(now_ms()) => return Err(EnrollError::Expired),
         None => Pending {
             stage: EnrollmentStage::Asked { invite: *invite_id, secret: secret.clone(), name },
@@ -120,6 +126,7 @@ pub async fn enroll(
             addresses: addresses.clone(),
             pins,
             key: DeviceKey::generate()?,
+            first_config,
         },
     };
     go_on(state, pending, wait, None, say).await
@@ -134,6 +141,7 @@ async fn go_on(
     say: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<Enrolled, EnrollError> {
     let EnrollmentStage::Asked { invite, secret, name } = &pending.stage else {
+        pending.save(state)?;
         return approved(state, pending, wait, (false, say)).await;
     };
     let invite = *invite;
@@ -172,8 +180,7 @@ async fn go_on(
         answer;
     let device_id = device_id.parse().map_err(|_| EnrollError::Answer("device id"))?;
     if let Some(certificate) = certificate {
-        let Pending { addresses, key, .. } = pending;
-        return keep(state, device_id, &device_name, addresses, key, certificate);
+        return keep(state, device_id, &device_name, pending, certificate);
     }
     if ticket.is_empty() {
         return Err(EnrollError::Answer("ticket"));
@@ -227,8 +234,7 @@ async fn approved(
                 match v1::EnrollmentState::try_from(decision) {
                     Ok(v1::EnrollmentState::Approved) => {
                         let certificate = certificate.ok_or(EnrollError::Answer("certificate"))?;
-                        let Pending { addresses, key, .. } = pending;
-                        return keep(state, device_id, &device_name, addresses, key, certificate);
+                        return keep(state, device_id, &device_name, pending, certificate);
                     }
                     Ok(v1::EnrollmentState::Rejected) => {
                         Identity::forget(state)?;
@@ -266,10 +272,10 @@ fn keep(
     state: &State,
     device_id: DeviceId,
     device_name: &str,
-    addresses: Vec<String>,
-    key: DeviceKey,
+    pending: Pending,
     issued: v1::IssuedCertificate,
 ) -> Result<Enrolled, EnrollError> {
+    let Pending { addresses, key, first_config, .. } = pending;
     let v1::IssuedCertificate { certificate, not_after, authorities } = issued;
     let Renewed { certificate, authorities, not_after, lifetime } =
         check(certificate, &authorities, not_after, device_id, &key)?;
@@ -289,5 +295,5 @@ fn keep(
     Identity::retire(state)?;
     identity.save(state)?;
     Pending::forget(state)?;
-    Ok(Enrolled { device_id, name, not_after })
+    Ok(Enrolled { device_id, name, not_after, first_config })
 }

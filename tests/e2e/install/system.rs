@@ -97,6 +97,20 @@ async fn story() {
     assert_ne!(refused.end().0, CallState::Succeeded);
     std::fs::remove_file("/var/lib/shared/a.txt").unwrap();
 
+    // What the account moved into its trash stays its owner's, when root gives the account what root wrote.
+    let trashed = Path::new("/var/lib/orion-agent/trash/of-somebody");
+    let planted = Path::new("/var/lib/orion-agent/policy.json.old");
+    for path in [trashed, planted] {
+        std::fs::write(path, "private").unwrap();
+        std::os::unix::fs::chown(path, Some(4242), Some(4242)).unwrap();
+    }
+    let again = root.pastes_as_root("/usr/local/bin/orion-agent install --system").await;
+    assert_eq!(again.code, 0, "{again:?}");
+    for path in [trashed, planted] {
+        assert_eq!(std::fs::metadata(path).unwrap().uid(), 4242, "{}", path.display());
+        std::fs::remove_file(path).unwrap();
+    }
+
     // Root follows no link that the account puts into its folder.
     let lock = Path::new("/var/lib/orion-agent/lock");
     std::fs::remove_file(lock).unwrap();

@@ -12,7 +12,6 @@ use orion_agent::enroll::{
     CodeEnrollment, EnrollError, Enrollment, Notice, Proof, ReadLine, Replace, device_address,
     enroll, enroll_by_code,
 };
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 use orion_agent::service;
 use orion_agent::state::{Identity, Pending, State};
 use orion_domain::{DeviceName, Profile};
@@ -107,33 +106,21 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
     for path in &allow_path {
         places.refuse_home(path)?;
     }
-    // What an earlier try wrote that ended in no device is no decision of the owner's.
-    let is_no_device = matches!(Identity::read(&places.state_dir), Ok(None));
-    let is_of_a_try = is_no_device && config::is_untouched_first(&places.config);
-    let first = (profile.is_some() || !allow_path.is_empty())
-        .then(|| {
-            let earlier = (!is_of_a_try).then_some(&*places.config);
-            config::first(&places.config, earlier, profile, &allow_path, &places.state_dir)
-        })
+    // A file that cannot be read is said before the token is used.
+    if places.config.exists() {
+        places.settings()?;
+    }
+    let first_config = (profile.is_some() || !allow_path.is_empty())
+        .then(|| config::first(&places.config, profile, &allow_path, &places.state_dir))
         .transpose()?;
-    // The owner's file is written when the backend knows this device: a try that failed leaves nothing.
-    let write_first = || match &first {
-        Some(text) => config::write_first(&places.config, text).map(drop),
-        None => Ok(()),
-    };
-    let mut written = Ok(());
+    let is_asked_for = first_config.is_some();
     let missing = missing_folders(&places.state_dir);
     let state = State::open(&places.state_dir)?;
-    if is_of_a_try && first.is_some() {
-        config::remove_first(&places.config);
-    }
-    let is_kept = places.config.exists();
     let replace = if force { Replace::Force } else { Replace::Refuse };
     let wait = Duration::from_secs(timeout);
     let mut notice = |notice: Notice| {
         let text = match notice {
             Notice::Pending { name, words } => {
-                written = write_first();
                 format!(
                     "{name} waits for approval. Compare this fingerprint with the one the admin sees:\n\n    {words}\n\nAn admin approves it with: orion devices approve {name}"
                 )
@@ -147,37 +134,34 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
     };
     let enrolled = match by_code {
         Some((address, proof)) => {
-            let wanted = CodeEnrollment { address, proof, name, replace, wait };
+            let wanted = CodeEnrollment { address, proof, name, replace, wait, first_config };
             enroll_by_code(&state, wanted, &mut notice).await
         }
         None => {
             let wait = (!no_wait).then_some(wait);
-            enroll(&state, Enrollment { token, name, replace, wait }, &mut notice).await
+            let wanted = Enrollment { token, name, replace, wait, first_config };
+            enroll(&state, wanted, &mut notice).await
         }
     };
+    let is_own = is_own(places);
     // Root may have written files of the service's account.
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     let given = service::give_to_owner(state.dir());
     let enrolled = match enrolled {
         Ok(enrolled) => enrolled,
         Err(error) => {
-            let is_over = matches!(Pending::read(state.dir()), Ok(None)) && is_no_device;
-            if is_over && !is_kept && first.is_some() && config::is_untouched_first(&places.config)
-            {
-                config::remove_first(&places.config);
-            }
             remove_unused(state, &missing);
             return Err(error.into());
         }
     };
-    written?;
-    write_first()?;
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     given?;
-    if first.is_some() {
+    // Written last: a try that ends in no device leaves nothing.
+    if let Some(text) = enrolled.first_config.filter(|_| is_asked_for || is_own) {
+        let is_kept = !config::write_first(&places.config, &text)?;
         say_of_file(places, is_kept)?;
     }
-    if places.settings()?.ceiling.paths.is_empty() {
+    if !places.config.exists() || places.settings()?.ceiling.paths.is_empty() {
         say(&places.no_folder(&places.options));
     }
     let until = shown(enrolled.not_after);
@@ -238,11 +222,25 @@ fn how_to_confirm(code: &str, words: &str, valid: Duration) -> String {
     )
 }
 
+/// Returns whether the state is this account's own. What a service's account wrote there is no word of the owner's.
+fn is_own(places: &Places) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let owner = std::fs::metadata(&places.state_dir).map(|it| it.uid());
+        owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
+    }
+    #[cfg(not(unix))]
+    {
+        places.owner == service::Owner::Person
+    }
+}
+
 /// Says that an existing file is kept, and which allowed folder is missing.
 fn say_of_file(places: &Places, is_kept: bool) -> anyhow::Result<()> {
     let file = places.config.display();
     if is_kept {
-        say(&format!("{file} allows this already; it is kept as it is"));
+        say(&format!("{file} was there already; it is kept as it is"));
     }
     for finding in check_file(&places.config, &places.state_dir)? {
         if finding.code == "missing" {

@@ -168,10 +168,16 @@ pub(super) async fn uninstall(places: &Places, arguments: Uninstall) -> anyhow::
     let mut lines: Vec<_> =
         paths.iter().map(|path| format!("removed   {}", path.display())).collect();
     if let Some(folder) = &stays {
-        lines.push(format!(
-            "{} stays: it holds files that are not Orion's. What Orion kept there was removed.",
-            folder.display()
-        ));
+        let is_empty = folder.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+        let why = if is_empty {
+            "it cannot be removed itself, and is empty now."
+        } else {
+            "it holds files that are not Orion's. What Orion kept there was removed."
+        };
+        lines.push(format!("{} stays: {why}", folder.display()));
+        if cfg!(target_os = "linux") && places.owner == Owner::System {
+            lines.push("The account orion-agent stays too: the folder is its own.".to_owned());
+        }
     }
     if account {
         lines.push("removed   the account orion-agent".to_owned());

@@ -5,18 +5,16 @@ use std::io;
 use std::path::Path;
 
 use orion_domain::Profile;
-use serde::Deserialize as _;
 
-use super::{ConfigError, Required, Settings, create_folder, file, home, own_files_of, source};
+use super::{ConfigError, Required, Settings, create_folder, file, home, own_files_of};
 
 /// Returns the text of a first `agent.toml` with this profile, an operator's where there is none, that allows `paths`,
-/// with comments that explain its keys. An `earlier` file must have the profile and allow the paths.
+/// with comments that explain its keys. A file that is there must have the profile and allow the paths.
 ///
 /// # Errors
 /// [`ConfigError::Exists`] when the file that is there does not, [`ConfigError::Invalid`] when a path is invalid.
 pub fn first(
     path: &Path,
-    earlier: Option<&Path>,
     profile: Option<Profile>,
     paths: &[String],
     state_dir: &Path,
@@ -24,7 +22,7 @@ pub fn first(
     let text = file::first(profile.unwrap_or(Profile::Operator), paths);
     let parsed = Settings::parse(&text, home().as_deref(), &own_files_of(state_dir, path));
     let wanted = parsed.map_err(|fault| ConfigError::Invalid { path: path.to_owned(), fault })?;
-    if let Some(path) = earlier.filter(|path| path.exists()) {
+    if path.exists() {
         let settings = Settings::load(path, Required::Yes, state_dir)?;
         let exists = |fix| ConfigError::Exists { path: path.to_owned(), fix };
         let lacks = |index: &usize| {
@@ -77,23 +75,7 @@ pub fn write_first(path: &Path, text: &str) -> Result<bool, ConfigError> {
 /// # Errors
 /// As [`first`] and [`write_first`].
 pub fn make_first(path: &Path, state_dir: &Path) -> Result<bool, ConfigError> {
-    write_first(path, &first(path, None, None, &[], state_dir)?)
-}
-
-/// Returns whether a file is as [`write_first`] writes it: nobody has changed it since.
-#[must_use]
-pub fn is_untouched_first(path: &Path) -> bool {
-    let read = || {
-        let text = source::read(path, Required::Yes).ok()?;
-        let table: toml::Table = text.parse().ok()?;
-        let ceiling = table.get("ceiling")?;
-        let profile = Profile::deserialize(ceiling.get("profile")?.clone()).ok()?;
-        let paths = ceiling.get("paths")?.as_array()?;
-        let paths: Option<Vec<_>> =
-            paths.iter().map(|path| path.as_str().map(str::to_owned)).collect();
-        Some(file::first(profile, &paths?) == text)
-    };
-    read().unwrap_or(false)
+    write_first(path, &first(path, None, &[], state_dir)?)
 }
 
 /// Removes a first `agent.toml`, and its folder if nothing else is in it. What fails stays.

@@ -101,13 +101,13 @@ fn a_first_file_is_written_once_and_reads_back() {
     let file = folder.path().join("etc/agent.toml");
     let state = folder.path().join("state");
     let allowed = ["/srv/it's \"quoted\"".to_owned()];
-    let text = first(&file, Some(&file), None, &allowed, &state).unwrap();
+    let text = first(&file, None, &allowed, &state).unwrap();
     assert!(!file.exists(), "not before the device is enrolled");
     write_first(&file, &text).unwrap();
     let settings = Settings::load(&file, Required::Yes, &state).unwrap();
     assert_eq!(settings.ceiling.workspace(), Some(allowed[0].as_str()));
     assert_eq!(
-        first(&file, Some(&file), Some(Profile::Operator), &allowed, &state).unwrap(),
+        first(&file, Some(Profile::Operator), &allowed, &state).unwrap(),
         text,
         "the same may be tried again"
     );
@@ -123,7 +123,7 @@ fn a_first_file_is_written_once_and_reads_back() {
             "leave out --profile, or set profile = \"reader\" in it first",
         ),
     ] {
-        let other = first(&file, Some(&file), profile, &[path.to_owned()], &state).unwrap_err();
+        let other = first(&file, profile, &[path.to_owned()], &state).unwrap_err();
         assert!(other.to_string().ends_with(fix), "{other}");
     }
 }

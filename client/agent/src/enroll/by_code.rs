@@ -62,6 +62,8 @@ pub struct CodeEnrollment {
     pub replace: Replace,
     /// How long to wait for the admin at most.
     pub wait: Duration,
+    /// The first `agent.toml` that the person asks for.
+    pub first_config: Option<String>,
 }
 
 /// Reads an address as a person writes it, and adds the port for devices where it names none.
@@ -90,7 +92,7 @@ pub async fn enroll_by_code(
     wanted: CodeEnrollment,
     say: &mut (dyn FnMut(Notice) + Send),
 ) -> Result<Enrolled, EnrollError> {
-    let CodeEnrollment { address, proof, name, replace, wait } = wanted;
+    let CodeEnrollment { address, proof, name, replace, wait, first_config } = wanted;
     if replace == Replace::Refuse
         && let Some(identity) = Identity::read(state.dir())?
     {
@@ -174,6 +176,7 @@ pub async fn enroll_by_code(
         addresses: vec![address.clone()],
         pins: pins.to_string(),
         key,
+        first_config,
     };
     let backend = reach_again(&address, &pins, say).await?;
     go_on(state, pending, Some(wait), Some(backend), say).await

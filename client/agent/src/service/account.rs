@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::process::{Gid, Uid};
 
 use super::ServiceError;
@@ -101,7 +101,7 @@ fn missing(command: &str, what: &str) -> SystemProgramError {
     }
 }
 
-/// Gives everything in the state folder to the account that has the folder, where root has written in it.
+/// Gives what root wrote in the state folder to the account that has the folder.
 ///
 /// # Errors
 /// [`ServiceError::Io`].
@@ -115,7 +115,8 @@ pub fn give_to_owner(state_dir: &Path) -> Result<(), ServiceError> {
     give(state_dir, account)
 }
 
-/// Gives a folder and everything in it to the account. No link is followed, and a file with a second name stays as it
+/// Gives a folder and what is directly in it to the account, where it is root's or of the one who had the folder. What
+/// is deeper, such as the trash, may have been anybody's. No link is followed, and a file with a second name stays as it
 /// is: its other name may be anywhere.
 fn give(folder: &Path, account: Account) -> Result<(), ServiceError> {
     let open =
@@ -127,6 +128,7 @@ fn give(folder: &Path, account: Account) -> Result<(), ServiceError> {
 
 fn give_open(folder: &OwnedFd, account: Account) -> io::Result<()> {
     let (owner, group) = (Some(Uid::from_raw(account.uid)), Some(Gid::from_raw(account.gid)));
+    let had = fstat(folder)?.st_uid;
     rustix::fs::fchown(folder, owner, group)?;
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
@@ -134,28 +136,25 @@ fn give_open(folder: &OwnedFd, account: Account) -> io::Result<()> {
         if name == c"." || name == c".." {
             continue;
         }
-        let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        match FileType::from_raw_mode(found.st_mode) {
-            FileType::Directory => {
-                let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                give_open(&openat(folder, name, flags, Mode::empty())?, account)?;
-            }
-            FileType::RegularFile => {
-                let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                let file = openat(folder, name, flags, Mode::empty())?;
-                // The open file is checked, because another one may have its name by now.
-                let found = fstat(&file)?;
-                let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-                if is_file && found.st_nlink == 1 {
-                    rustix::fs::fchown(&file, owner, group)?;
-                }
-            }
+        let is_ours = |found: &Stat| match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory => true,
+            FileType::RegularFile => found.st_nlink == 1,
             FileType::Symlink
             | FileType::Fifo
             | FileType::Socket
             | FileType::CharacterDevice
             | FileType::BlockDevice
-            | FileType::Unknown => {}
+            | FileType::Unknown => false,
+        };
+        if !is_ours(&statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?) {
+            continue;
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(folder, name, flags, Mode::empty())?;
+        // The open file is checked, because another one may have its name by now.
+        let found = fstat(&file)?;
+        if is_ours(&found) && (found.st_uid == 0 || found.st_uid == had) {
+            rustix::fs::fchown(&file, owner, group)?;
         }
     }
     Ok(())

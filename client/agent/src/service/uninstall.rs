@@ -1,7 +1,6 @@
 //! Stops the service and removes what `install` made; with the owner's word also the device's identity and state.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::files::remove_empty;
@@ -26,7 +25,7 @@ pub enum Purge {
 pub struct Removed {
     /// Files and folders.
     pub paths: Vec<PathBuf>,
-    /// The state folder, where it stays because it holds files that are not Orion's.
+    /// The state folder, where it stays: it holds files that are not Orion's, or cannot be removed itself.
     pub stays: Option<PathBuf>,
     /// Whether the account of the service was removed.
     pub account: bool,
@@ -44,7 +43,7 @@ pub struct StateFolder {
 }
 
 impl StateFolder {
-    /// Finds it. None where there is nothing under this path.
+    /// Finds it. None where there is nothing under this path, or an empty folder.
     ///
     /// # Errors
     /// [`ServiceError::NotState`] for a folder of somebody else.
@@ -58,6 +57,9 @@ impl StateFolder {
         } else {
             (None, path.to_owned())
         };
+        if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_none()) {
+            return Ok(None);
+        }
         if !files::is_state(&folder) {
             return Err(ServiceError::NotState { path: path.to_owned() });
         }
@@ -115,7 +117,10 @@ pub async fn uninstall(
     if purge == Purge::State {
         removed.file(&layout.config)?;
         if layout.owner == Owner::System {
-            removed.account = account::remove(&layout.state_dir).await?;
+            // A later account could get the number of this one, and with it the files that stay.
+            if removed.stays.is_none() {
+                removed.account = account::remove(&layout.state_dir).await?;
+            }
             // The folder of the owner's file, which `enroll` made.
             layout.config.parent().into_iter().for_each(|folder| drop(fs::remove_dir(folder)));
         }
@@ -177,12 +182,10 @@ impl Removed {
         }
         // On Windows, a folder with an open file stays.
         lock.remove_lock();
-        match fs::remove_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                self.stays = Some(folder);
-                return Ok(());
-            }
-            removed => removed.map_err(failed())?,
+        // It holds other files, or others have mounted it or keep its name.
+        if fs::remove_dir(&folder).is_err() {
+            self.stays = Some(folder);
+            return Ok(());
         }
         self.paths.push(folder);
         if let Some(link) = link {
@@ -247,7 +250,11 @@ mod tests {
         assert!(matches!(purge(&used).unwrap_err(), ServiceError::InUse { .. }));
         assert!(used.join(KEY).exists());
         drop(held);
-        assert_eq!(StateFolder::find(&base.path().join("none")).unwrap(), None);
+        let empty = base.path().join("empty");
+        fs::create_dir(&empty).unwrap();
+        for nothing in [empty, base.path().join("none")] {
+            assert_eq!(StateFolder::find(&nothing).unwrap(), None);
+        }
     }
 
     #[cfg(unix)]

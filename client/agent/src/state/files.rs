@@ -71,8 +71,23 @@ fn has_generation(dir: &Path) -> bool {
 /// Returns whether a directory holds something that Orion did not write. One that cannot be read counts.
 pub(crate) fn has_others(dir: &Path) -> bool {
     Dir::open_ambient_dir(dir, ambient_authority())
-        .and_then(|open| Ok(entries(&open)?.iter().any(|entry| !entry.is_ours())))
+        .and_then(|open| {
+            for entry in entries(&open)? {
+                if !entry.is_ours() || holds_others(&open, &entry)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })
         .unwrap_or(true)
+}
+
+/// Returns whether an entry is a folder of Orion's with something else in it. What is installed has names of its own.
+fn holds_others(dir: &Dir, entry: &Entry) -> io::Result<bool> {
+    let Some((name, is_ours)) = entry.folder().filter(|(name, _)| *name != ARTIFACTS) else {
+        return Ok(false);
+    };
+    Ok(entries(&dir.open_dir_nofollow(name)?)?.iter().any(|it| !is_ours(&it.name)))
 }
 
 /// Returns whether nothing of Orion's is left in a directory but the lock.
@@ -88,16 +103,25 @@ pub(crate) fn holds_lock_alone(dir: &Path) -> bool {
 /// Something of it cannot be removed.
 pub(crate) fn remove(dir: &Path) -> io::Result<()> {
     let open = Dir::open_ambient_dir(dir, ambient_authority())?;
-    let entries = entries(&open)?;
+    let mut entries = entries(&open)?;
     let has_others = entries.iter().any(|entry| !entry.is_ours());
-    for entry in entries.iter().filter(|entry| entry.name != LOCK) {
-        match entry.folder() {
-            Some((_, is_ours)) => remove_folder(&open, &entry.name, is_ours, has_others)?,
-            None if entry.is_ours() => open.remove_file(&entry.name)?,
-            None => {}
-        }
+    // The keys go first, whatever else cannot be removed.
+    entries.sort_by_key(|entry| ![KEY, PENDING].contains(&&*entry.name));
+    let mut outcome = Ok(());
+    for entry in entries.iter().filter(|entry| ![LOCK, IDENTITY].contains(&&*entry.name)) {
+        let removed = match entry.folder() {
+            Some((_, is_ours)) => remove_folder(&open, &entry.name, is_ours, has_others),
+            None if entry.is_ours() => open.remove_file(&entry.name),
+            None => Ok(()),
+        };
+        outcome = outcome.and(removed);
     }
-    Ok(())
+    outcome?;
+    // While it is there, the directory is known as the state of a device, so that the removal can be run again.
+    match open.remove_file(IDENTITY) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// An entry of a directory with a name that is text; no other is Orion's.

@@ -73,6 +73,8 @@ pub struct Pending {
     pub pins: String,
     /// The device's own key.
     pub key: DeviceKey,
+    /// The first `agent.toml` that the person asked for, which is written once the device is enrolled.
+    pub first_config: Option<String>,
 }
 
 /// The stage of an enrolment.
@@ -123,6 +125,8 @@ struct WrittenPending {
     /// The device's key, PEM. None if an older version wrote the file; then it is in `key.pem`.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_config: Option<String>,
 }
 
 impl Identity {
@@ -214,8 +218,17 @@ impl Pending {
     pub fn read(dir: &Path) -> Result<Option<Self>, StateError> {
         let path = dir.join(PENDING);
         let Some(written) = read_toml::<WrittenPending>(&path)? else { return Ok(None) };
-        let WrittenPending { device_id, invite, secret, name, ticket, addresses, pins, key } =
-            written;
+        let WrittenPending {
+            device_id,
+            invite,
+            secret,
+            name,
+            ticket,
+            addresses,
+            pins,
+            key,
+            first_config,
+        } = written;
         let stage = match (device_id, invite, secret) {
             (Some(device_id), invite, _) => EnrollmentStage::Known { device_id, invite },
             (None, Some(invite), Some(secret)) => {
@@ -227,7 +240,7 @@ impl Pending {
             Some(pem) => DeviceKey::from_pem(&pem)?,
             None => DeviceKey::from_pem(secret_file::read_text(&dir.join(KEY))?.expose())?,
         };
-        Ok(Some(Self { stage, ticket: Secret::new(ticket), addresses, pins, key }))
+        Ok(Some(Self { stage, ticket: Secret::new(ticket), addresses, pins, key, first_config }))
     }
 
     /// Writes the enrolment, so that it can continue after this program ends. The identity does not change.
@@ -250,8 +263,15 @@ impl Pending {
             addresses: self.addresses.clone(),
             pins: self.pins.clone(),
             key: Some(self.key.to_pem().expose().clone()),
+            first_config: self.first_config.clone(),
         };
         write_toml(&state.path(PENDING), &written)
+    }
+
+    /// Returns the enrolment with this first `agent.toml`, if there is one.
+    #[must_use]
+    pub fn with_config(self, first_config: Option<String>) -> Self {
+        Self { first_config: first_config.or(self.first_config), ..self }
     }
 
     /// Returns whether the backend has accepted the request, so that only the approval is missing.

@@ -166,6 +166,7 @@ fn pending(stage: EnrollmentStage) -> Pending {
         addresses: vec!["h:1".to_owned()],
         pins: "ab".repeat(32),
         key: DeviceKey::generate().unwrap(),
+        first_config: None,
     }
 }
 
@@ -175,6 +176,7 @@ fn a_pending_enrolment_can_be_taken_up_again() {
     let state = State::open(folder.path()).unwrap();
     let device_id = DeviceId::new(Uuid::from_u128(7));
     let pending = pending(EnrollmentStage::Known { device_id, invite: None });
+    let pending = pending.with_config(Some("[ceiling]".to_owned())).with_config(None);
     pending.save(&state).unwrap();
     let read = Pending::read(folder.path()).unwrap().unwrap();
     assert_eq!(format!("{read:?}"), format!("{pending:?}"));

@@ -29,6 +29,7 @@ fn wanted(token: Option<EnrollmentToken>) -> Enrollment {
         name: Some("laptop-123".parse().unwrap()),
         replace: Replace::Refuse,
         wait: Some(Duration::from_secs(60)),
+        first_config: None,
     }
 }
 

@@ -41,6 +41,7 @@ fn a_file_with_the_name_of_the_lock_makes_no_state() {
     let ran = holds(&["lock", "journal.log", "trash/x"]);
     fs::write(ran.path().join(GENERATION), "7").unwrap();
     assert!(is_state(ran.path()), "a device whose identity is damaged or was taken back");
+    assert!(has_others(holds(&["lock", "trash/mine.txt"]).path()), "deeper too");
     let full = holds(&[]);
     fs::write(full.path().join(LOCK), "theirs").unwrap();
     assert!(!is_state(full.path()));
