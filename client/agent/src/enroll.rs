@@ -33,7 +33,7 @@ pub struct Enrollment {
     pub replace: Replace,
     /// How long to wait for approval. None to leave the device pending.
     pub wait: Option<Duration>,
-    /// The first `agent.toml` that the person asks for. None for the one of the enrolment that goes on.
+    /// The first `agent.toml` that the person asks for. Without a token, None for the one of the enrolment that goes on.
     pub first_config: Option<String>,
 }
 
@@ -108,7 +108,8 @@ pub async fn enroll(
     }
     let Some(token) = token else {
         let begun = Pending::read(state.dir())?.ok_or(EnrollError::NothingPending)?;
-        return go_on(state, begun.with_config(first_config), wait, None, say).await;
+        let first_config = first_config.or_else(|| begun.first_config.clone());
+        return go_on(state, Pending { first_config, ..begun }, wait, None, say).await;
     };
     let EnrollmentToken { addresses, pins, invite_id, secret, expires_at: _ } = &token;
     let pins = PinSet::new(pins.iter().map(|pin| Fingerprint(*pin.as_bytes())))?.to_string();
@@ -116,9 +117,7 @@ pub async fn enroll(
     // one counts as begun with another token.
     let begun = Pending::read(state.dir()).ok().flatten();
     let pending = match begun.filter(|begun| begun.is_of(*invite_id, secret)) {
-        Some(begun) => {
-            Pending { addresses: addresses.clone(), pins, ..begun.with_config(first_config) }
-        }
+        Some(begun) => Pending { addresses: addresses.clone(), pins, first_config, ..begun },
         None if token.is_expired(now_ms()) => return Err(EnrollError::Expired),
         None => Pending {
             stage: EnrollmentStage::Asked { invite: *invite_id, secret: secret.clone(), name },

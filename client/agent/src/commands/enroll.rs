@@ -154,13 +154,13 @@ pub(super) async fn run(places: &Places, arguments: Enroll) -> anyhow::Result<()
             return Err(error.into());
         }
     };
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    given?;
-    // Written last: a try that ends in no device leaves nothing.
+    // Written once there is a device: a try that fails leaves nothing.
     if let Some(text) = enrolled.first_config.filter(|_| is_asked_for || is_own) {
         let is_kept = !config::write_first(&places.config, &text)?;
         say_of_file(places, is_kept)?;
     }
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    given?;
     if !places.config.exists() || places.settings()?.ceiling.paths.is_empty() {
         say(&places.no_folder(&places.options));
     }

@@ -13,6 +13,7 @@ use rustix::process::{Gid, Uid};
 use super::ServiceError;
 use super::layout::{ACCOUNT, Layout, system_locations};
 use crate::process::{SystemProgram, SystemProgramError};
+use crate::state::names::TRASH;
 
 /// An account of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,20 +116,23 @@ pub fn give_to_owner(state_dir: &Path) -> Result<(), ServiceError> {
     give(state_dir, account)
 }
 
-/// Gives a folder and what is directly in it to the account, where it is root's or of the one who had the folder. What
-/// is deeper, such as the trash, may have been anybody's. No link is followed, and a file with a second name stays as it
-/// is: its other name may be anywhere.
+/// Gives a folder and what is in it to the account, where it is of the one who had the folder, and what root wrote
+/// directly in it. The trash may hold files of anybody's, also of root's. No link is followed, and a file with a second
+/// name stays as it is: its other name may be anywhere.
 fn give(folder: &Path, account: Account) -> Result<(), ServiceError> {
     let open =
         openat(CWD, folder, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
     open.map_err(io::Error::from)
-        .and_then(|open| give_open(&open, account))
+        .and_then(|open| {
+            let had = fstat(&open)?.st_uid;
+            give_open(&open, account, &[had, 0])
+        })
         .map_err(ServiceError::at(folder))
 }
 
-fn give_open(folder: &OwnedFd, account: Account) -> io::Result<()> {
+/// Gives a folder, and what is in it of these accounts. Of the first one, also what is deeper.
+fn give_open(folder: &OwnedFd, account: Account, of: &[u32]) -> io::Result<()> {
     let (owner, group) = (Some(Uid::from_raw(account.uid)), Some(Gid::from_raw(account.gid)));
-    let had = fstat(folder)?.st_uid;
     rustix::fs::fchown(folder, owner, group)?;
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
@@ -153,7 +157,15 @@ fn give_open(folder: &OwnedFd, account: Account) -> io::Result<()> {
         let file = openat(folder, name, flags, Mode::empty())?;
         // The open file is checked, because another one may have its name by now.
         let found = fstat(&file)?;
-        if is_ours(&found) && (found.st_uid == 0 || found.st_uid == had) {
+        if !is_ours(&found) || !of.contains(&found.st_uid) {
+            continue;
+        }
+        let had = &of[..1];
+        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        let is_roots_trash = had == [0] && name.to_bytes() == TRASH.as_bytes();
+        if is_folder && had != [account.uid] && !is_roots_trash {
+            give_open(&file, account, had)?;
+        } else {
             rustix::fs::fchown(&file, owner, group)?;
         }
     }

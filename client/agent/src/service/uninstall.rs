@@ -102,6 +102,8 @@ pub async fn uninstall(
     if let Some(state) = state {
         let lock = state.lock()?;
         removed.state(state, lock)?;
+    } else if purge == Purge::State && layout.state_dir.exists() {
+        removed.folder(layout.state_dir.clone());
     }
     if let Some(earlier) = earlier {
         if earlier.has_copied {
@@ -169,6 +171,18 @@ impl Removed {
         self.file(path)
     }
 
+    /// Removes an empty folder, and returns whether it did. It stays where it holds other files, and where others have
+    /// mounted it or keep its name.
+    fn folder(&mut self, folder: PathBuf) -> bool {
+        let is_gone = fs::remove_dir(&folder).is_ok();
+        if is_gone {
+            self.paths.push(folder);
+        } else {
+            self.stays = Some(folder);
+        }
+        is_gone
+    }
+
     /// Removes what Orion keeps in the folder of the state, and the folder if nothing else is in it.
     fn state(&mut self, found: StateFolder, lock: State) -> Result<(), ServiceError> {
         let StateFolder { link, folder, .. } = found;
@@ -182,13 +196,7 @@ impl Removed {
         }
         // On Windows, a folder with an open file stays.
         lock.remove_lock();
-        // It holds other files, or others have mounted it or keep its name.
-        if fs::remove_dir(&folder).is_err() {
-            self.stays = Some(folder);
-            return Ok(());
-        }
-        self.paths.push(folder);
-        if let Some(link) = link {
+        if let (true, Some(link)) = (self.folder(folder), link) {
             // On Windows, a link to a folder is removed as a folder.
             let gone = if cfg!(windows) { fs::remove_dir(&link) } else { fs::remove_file(&link) };
             gone.map_err(ServiceError::at(&link))?;

@@ -53,7 +53,7 @@ const FOLDERS: [(&str, IsOurs); 4] = [
 /// ran leaves, or a lock and nothing that is not Orion's.
 pub(crate) fn is_state(dir: &Path) -> bool {
     let is_file = |name: &str| dir.join(name).symlink_metadata().is_ok_and(|it| it.is_file());
-    matches!(Identity::read(dir), Ok(Some(_)))
+    Identity::is_named(dir)
         || matches!(Pending::read(dir), Ok(Some(_)))
         || (is_file(LOCK) && is_file(JOURNAL) && has_generation(dir))
         || (has_empty_lock(dir) && !has_others(dir))

@@ -174,6 +174,12 @@ impl Identity {
         write_toml(&state.path(IDENTITY), &written)
     }
 
+    /// Returns whether a state directory says which device it is, whether or not the key is there.
+    #[must_use]
+    pub fn is_named(dir: &Path) -> bool {
+        matches!(read_toml::<Written>(&dir.join(IDENTITY)), Ok(Some(_)))
+    }
+
     /// Removes the identity and the pending enrolment, before the device becomes another.
     ///
     /// # Errors
@@ -266,12 +272,6 @@ impl Pending {
             first_config: self.first_config.clone(),
         };
         write_toml(&state.path(PENDING), &written)
-    }
-
-    /// Returns the enrolment with this first `agent.toml`, if there is one.
-    #[must_use]
-    pub fn with_config(self, first_config: Option<String>) -> Self {
-        Self { first_config: first_config.or(self.first_config), ..self }
     }
 
     /// Returns whether the backend has accepted the request, so that only the approval is missing.

@@ -176,7 +176,7 @@ fn a_pending_enrolment_can_be_taken_up_again() {
     let state = State::open(folder.path()).unwrap();
     let device_id = DeviceId::new(Uuid::from_u128(7));
     let pending = pending(EnrollmentStage::Known { device_id, invite: None });
-    let pending = pending.with_config(Some("[ceiling]".to_owned())).with_config(None);
+    let pending = Pending { first_config: Some("[ceiling]".to_owned()), ..pending };
     pending.save(&state).unwrap();
     let read = Pending::read(folder.path()).unwrap().unwrap();
     assert_eq!(format!("{read:?}"), format!("{pending:?}"));

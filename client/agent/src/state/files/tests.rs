@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use orion_mtls::secret_file;
 use tempfile::TempDir;
 
 use super::*;
@@ -35,6 +36,10 @@ fn a_file_with_the_name_of_the_lock_makes_no_state() {
     assert!(is_state(holds(&["lock", "watched"]).path()));
     let damaged = ["identity.toml", "key.pem", "certificate.pem", "lock"];
     assert!(is_state(holds(&damaged).path()), "a key is not left behind");
+    let purged = holds(&["lock", "diary.txt"]);
+    let identity = "device_id = \"00000000-0000-0000-0000-000000000007\"\nname = \"kiosk\"\naddresses = []\nrenew_at = 0\nnot_after = 0\n";
+    secret_file::write(&purged.path().join(IDENTITY), identity.as_bytes()).unwrap();
+    assert!(is_state(purged.path()), "a removal that ended early");
     for names in [&[][..], &["lock", "diary.txt"], &["lock", "photos/a.jpg"], &["watched"]] {
         assert!(!is_state(holds(names).path()), "{names:?}");
     }
