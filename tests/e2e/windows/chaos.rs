@@ -8,20 +8,24 @@ use orion_domain::CallState;
 use orion_tests::{Call, Client, World};
 use orion_wire::v1;
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::laptop::{FILES, Laptop};
 
 /// Who calls, each into a file of their own.
 const CALLERS: [&str; 3] = ["one", "two", "three"];
-const KILLS: u64 = 6;
+const KILLS: usize = 6;
+/// How long calls are made at most.
+const LONGEST: Duration = Duration::from_secs(60);
 /// How long a call waits for a device that is away.
 const QUEUE_MS: u64 = 60_000;
 
-/// Makes one call after the other, each of which adds a line with its number, until it is over.
+/// Makes one call after the other, each of which adds a line with its number, until it is over and more of them
+/// succeeded than there were kills.
 async fn add_lines(client: &Client, name: &str, is_over: &AtomicBool) -> Vec<Call> {
     let mut calls = Vec::new();
-    while !is_over.load(Ordering::Acquire) {
+    let until = Instant::now() + LONGEST;
+    while Instant::now() < until && (!is_over.load(Ordering::Acquire) || done(&calls) <= KILLS) {
         let arguments = json!({
             "path": format!("{FILES}/{name}.txt"),
             "content": format!("{}\n", calls.len()),
@@ -41,6 +45,10 @@ async fn add_lines(client: &Client, name: &str, is_over: &AtomicBool) -> Vec<Cal
         sleep(Duration::from_millis(5)).await;
     }
     calls
+}
+
+fn done(calls: &[Call]) -> usize {
+    calls.iter().filter(|call| call.state == CallState::Succeeded).count()
 }
 
 /// Returns how often the line of a call is to be there, by what is said of the call.
@@ -64,8 +72,8 @@ async fn calls_are_done_once_and_told_as_they_were_while_the_agent_dies() {
     let Some(mut laptop) = Laptop::new(&world).await else { return };
     let is_over = AtomicBool::new(false);
     let dying = async {
-        for kill in 0..KILLS {
-            sleep(Duration::from_millis(300 + kill * 37)).await;
+        for kill in (0..).take(KILLS) {
+            sleep(Duration::from_millis(300) + Duration::from_millis(37) * kill).await;
             laptop.crash().await;
         }
         sleep(Duration::from_millis(300)).await;
@@ -83,8 +91,7 @@ async fn calls_are_done_once_and_told_as_they_were_while_the_agent_dies() {
             found += here;
         }
         assert_eq!(found, text.lines().count(), "a line of no call in {name}.txt");
-        let done = calls.iter().filter(|call| call.state == CallState::Succeeded).count();
-        assert!(done > usize::try_from(KILLS).unwrap(), "{done} of {} calls", calls.len());
+        assert!(done(calls) > KILLS, "{} of {} calls", done(calls), calls.len());
     }
     let names: Vec<_> = laptop.tree().into_keys().collect();
     assert_eq!(names, ["one.txt", "three.txt", "two.txt"], "something is left\n{}", laptop.log());
