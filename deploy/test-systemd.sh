@@ -147,8 +147,8 @@ as_ann '~/.local/bin/orion-agent upgrade'
 wait
 as_ann '~/.local/bin/orion-agent --version' | grep -F "$(cat /root/agents/version)"
 written=$(wc -l </home/ann/files/counted.txt) failed=$(wc -l </root/failed)
-echo "of 40 calls $written wrote their line, and $failed ended with an error"
-cut -c 1-300 /root/calls.log | head -n 40
+echo "of 40 calls $written wrote their line, and $failed were queued or ended with an error"
+grep -v '^✓\|^undo' /root/calls.log | cut -c 1-300 || true
 [ "$((written + failed))" -ge 40 ]
 [ "$written" -ge 20 ]
 [ -z "$(sort /home/ann/files/counted.txt | uniq --repeated)" ]
