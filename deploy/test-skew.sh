@@ -19,6 +19,7 @@ custom_tools::servers::a_real_server_reads_and_writes_in_the_granted_folder_and_
 '
 # What agents do since the older commit.
 without_the_older_agent="$without_both
+approvals::no_call_of_a_device_in_quarantine_is_approved_and_its_request_stays_open|the agent tries sooner
 at_device::consent::answers::a_call_that_is_done_again_asks_as_the_first_time|the agent asks
 at_device::consent::waiting::who_approves_hears_that_the_call_waits_at_the_device_and_no_undo_is_offered|its commands name its folder
 at_device::consent::waiting::who_watches_sees_that_a_preview_is_one|the agent says so
@@ -27,6 +28,7 @@ at_device::the_owners_commands_make_nothing_in_a_folder_that_is_no_agents|the ag
 ceiling::the_backend_says_that_the_owner_does_not_want_it|its commands name its folder
 certificates::a_device_that_is_released_connects_by_itself_soon|the agent tries sooner
 commands::a_command_beside_a_file_that_is_being_sent_is_not_asked_about|the agent does not raise it
+deletions::a_rename_gives_no_device_what_the_policy_says_of_another_name|the agent tries sooner
 refusals::paths_outside_are_refused_however_they_are_written|its commands name its folder
 rotation::an_authority_takes_over_without_a_person_at_any_device_that_is_awake|its commands name its folder
 stop::many::a_hundred_calls_of_every_kind_are_gone_long_before_their_time_and_nothing_starts_after|has such commands
