@@ -1,15 +1,21 @@
 //! What a device's owner types: the line of an invitation, and what opens and closes folders.
 
 use orion_domain::{CallState, ErrorCode};
-use orion_tests::{World, eventually};
+use orion_tests::{Device, World, eventually};
 use serde_json::json;
+
+/// Returns a machine that is no device and has no `agent.toml`, and the path of its folder.
+async fn without_a_config(world: &World) -> (Device, String) {
+    let (kiosk, _) = world.device("kiosk").invite().await;
+    std::fs::remove_file(kiosk.config()).unwrap();
+    let files = kiosk.files().display().to_string();
+    (kiosk, files)
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_line_of_an_invitation_enrols_a_device_whose_first_call_works() {
     let world = World::new().await;
-    let (kiosk, _) = world.device("kiosk").invite().await;
-    std::fs::remove_file(kiosk.config()).unwrap();
-    let files = kiosk.files().display().to_string();
+    let (kiosk, files) = without_a_config(&world).await;
     let invite = ["devices", "invite", "--name", "laptop", "--preapproved", "--path", &files];
     let invited = world.cli().run(&[&invite[..], &["-o", "json"]].concat()).await.json();
     let line = invited["command"].as_str().unwrap();
@@ -35,9 +41,7 @@ async fn the_line_of_an_invitation_enrols_a_device_whose_first_call_works() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_first_line_allows_is_written_once_it_is_approved_and_no_later_line_changes_it() {
     let world = World::new().await;
-    let (kiosk, _) = world.device("kiosk").invite().await;
-    std::fs::remove_file(kiosk.config()).unwrap();
-    let files = kiosk.files().display().to_string();
+    let (kiosk, files) = without_a_config(&world).await;
     let token = async |name: &str| {
         let invite = ["devices", "invite", "--name", name, "-o", "json"];
         let invited = world.cli().run(&invite).await.json();

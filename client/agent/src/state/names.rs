@@ -17,7 +17,7 @@ pub(crate) const STATUS_NEW: &str = ".status.json.tmp";
 pub(crate) const POLICY: &str = "policy.json";
 /// The calls that were accepted, and their results. An agent has it from its first start on.
 pub(crate) const JOURNAL: &str = "journal.log";
-/// The journal while it is written anew. It has the name of the journal with another ending.
+/// The journal while it is rewritten. It has the name of the journal with another ending.
 pub(crate) const JOURNAL_NEW: &str = "journal.new";
 /// The device's own audit.
 pub(crate) const AUDIT: &str = "audit.jsonl";
